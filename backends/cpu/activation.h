@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Activation functions that follow an op. oneDNN fuses them where it can; otherwise these loops
-// apply them.
+// Activation functions applied after an op. oneDNN fuses them into the op where it can; otherwise
+// these loops apply them.
 #pragma once
 
 #include <cmath>

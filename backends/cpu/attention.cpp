@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Causal attention, computed per head and per tile of rows, so that scores exist for one tile only.
-// Products use OpenBLAS, which accepts strided matrices (the rows of all heads are interleaved) and
-// allocates nothing. Softmax and its gradient are our own loops.
+// Causal attention, computed per head and per tile of rows, so that scores exist for only one tile
+// at a time. Matrix products use OpenBLAS, which accepts strided matrices (the rows of all heads
+// are interleaved) and allocates no memory. Softmax and its gradient are our own loops.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ struct Matrix {
   Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
 };
 
-// Computes result [m,n] = left [m,k] right [k,n]. Adds to `result` if `adds` is true. Either factor
+// Computes result [m,n] = left [m,k] right [k,n]. Adds to `result` if `adds` is true. Either input
 // may be transposed.
 template <class T>
 void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n,
@@ -66,14 +66,15 @@ struct AttentionSizes {
         heads(of_heads),
         width(together / heads) {}
 
-  // Calls body(first row among the rows of all samples, first column of the head) for each
-  // head.
+  // Calls body(row, column) for each head of each sample: `row` is the sample's first row among the
+  // rows of all samples, `column` the first column of the head.
   template <class Body>
   void for_heads(const Body& body) const {
     for (std::int64_t b = 0; b < samples; ++b)
       for (std::int64_t h = 0; h < heads; ++h) body(b * rows, h * width);
   }
-  // Calls body(first row, rows of the tile, columns visible to the tile) for each tile.
+  // Calls body(first, rows, seen) for each tile: its first row, its number of rows, and the number
+  // of columns that any of its rows sees.
   template <class Body>
   void for_tiles(const Body& body) const {
     for (std::int64_t first = 0; first < rows; first += kTileRows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Batch normalization in our own loops. It is memory-bound, and its steps must be separate ops for
-// synchronized statistics (see core/compute/ops.h).
+// Batch normalization in our own loops. It is memory-bound, and synchronized statistics need its
+// steps as separate ops (see core/compute/ops.h).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -18,7 +18,7 @@ using compute::DType;
 using compute::Queue;
 using compute::Tensor;
 
-// Per-channel values in the dtype of the loops.
+// Per-channel values, converted to the dtype of the loops.
 template <class T>
 struct Channels {
   explicit Channels(std::int64_t count)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products under Multiplies::bfloat16. Factors are rounded to copies, which fp32 primitives then
-// multiply. The product of two bfloat16 numbers is exact in fp32, so the result equals that of a
-// bfloat16 unit, up to the order of sums. oneDNN's own bf16 and its `fpmath_mode` do not help: both
-// need a CPU with bfloat16, and `fpmath_mode` is only a permission whose use cannot be observed.
+// Matrix multiplications with Multiplies::bfloat16. The inputs are rounded to copies, which fp32
+// primitives then multiply. The product of two bfloat16 numbers is exact in fp32, so the result
+// equals that of a bfloat16 unit, up to the order of sums. oneDNN's own bf16 and its `fpmath_mode`
+// cannot be used: both need a CPU with bfloat16, and `fpmath_mode` only permits rounding, without a
+// way to tell whether it happened.
 #pragma once
 
 #include <utility>
@@ -13,18 +14,19 @@
 
 namespace trainyard::cpu {
 
-// Rounded factors of one op. Does nothing unless `multiplies` is Multiplies::bfloat16.
+// Rounded copies of the inputs (factors) of one op. Does nothing unless `multiplies` is
+// Multiplies::bfloat16.
 class Factors {
  public:
   Factors(compute::Multiplies multiplies, int cores)
       : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}
 
-  // Makes `memory` refer to the rounded copy of the factor `source`, in the same plain layout,
-  // instead of `source` itself.
+  // Makes `memory` refer to a rounded copy of the input `source`, in the same plain layout, instead
+  // of to `source` itself.
   void add(const compute::Tensor& source, const dnnl::memory& memory);
 
-  // Rounds all factors. Call it before the primitives that read them. Allocates only when more
-  // memory is requested than ever before, like a queue.
+  // Rounds all inputs. Call it before the primitives that read them. Allocates memory only if it
+  // needs more than ever before.
   void round(CpuQueue& queue);
 
   bool rounds() const { return rounds_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Per-channel sums over the rows of a tensor whose last extent is the number of channels.
+// Per-channel sums over the rows of a tensor. The last dimension of the tensor is the channels.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline std::int64_t columns_of(const compute::Tensor& tensor) {
   return tensor.shape[tensor.shape.dimensions - 1];
 }
 
-// Rows per block: about kBlockElements elements, whatever the number of cores.
+// Returns the rows per block, which has about kBlockElements elements for any number of cores.
 inline std::int64_t block_rows(const compute::Tensor& tensor) {
   return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression by the shared host kernels of core/compute/compression.
+// Gradient compression with the host kernels of core/compute/compression, which all devices share.
 #include "backends/cpu/prepare.h"
 #include "core/compute/compression/kernels.h"
 #include "core/compute/ops.h"

@@ -21,7 +21,7 @@ using Layout = dnnl::memory::format_tag;
 constexpr const char* kConvolution = "convolution";
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-// Descriptor of images. oneDNN lists extents as [B,C,H,W] for every memory layout.
+// Descriptor of images. oneDNN lists dimensions in the order [B,C,H,W] for every memory layout.
 Descriptor image(const Tensor& t) {
   return {{t.shape[0], t.shape[3], t.shape[1], t.shape[2]}, kFloat, Layout::nhwc};
 }
@@ -89,7 +89,7 @@ void run_all(std::initializer_list<std::optional<Primitive>*> primitives, Queue&
     if (*primitive) (*primitive)->run(static_cast<CpuQueue&>(queue));
 }
 
-// Returns a kernel that rounds the factors, then runs two primitives in order. Either primitive may
+// Returns a kernel that rounds the inputs, then runs two primitives in order. Either primitive may
 // be missing.
 std::unique_ptr<compute::Kernel> in_order(Factors factors, std::optional<Primitive> first,
                                           std::optional<Primitive> second) {
@@ -145,8 +145,9 @@ std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwa
   return in_order(std::move(factors), kernel.from_plain(device), std::move(convolution));
 }
 
-// The bias gradient is a sum, not a product. If factors are rounded, it is computed outside the
-// convolution so that it reads unrounded gradients.
+// Describes the weight gradient and, if inputs are not rounded, the bias gradient. The bias
+// gradient is a sum and must read unrounded gradients. So with rounding it is computed outside the
+// convolution.
 dnnl::convolution_backward_weights::primitive_desc describe_backward(
     const compute::Conv2dBackwardWeight& op, const Device& device) {
   const Sides sides = sides_of(op.window);
@@ -195,7 +196,7 @@ std::unique_ptr<compute::Kernel> make_backward_weight(const compute::Conv2dBackw
       });
 }
 
-// Handles a rank without samples: the weight gradients are 0, and the images have no elements.
+// Returns a kernel for a rank without samples, which sets the weight gradients to 0.
 PreparedKernel prepare_zeros(const compute::Conv2dBackwardWeight& op, const Device& device) {
   std::vector<std::unique_ptr<compute::Kernel>> zeros;
   for (const Tensor& tensor : {op.weight_gradient, op.bias_gradient, op.squared_norm})

@@ -14,7 +14,7 @@ namespace {
 using compute::Queue;
 using compute::Tensor;
 
-// Sizes of a convolution, for the loops.
+// Sizes of a convolution, as plain integers.
 struct ConvolutionSizes {
   ConvolutionSizes(const Tensor& image, const Tensor& result, const compute::Window& w)
       : samples(image.shape[0]),
@@ -39,8 +39,8 @@ struct ConvolutionSizes {
   compute::Window window;
 };
 
-// Calls visit(column, image pixel) for each window position, with `channels` values each. The
-// image pixel is null if the position is outside the image.
+// Calls visit(column, pixel) for each position in each window: `column` and `pixel` point to
+// `channels` values. `pixel` is null outside the image.
 template <class Image, class Visit>
 void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {
   for (std::int64_t row = 0; row < s.rows; ++row)
@@ -67,7 +67,7 @@ void add_columns(const ConvolutionSizes& s, double* columns, double* image) {
   });
 }
 
-// Converts between weights [O,I,K,K] and [O, K K I].
+// Converts weights between the layouts [O,I,K,K] and [O, K K I].
 template <class Copy>
 void for_weights(const ConvolutionSizes& s, const Copy& copy) {
   const std::int64_t square = s.window.kernel * s.window.kernel;

@@ -12,7 +12,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Shorter copies go through the caches, because the copy is soon read.
+// Shorter copies always go through the caches, because they are read soon.
 constexpr std::int64_t kLong = 4096;
 constexpr std::int64_t kLine = 64;
 
@@ -32,7 +32,7 @@ std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* sou
     _mm_stream_si128(to + 2, c);
     _mm_stream_si128(to + 3, d);
   }
-  _mm_sfence();  // Makes the stores visible before the caller announces the data.
+  _mm_sfence();  // Makes the stores visible to other cores before the caller announces the data.
   return done;
 }
 #else
@@ -56,8 +56,8 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, C
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
-// Tries the ways in the Thue-Morse order. Two copies that alternate within a step then both
-// get measured in both ways.
+// Tries the two methods in the order of the Thue-Morse sequence. So if two copies alternate within
+// a step, both are measured with both methods.
 CopyMethod CopyPathTuner::next(std::int64_t bytes) const {
   const CopyTimes& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Copies data that a peer has just read, in the faster of two ways. The faster way depends on the
-// machine, by the distance between its cores. Example: 1 MiB between two cores takes 31 us past the
+// Copies data that a peer has just read, with the faster of two methods. Which one is faster
+// depends on the distance between the cores. Example: 1 MiB between two cores takes 31 us past the
 // caches and 220 us through them on one EPYC; on another, 36 us and 25 us.
 #pragma once
 
@@ -14,18 +14,19 @@ namespace trainyard::cpu {
 
 enum class CopyMethod : std::uint8_t {
   through_caches,
-  // Does not load the destination's cache lines first. The next reader finds the data in memory.
+  // Non-temporal stores: does not load the destination's cache lines first. The next reader loads
+  // the data from memory.
   past_caches,
 };
 
 // Copies `bytes` bytes. The ranges must not overlap.
 void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, CopyMethod way);
 
-// Tries both ways on the first copies of a length class, then always returns the way with
-// the least time. Thread-safe.
+// Chooses the method for each class of lengths. Tries both methods on the first copies of a class,
+// then always uses the faster one. Thread-safe.
 class CopyPathTuner {
  public:
-  static constexpr int kTries = 8;  // tries of both ways together
+  static constexpr int kTries = 8;  // number of tries, over both methods
 
   bool decided(std::int64_t bytes) const {
     return known(bytes).tries.load(std::memory_order_relaxed) >= kTries;
@@ -36,7 +37,7 @@ class CopyPathTuner {
  private:
   struct CopyTimes {
     std::atomic<int> tries{0};
-    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // least time in ns per byte, by way
+    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // by method: least time in ns per byte
   };
   static std::size_t length_class(std::int64_t bytes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Embedding bags: sums and scatters rows of a table. The cost is in memory access to the rows, not
-// in the additions.
+// Embedding bags, which sum rows of a table and scatter gradients to them. Memory access to the
+// rows takes the time, not the additions.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,7 @@ void add(const T* row, std::int64_t width, T* sum) {
   for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
 }
 
-// Adds the table rows that a sample names to `sum`.
+// Adds the table rows that a sample looks up to `sum`.
 template <class T>
 void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum,
              std::int64_t first_row = 0, std::int64_t all_rows = 0) {

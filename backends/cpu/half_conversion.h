@@ -19,7 +19,7 @@ void widen(compute::DType from, const std::byte* halves, float* values, std::int
 void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
            int cores);
 
-// Op prepared on fp32 copies of one slice of rows.
+// Op that was prepared on fp32 copies of one slice of rows.
 struct HalfSlice {
   std::unique_ptr<compute::Kernel> kernel;  // null if there are no rows
   std::vector<compute::Passing> passing;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs any op on 16-bit tensors through its fp32 version (core/compute/half_precision.h). Ops that
-// process rows independently take a few rows at a time, so that the fp32 copies stay in the L1 and
-// L2 caches. Through memory, the conversion would take longer than the op.
+// Runs any op on 16-bit tensors through its fp32 version (core/compute/half_precision.h). If rows
+// are independent, the op runs on a few rows at a time, so that the fp32 copies stay in the L1 and
+// L2 caches. If the copies went through memory, the conversion would take longer than the op.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace trainyard::cpu {
 
-// True if the op processes rows (or samples) independently, so that it can run on slices of the
-// first extent of its 16-bit tensors.
+// True if the op processes rows (or samples) independently. It can then run on slices of the first
+// dimension of its 16-bit tensors.
 template <class OneOp>
 constexpr bool kHasIndependentRows =
     std::is_same_v<OneOp, compute::GeluForward> || std::is_same_v<OneOp, compute::GeluBackward> ||
@@ -28,7 +28,7 @@ constexpr bool kHasIndependentRows =
 constexpr std::int64_t kSliceElements =
     32768;  // 128 KiB in fp32: several slices fit in the L2 cache
 
-// Rows of a slice, and rows of the tensor.
+// Number of rows in a slice, and in the tensor.
 struct Slices {
   std::int64_t each = 0, all = 0;
 };

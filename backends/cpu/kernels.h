@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Element-wise loops, compiled once for each x86-64 level and selected at run time. On one machine
-// every rank runs the same code, and the result of an element depends neither on its index nor on
-// its alignment. Ranks therefore stay bit-identical.
+// Elementwise loops, compiled once for each x86-64 level and selected at run time. All ranks on one
+// machine run the same code, and the result of an element depends neither on its index nor on its
+// alignment. So ranks stay bit-identical.
 //
-// Files compiled for newer CPUs include this header. It must hold no inline code, because the
-// linker could share that code with other files.
+// Files compiled for newer CPUs include this header. It must not contain inline code, because the
+// linker could use a copy compiled for a newer CPU everywhere.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace trainyard::cpu {
 template <class T>
 struct SgdArguments {
   const T *parameters, *gradient;
-  const T* origin;  // base of the step; may alias `parameters`
-  T* updated;       // may alias `parameters`
+  const T* origin;  // values from which the step is subtracted; may be `parameters`
+  T* updated;       // new parameters; may be `parameters`
   T* moment;        // null without momentum
   double rate, factor, momentum, weight_decay;
 };
@@ -24,8 +24,8 @@ struct SgdArguments {
 template <class T>
 struct AdamArguments {
   const T *parameters, *gradient;
-  const T* origin;  // base of the step; may alias `parameters`
-  T* updated;       // may alias `parameters`
+  const T* origin;  // values from which the step is subtracted; may be `parameters`
+  T* updated;       // new parameters; may be `parameters`
   T *first_moment, *second_moment;
   double rate, factor, beta1, beta2, epsilon, weight_decay;
   double correction1, correction2;  // 1 - beta^step
@@ -36,13 +36,13 @@ struct AdamArguments {
 // out_height, out_width, channels].
 template <class T>
 struct PoolArguments {
-  const T *input, *output;  // `output` is read by backward only
+  const T *input, *output;  // only backward reads `output`
   T* result;                // output of forward; input gradient of backward
   const T* output_gradient;
   std::int64_t height, width, channels, out_height, out_width, kernel, stride, padding;
 };
 
-// Matrix with rows of `columns` channels, and per-channel values.
+// Matrix with rows of `columns` channels, and values per channel.
 template <class T>
 struct ChannelArguments {
   const T *values, *gradient;
@@ -62,8 +62,8 @@ struct RowArguments {
   bool centered;
 };
 
-// Table of loops. Ranges are [begin, end). Sums are accumulated in fp64 and added to the existing
-// values.
+// Table of loops. Ranges are [begin, end). Sums are accumulated in fp64, and added to the values
+// already in the destination.
 template <class T>
 struct Kernels {
   void (*sgd)(const SgdArguments<T>&, std::int64_t begin, std::int64_t end, double* statistics);
@@ -107,8 +107,9 @@ struct Kernels {
   // r by their softmax. Other columns become 0.
   void (*causal_softmax)(T* scores, std::int64_t rows, std::int64_t columns, std::int64_t first,
                          T scale);
-  // Converts gradients [rows, columns] of the softmax output to gradients of the scores, in place:
-  // scale part (gradient - mean). means[r] is the sum of part gradient over row r.
+  // Converts gradients [rows, columns] of the softmax output to gradients of the scores, in place.
+  // `parts` is the softmax output: gradient = scale part (gradient - mean), where means[r] is the
+  // sum over row r of part times gradient.
   void (*softmax_backward)(const T* parts, const T* means, T* gradients, std::int64_t rows,
                            std::int64_t columns, T scale);
 
@@ -118,7 +119,7 @@ struct Kernels {
                   std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold, T scale);
 };
 
-// Conversions of elements [begin, end) between bits of bfloat16 or IEEE 754 binary16 and fp32.
+// Conversions of elements [begin, end) between fp32 and the bits of bfloat16 or IEEE 754 binary16.
 // Rounding is to nearest, ties to even.
 struct HalfKernels {
   void (*widen_bf16)(const std::uint16_t* halves, float* values, std::int64_t begin,
@@ -129,7 +130,7 @@ struct HalfKernels {
                      std::int64_t end);
   void (*round_fp16)(const float* values, std::uint16_t* halves, std::int64_t begin,
                      std::int64_t end);
-  // Same as column_sums, for a bfloat16 matrix with fp32 sums.
+  // The same as column_sums, for a bfloat16 matrix with fp32 sums.
   void (*column_sums_bf16)(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, float* sums);
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Loops behind kernels.h, compiled for the CPU of the including file. Everything is in an unnamed
-// namespace, so that each file keeps a private copy. Loops use vectors of eight elements: the
-// source fixes the order of every sum, and a short tail runs the same arithmetic on lanes padded
-// with zeros.
+// namespace, so that each file has its own copy. Loops use vectors of eight elements. The source
+// fixes the order of every sum. A shorter rest uses the same arithmetic, with lanes padded by
+// zeros.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -36,7 +36,7 @@ struct Whole {
 };
 
 // Access to fewer than eight elements. The other lanes are 0 and are never loaded or stored. Uses
-// memcpy as above, because data received from a socket may be unaligned.
+// memcpy, as Whole does, because data received from a socket may be unaligned.
 struct Part {
   std::int64_t count;
   template <class T>
@@ -52,7 +52,7 @@ struct Part {
 };
 
 // Calls body(i, Whole{}) for each full group of eight elements from `begin` on, then body(i,
-// Part{...}) for the tail.
+// Part{...}) for the rest.
 template <class Body>
 inline void for_lanes(std::int64_t begin, std::int64_t end, const Body& body) {
   std::int64_t i = begin;
@@ -184,8 +184,8 @@ void tanh_backward(const T* output, T* gradient, std::int64_t begin, std::int64_
   });
 }
 
-// Sums four vectors of columns side by side, so that each row access uses full cache lines.
-// load(piece, address) returns eight numbers.
+// Sums four vectors of adjacent columns together, so that each access to a row uses full cache
+// lines. load(piece, address) returns eight numbers.
 template <class T, class Stored, class Load>
 inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
@@ -213,8 +213,8 @@ void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::
                  [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
-// Adds four vectors side by side, which are full cache lines of a source. With one vector, the loop
-// over sources would cost as much as the additions.
+// Adds four adjacent vectors together, which are full cache lines of a source. With only one
+// vector, the loop over sources would cost as much as the additions.
 template <class T>
 void sum(T* destination, const std::byte* const* sources, std::size_t count,
          std::int64_t elements) {

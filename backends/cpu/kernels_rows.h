@@ -11,8 +11,8 @@ struct RowMoments {
   double mean, inverse_deviation;
 };
 
-// Computes the moments in two passes over a row in the L1 cache. Lanes beyond the end of the row
-// are excluded: as zeros they would add to the variance.
+// Computes mean and variance in two passes over a row, which is then in the L1 cache. Lanes beyond
+// the end of the row are excluded, because as zeros they would add to the variance.
 template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);

@@ -19,7 +19,8 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
   });
 }
 
-// Sums the columns of a matrix with the dtype of the sums, or of a bfloat16 matrix.
+// Sums the columns of a matrix whose dtype is that of the sums, or of a bfloat16 matrix with fp32
+// sums.
 template <class T>
 void sum_columns(const compute::Tensor& matrix, const compute::Tensor& sums, int cores) {
   const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];

@@ -25,8 +25,8 @@ class ZeroProduct final : public Product {
   compute::Tensor result_;
 };
 
-// Product in fp64. OpenBLAS supports neither bias nor activation: the result is initialized with
-// the bias, and the activation is applied afterwards.
+// Matrix product in fp64. OpenBLAS supports neither bias nor activation. So the result is
+// initialized with the bias, and the activation is applied afterwards.
 class BlasProduct final : public Product {
  public:
   explicit BlasProduct(const ProductSpec& spec) : spec_(spec) {}
@@ -83,7 +83,7 @@ dnnl::matmul::primitive_desc describe(const ProductSpec& spec, const dnnl::engin
   return {product, with_activation(spec.activation), engine};
 }
 
-// Product in fp32, or of bfloat16 factors summed in fp32.
+// Matrix product in fp32, or of bfloat16 inputs with fp32 sums.
 class DnnlProduct final : public Product {
  public:
   DnnlProduct(const ProductSpec& spec, const dnnl::engine& engine, int cores)

@@ -32,7 +32,7 @@ struct Operand {
 };
 
 // Product result [m,n] = activation(left [m,k] right [k,n] + bias [n]). The bias may be empty. All
-// tensors have one dtype, except that bfloat16 factors may have an fp32 result.
+// tensors have one dtype, except that bfloat16 inputs may have an fp32 result.
 struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;
@@ -46,7 +46,7 @@ class Product {
   virtual void run(CpuQueue& queue) = 0;
 };
 
-// Prepares a product. A sum over nothing (k = 0) is 0; a result without elements is left unchanged.
+// Prepares a product. If k = 0, the result is 0. A result without elements is left unchanged.
 // `validate` must have accepted the shapes.
 base::Result<std::unique_ptr<Product>> prepare_product(const ProductSpec& spec,
                                                        const dnnl::engine& engine, int cores);

@@ -9,10 +9,10 @@
 
 namespace trainyard::cpu {
 
-// Reusable scratch block. Each caller is done with it before the next one gets it.
+// Reusable scratch memory. A caller must be done with it before the next caller gets it.
 class ScratchBlock {
  public:
-  // Returns at least `bytes` bytes, valid until the next call. Allocates only when more is
+  // Returns at least `bytes` bytes, valid until the next call. Allocates memory only if more is
   // requested than ever before.
   std::byte* reserve(std::size_t bytes) {
     if (bytes > capacity_) {
@@ -34,8 +34,8 @@ class ScratchBlock {
   std::size_t capacity_ = 0;
 };
 
-// Queue that gives its scratch memory to one op at a time. All ops of a lane therefore share one
-// scratch block that stays in cache, and one block of rounded factors.
+// Queue whose scratch memory one op uses at a time. So all ops of a lane share one block of scratch
+// memory, which stays in cache, and one block of rounded inputs.
 class CpuQueue final : public compute::ImmediateQueue {
  public:
   explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}
@@ -44,7 +44,7 @@ class CpuQueue final : public compute::ImmediateQueue {
   std::byte* scratch(std::size_t bytes) { return scratch_.reserve(bytes); }
   std::size_t scratch_bytes() const {
     return scratch_.bytes() + factors_.bytes();
-  }  // the maximum that ops have requested
+  }  // the most that any op has requested
   std::byte* factors(std::size_t bytes) { return factors_.reserve(bytes); }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row and column ops of a linear layer whose product is split over several ranks.
+// Ops on rows and columns (bias, column sums, copies) for a linear layer whose product is split
+// over several ranks.
 #include <algorithm>
 #include <functional>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bound on the number of threads. Work is split into blocks of a fixed size whatever the bound is,
-// so results never depend on it.
+// Limits the number of threads. Work is split into blocks whose size does not depend on the limit,
+// so results do not depend on it either.
 #pragma once
 
 #include <omp.h>
@@ -32,7 +32,7 @@ void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, c
     const std::int64_t begin = block * block_elements;
     run(begin, begin + block_elements < elements ? begin + block_elements : elements, block);
   };
-  // Avoids an OpenMP region: even a region of one thread allocates.
+  // Uses no OpenMP region here, because even a region of one thread allocates memory.
   if (cores == 1 || blocks < 2) {
     for (std::int64_t block = 0; block < blocks; ++block) one(block);
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Optimizers: one pass over parameters, gradient and moments, including the statistics.
+// Optimizers: one pass over parameters, gradient and moments, which also computes the statistics.
 #include <algorithm>
 #include <cmath>
 
@@ -28,8 +28,8 @@ double squared_distance(const T* from, const T* to, std::int64_t count) {
   return sum;
 }
 
-// Skips the update: the destination becomes the base of the step, which is `origin` or
-// `parameters`. Writes the statistics of the skipped update.
+// Skips the update: copies `origin`, or else `parameters`, to the destination. Writes the
+// statistics of a skipped update.
 template <class T>
 void skip(const UpdateInputs& in) {
   double* statistics = in.statistics.as<double>();

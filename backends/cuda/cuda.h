@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // NVIDIA GPUs. Code that needs CUDA's libraries is in a separate module, trainyard-cuda.so, which
-// is opened when a GPU is requested. A rank on a CPU thereby saves the 0.1 s that loading the
+// is opened when a GPU is requested. So a rank on a CPU saves the 0.1 s that loading these
 // libraries takes, and programs start without a driver and without CUDA.
 #pragma once
 
@@ -49,8 +49,9 @@ struct Module {
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";
 
-// Opens the module, once per process and file. Problems, all `unavailable`: the file does not exist
-// (this build has no CUDA), a library that it needs is missing, or its version differs.
+// Opens the module, only once per process and file. Problems, all `unavailable`: the file does not
+// exist (this build has no CUDA), a library that the module needs is missing, or its version
+// differs.
 base::Result<const Module*> open_module(const std::filesystem::path& file);
 
 // Lists the GPUs of this machine with the module beside the program. Problems: those of

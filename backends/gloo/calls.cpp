@@ -23,8 +23,8 @@ void choose(void* to, const void* a, const void* b, std::size_t elements) {
                   static_cast<const std::byte*>(b), static_cast<std::int64_t>(elements));
 }
 
-// Returns Gloo's own sum. Its min and max are replaced, because they keep or lose a NaN depending
-// on operand order.
+// Returns Gloo's own sum. Min and max are replaced by ours: whether Gloo's keep a NaN depends on
+// the order of operands.
 template <class Number, DType dtype>
 Reduce reduce_function(Reduction reduction) {
   if (reduction == Reduction::min) return choose<Reduction::min, dtype>;
@@ -77,7 +77,8 @@ void carry_out(Group& group, const CollectiveCall& call) {
                                        : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
-    case comm::CollectiveKind::reduce_scatter: return;  // not supported, so never requested
+    // `supports` is false for this kind, so it is never requested
+    case comm::CollectiveKind::reduce_scatter: return;
   }
 }
 

@@ -7,7 +7,7 @@
 
 namespace trainyard::gloo {
 
-// Runs a supported call and blocks until it is complete. Throws what Gloo throws.
+// Executes a supported call, and blocks until it is complete. Throws the exceptions of Gloo.
 void carry_out(Group& group, const comm::CollectiveCall& call);
 
 }  // namespace trainyard::gloo

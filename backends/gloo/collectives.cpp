@@ -94,7 +94,7 @@ class Lane {
     } catch (const std::exception& error) {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
-    group_.give_up();  // ends the waits of other ranks, which can no longer complete
+    group_.give_up();  // ends the waits of other ranks for this call, which can no longer complete
     ring(shared_.wake_event);
     return false;
   }
@@ -118,7 +118,7 @@ class Lane {
   std::deque<CollectiveCall> calls_;
   bool over_ = false, busy_ = false;
   std::atomic<std::uint64_t> completed_{0};
-  std::thread thread_;  // last member: the thread uses the others
+  std::thread thread_;  // last member, because the thread uses the others
 };
 
 class GlooCollectives final : public comm::Collectives {
@@ -171,11 +171,12 @@ class GlooCollectives final : public comm::Collectives {
   Groups groups_;
   Shared shared_;
   comm::Listener listener_;
-  std::vector<std::unique_ptr<Lane>> lanes_;  // by group; last member: the threads use the others
+  // by group; last member, because their threads use the others
+  std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
-// Splits an endpoint. It lists, for each group and each position, an address. ";" ends a group, ","
-// ends an address.
+// Splits an endpoint, or a part of one, at the character `end`. An endpoint lists an address for
+// each group and each position: ";" ends a group, "," ends an address.
 std::vector<std::string> split(const std::string& text, char end) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -220,7 +221,8 @@ class Bound final : public comm::BoundCollectives {
   }
 
  private:
-  // Collects from the members' endpoints the addresses at which this rank reaches them.
+  // Returns the address of each member of the group for connections from this rank, taken from the
+  // members' endpoints.
   Result<std::vector<std::string>> addresses_for(const Group& group, std::size_t number,
                                                  const std::vector<std::string>& endpoints) const {
     std::vector<std::string> found(static_cast<std::size_t>(group.size()));

@@ -15,7 +15,7 @@ struct Options {
   std::string address =
       "127.0.0.1";  // IPv4 address or host name of this rank; its ports are bound there
   std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
-  comm::SpinPolicy patience{};           // of waits
+  comm::SpinPolicy patience{};           // how calls wait
 };
 
 // Binds the ports of a rank. Problems: Gloo is not in this build (unavailable); the address does

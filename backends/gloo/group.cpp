@@ -11,9 +11,9 @@ namespace trainyard::gloo {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{
-    6000};  // Gloo waits five times as long for a peer to connect.
-// Practically unlimited, because a straggler may take long. The coordinator detects a hung peer and
-// ends the call by `give_up`.
+    6000};  // Gloo waits five times this long for a peer to connect.
+// Practically unlimited, because a straggler may take long. If a peer hangs, the coordinator
+// detects it and ends the call by `give_up`.
 constexpr std::chrono::hours kCallTimeout{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
@@ -22,7 +22,7 @@ std::vector<char> from_hex(const std::string& text) {
   return {bytes->begin(), bytes->end()};
 }
 
-// Context whose connections are created between `listen` and the first call, without one of Gloo's
+// Context that creates its connections between `listen` and the first call, and uses none of Gloo's
 // stores.
 class Context final : public ::gloo::Context {
  public:
@@ -60,15 +60,15 @@ void Group::connect(const std::vector<std::string>& addresses) {
       context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
 }
 
-// Aborts all connections of the context: Gloo does that when a wait times out before data arrives.
+// Aborts all connections of the context, by a wait that times out before data arrives.
 void Group::give_up() {
   try {
     context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // the expected time-out
+  } catch (const std::exception&) {  // the time-out that was intended
   }
 }
 
-// Finds broken connections, which refuse to receive.
+// Returns the ranks whose connection is broken: it refuses to receive.
 std::vector<int> Group::lost() {
   constexpr std::uint64_t unused_slot = ~std::uint64_t{0};
   std::vector<int> ranks;

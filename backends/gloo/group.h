@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Group of ranks as a Gloo context, with a connection between every pair. Connecting takes two
-// steps, so that the caller can exchange the addresses by its own means. Gloo throws exceptions;
-// none leaves this folder.
+// steps, so that the caller can exchange the addresses itself. Gloo throws exceptions; the code in
+// this folder catches them all.
 #pragma once
 
 #include <gloo/context.h>
@@ -15,7 +15,7 @@ namespace trainyard::gloo {
 
 class Group {
  public:
-  // Listens on a port for each peer. Throws.
+  // Listens on a port for each peer. Throws exceptions of Gloo.
   Group(const std::shared_ptr<::gloo::transport::Device>& device, std::vector<int> ranks,
         int position);
 
@@ -26,14 +26,15 @@ class Group {
   // Returns the addresses, in hexadecimal, at which each peer position reaches this member. Empty
   // at this member's position.
   std::vector<std::string> addresses() const;
-  // Connects to the peers at their addresses. Blocks until all are connected. Throws.
+  // Connects to the peers at their addresses. Blocks until all are connected. Throws exceptions of
+  // Gloo.
   void connect(const std::vector<std::string>& addresses);
 
   const std::shared_ptr<::gloo::Context>& context() const { return context_; }
-  // Ends all waits for peers, in any thread, permanently.
+  // Ends all waits for peers, in any thread. Later calls fail.
   void give_up();
-  // Returns the ranks whose connection is lost. Call it only after a failed call: it may break the
-  // remaining connections.
+  // Returns the ranks whose connection is lost. Call it only after a failed call, because it may
+  // break the remaining connections.
   std::vector<int> lost();
 
  private:

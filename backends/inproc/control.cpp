@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t queue_messages = 2000;
 
-// Takes the first element of `queue`. Waits up to `limit` for one.
+// Takes the first element of `queue`. If there is none, waits for one, up to `limit`.
 template <class T>
 std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variable& filled,
                       std::deque<T>& queue, std::chrono::milliseconds limit) {
@@ -34,7 +34,7 @@ struct ControlHub::Shared {
   std::deque<session::Received> inbox;
   std::condition_variable filled;
   std::map<session::PeerId, ClientQueue> clients;
-  std::uint64_t connected = 0;  // number of clients so far
+  std::uint64_t connected = 0;  // number of clients that have connected so far
 };
 
 namespace {
@@ -100,7 +100,7 @@ class Client final : public session::ControlClient {
  private:
   std::shared_ptr<Shared> shared_;
   session::PeerId name_;
-  Shared::ClientQueue* outbox_ = nullptr;  // entry of this client in `clients`
+  Shared::ClientQueue* outbox_ = nullptr;  // this client's entry in `clients`
 };
 
 }  // namespace

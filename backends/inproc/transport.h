@@ -14,11 +14,11 @@ namespace trainyard::inproc {
 struct Options {
   int channels = 8;  // numbered 0 .. channels - 1
   std::optional<comm::SpinPolicy> patience =
-      {};  // of waits; nullopt: chosen for the number of ranks on this machine
+      {};  // how calls wait; nullopt: chosen for the number of ranks on this machine
 };
 
-// Creates the ends of ranks 0 .. ranks - 1. Shared state, including arenas, lives until the last
-// end is destroyed.
+// Creates the transports of ranks 0 to ranks - 1. Shared state, including arenas, is freed when the
+// last of them is destroyed.
 base::Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks,
                                                                  std::size_t arena_bytes_each,
                                                                  Options options = {});

@@ -23,7 +23,7 @@ using base::Result;
 using comm::CollectiveCall;
 using comm::CollectiveKind;
 
-constexpr std::chrono::seconds kJoinTimeout{60};  // limit for members to join a group
+constexpr std::chrono::seconds kJoinTimeout{60};  // time limit for members to join a group
 constexpr std::chrono::microseconds kLook{50};  // poll interval while NCCL works in the background
 constexpr std::chrono::milliseconds kMaxWait{
     100};  // Upper bound of a wait, because a broken GPU never signals the event.
@@ -34,8 +34,8 @@ struct Lane {
   Communicator communicator;
   void* stream = nullptr;
   comm::FutexEvent* wake_event = nullptr;
-  // Calls that are not on the stream yet. NCCL may process the first one in the background,
-  // for example a first send/receive between two ranks, until the peer joins the call.
+  // Calls that are not on the stream yet. NCCL may process the first one in the background until
+  // the peer joins, for example a first send/receive between two ranks.
   std::deque<CollectiveCall> waiting;
   bool begun = false;  // true if the first call was passed to NCCL
   std::atomic<std::uint64_t> completed{0};
@@ -48,7 +48,7 @@ struct Lane {
 };
 using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null if this rank is not a member
 
-// State of a rank from `bind` on.
+// State of a rank's engine, from `bind` on.
 struct End {
   int rank = 0;
   comm::SpinPolicy patience;
@@ -104,12 +104,13 @@ class NcclCollectives final : public comm::Collectives {
     });
     if (auto ok = reason_.state(); !ok)
       return base::fail(
-          // Discards the count: calls that an abort made the stream skip were counted too.
+          // Discards the count, because it includes calls that the stream skipped after an abort.
           ok.error());
     return count;
   }
 
-  // Waits. NCCL's background work signals no event, so the wait polls while there is any.
+  // Waits for progress. NCCL's background work signals no event, so the wait polls while there is
+  // such work.
   bool wait(std::chrono::microseconds limit) override {
     const bool looks =
         std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
@@ -135,16 +136,17 @@ class NcclCollectives final : public comm::Collectives {
   }
 
  private:
-  // Records the reason (the first one stays) and ends all communicators, which ends all waits for
-  // peers on the GPU.
+  // Records the first reason, and ends all communicators, which ends all waits for peers on the
+  // GPU.
   Result<void> fail(const Problem& reason) const {
     reason_.give(reason);
     end_all();
     return reason_.state();
   }
 
-  // Enqueues waiting calls on the stream, each after NCCL has finished its background work for the
-  // previous one. The completion callback is added after the background work of a call.
+  // Enqueues waiting calls on the stream. Each call is enqueued once NCCL has finished its
+  // background work for the previous call. The completion callback of a call is added once NCCL has
+  // finished the background work for it.
   Result<void> go_on(Lane& lane) {
     if (lane.waiting.empty()) return {};
     if (auto ok = end_->streams->enter(); !ok) return ok;
@@ -156,7 +158,7 @@ class NcclCollectives final : public comm::Collectives {
             !wrong.empty())
           return fail(failed(*end_, fmt::format("start {}", base::name_of(call.kind)), wrong));
       lane.begun = true;
-      if (!lane.communicator.look().ready) return {};  // `state` reports errors
+      if (!lane.communicator.look().ready) return {};  // an error is reported by `state`
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }
     return {};
@@ -169,7 +171,7 @@ class NcclCollectives final : public comm::Collectives {
     return base::fail(comm::no_member(rank(), group));
   }
 
-  // Finalizes all communicators. Ignores errors, because this rank is complete.
+  // Finalizes all communicators. Ignores errors, because this rank has completed all its calls.
   void finalize_all() const {
     for (const auto& lane : end_->lanes)
       if (lane) lane->communicator.finalize();
@@ -222,7 +224,7 @@ class Bound final : public comm::BoundCollectives {
 
   std::string endpoint() const override { return endpoint_; }
 
-  // All members join the groups in the same order, which prevents a deadlock.
+  // Joins the groups. All members join them in the same order, which prevents a deadlock.
   Result<std::unique_ptr<comm::Collectives>> connect(
       const std::vector<std::string>& endpoints) override {
     if (auto ok = end_->streams->enter(); !ok) return base::fail(ok.error());

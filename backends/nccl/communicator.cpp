@@ -65,7 +65,8 @@ Communicator::Answer Communicator::state() const {
   return {state == ncclSuccess, words(state)};
 }
 
-// Starts an in-place call. The send or receive buffer alone is the rank's shard.
+// Starts an in-place call. If the call gathers or scatters, one of its buffers is only the rank's
+// shard.
 ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements),
              part = count / static_cast<std::size_t>(size_);
@@ -100,8 +101,8 @@ ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t str
   return library_.receive(one.data, count, type, 1 - position_, comm_, stream);
 }
 
-// Starts a call with shards of different lengths as one group call: each shard is broadcast by its
-// owner, or reduced to it.
+// Starts a call whose shards have different lengths, as one NCCL group call: the owner of each
+// shard broadcasts it, or each shard is reduced to its owner.
 ncclResult_t Communicator::call_with_unequal_shards(const CollectiveCall& one,
                                                     cudaStream_t stream) {
   if (const ncclResult_t begun = library_.group_start(); begun != ncclSuccess) return begun;

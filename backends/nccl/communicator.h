@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Group of ranks as a non-blocking NCCL communicator. Long operations are polled, so that they
-// never delay an abort.
+// Group of ranks as a non-blocking NCCL communicator. The caller polls long operations, so that
+// they never delay an abort.
 #pragma once
 
 #include <mutex>
@@ -31,16 +31,16 @@ class Communicator {
   int size() const { return size_; }
   bool is_alone() const { return size_ == 1; }
 
-  // Start an operation, which is complete when `look` returns ready. The returned string is an
-  // error message if NCCL refused.
+  // Start an operation. It is complete when `look` returns ready. If NCCL refuses it, returns an
+  // error message.
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
-  // Starts to finalize the communicator, so that peers still get what was sent. Complete when
-  // `look` returns ready.
+  // Starts to finalize the communicator, so that peers still receive what was sent. This is
+  // complete when `look` returns ready.
   void finalize();
-  // Destroys the communicator if it is finalized, and aborts it otherwise. Only the first call has
-  // an effect.
+  // Destroys the communicator if it is finalized; otherwise aborts it. Only the first call has an
+  // effect.
   void end();
 
  private:
@@ -48,7 +48,8 @@ class Communicator {
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t call_with_unequal_shards(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer state() const;
-  std::string words(ncclResult_t result) const;  // empty if in progress or successful
+  // Returns an error message; empty if the operation is in progress or succeeded
+  std::string words(ncclResult_t result) const;
 
   const Library& library_;
   const int position_, size_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// NCCL's library, opened at run time, so that programs start where it is not installed.
+// The NCCL library, opened at run time, so that programs start on machines without it.
 #pragma once
 
 #include <nccl.h>
@@ -34,10 +34,10 @@ struct Library {
   std::string name() const;  // for example "nccl 2.28.9"
 };
 
-// Opens NCCL. The library is never closed. Problems, `unavailable`: it cannot be opened, lacks a
-// function, has another major version than the header, or is too old for
-// NCCL_LAUNCH_ORDER_IMPLICIT, the newest feature in use. An older library ignores unknown
-// configuration fields of the header.
+// Opens NCCL. The library is never closed. Problems, all `unavailable`: it cannot be opened, lacks
+// a function, has another major version than the header, or is older than kMinVersion. That version
+// introduced NCCL_LAUNCH_ORDER_IMPLICIT, the newest feature in use; an older library would ignore
+// it silently.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::nccl

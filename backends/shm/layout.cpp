@@ -57,7 +57,7 @@ Result<void> check_size(int fd, std::size_t expected) {
         base::system_problem("shared memory", "cannot get the state of the memfd", errno));
   if (static_cast<std::size_t>(status.st_size) != expected)
     return base::fail(foreign("the size of the file differs from its header"));
-  // If the file could shrink, a reader could lose pages.
+  // Requires a seal against shrinking: if the file shrank, a reader would access missing pages.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     return base::fail(foreign("the file is not sealed"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Layout of the memfd: header | mailbox block | region of rank 0 (arena, staging) | region of rank
-// 1 | ... It follows from the header alone, so no offset is stored or trusted.
+// 1 | ... All offsets are computed from the header, so no stored offset has to be trusted.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,10 @@ struct Layout {
   std::size_t block_offset = 0;
   std::size_t block_bytes = 0;
   std::vector<Region> regions;
-  std::size_t bytes = 0;  // of the entire file
+  std::size_t bytes = 0;  // size of the file
 
-  // Returns the offset of staging slot `slot` of the lane from the region's rank to `peer`.
+  // Returns the offset of staging slot `slot`. The slot belongs to the lane from the region's rank
+  // to `peer`.
   std::size_t staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const;
 };
 

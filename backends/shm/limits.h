@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Limits of the transport.
+// Limits of the shared-memory transport.
 #pragma once
 
 #include <cstddef>

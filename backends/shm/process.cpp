@@ -21,8 +21,8 @@ struct Status {
   std::int64_t start = 0;
 };
 
-// Parses the fields after the command name (field 2), which may contain spaces and parentheses.
-// Fields are therefore counted from the last closing parenthesis.
+// Parses the fields after the command name (field 2). The name may contain spaces and parentheses,
+// so fields are counted from the last closing parenthesis.
 std::optional<Status> parse(std::string_view text) {
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
@@ -65,7 +65,7 @@ ProcessIdentity this_process() {
 bool runs(const ProcessIdentity& process) {
   if (::kill(static_cast<pid_t>(process.id), 0) != 0 && errno == ESRCH) return false;
   const auto status = read_status(process.id);
-  // The process answers to a signal; without /proc nothing more is known.
+  // The process exists, because it can be signaled. Without /proc nothing more can be found out.
   if (!status || process.start == 0) return true;
   return status->start == process.start && status->state != 'Z' && status->state != 'X';
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Unique identity of a process: id and start time, because the kernel reuses ids.
+// Unique identity of a process: its id and its start time, because the kernel reuses ids.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@ namespace trainyard::shm {
 
 struct ProcessIdentity {
   std::int64_t id = 0;
-  // Clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 if /proc is not available.
+  // Start time in clock ticks since boot, field 22 of /proc/ID/stat (proc(5)); 0 if /proc is not
+  // available.
   std::int64_t start = 0;
 };
 

@@ -155,14 +155,15 @@ class MemfdTransport final : public Transport {
     }
   }
 
-  // Marks a dead peer as having left. The first rank that detects it notifies all.
+  // Marks a dead peer as having left. Only the first rank that detects it changes the counter.
+  // Notifies all ranks.
   void mark_left(int peer, std::uint32_t moves) {
     block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
     block_.notify_all_ranks();
   }
 
-  // Returns the presence counter of a peer that died without leaving, or nullopt if it lives or has
-  // left.
+  // If the peer died without leaving, returns its presence counter. Returns nullopt if it lives or
+  // has left.
   std::optional<std::uint32_t> death_of(int peer) const {
     const comm::Presence& presence = block_.presence(peer);
     const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
@@ -171,7 +172,7 @@ class MemfdTransport final : public Transport {
               presence.process_start.load(std::memory_order_relaxed)}))
       return std::nullopt;
     const bool still = presence.moves.load(std::memory_order_acquire) ==
-                       moves;  // the peer may have left and ended meanwhile
+                       moves;  // else the peer left, and then ended, in the meantime
     return still ? std::optional(moves) : std::nullopt;
   }
 
@@ -209,9 +210,9 @@ MailboxBlock block_in(const MemoryMap& map, const Layout& layout) {
           layout.channels};
 }
 
-// Makes peers' arenas read-only, so that a stray write into one is a fault here rather than a wrong
-// number there. Requests large pages, which save most of the reader's page faults; it is harmless
-// if the kernel has none.
+// Makes peers' arenas read-only, so that a stray write into one crashes this process instead of
+// changing a peer's data. Also requests large pages, which avoid most page faults of readers;
+// without them everything works as well.
 bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) {
   const Region& own = layout.regions[static_cast<std::size_t>(rank)];
   const std::size_t first = layout.regions.front().offset;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as processes of one host, over one memfd with mailboxes and an arena per rank that its
-// peers read in place. The memfd has no name, so a crash leaves no file behind.
+// Transport between processes of one host. One memfd contains mailboxes and an arena per rank,
+// which peers read in place. The memfd has no name, so a crash leaves no file behind.
 //
 // Messages posted from the rank's arena are never copied. Messages from other memory are copied
-// once, through a staging slot of `kMaxStagedBytes`; longer ones are refused with a Problem
-// that advises to place them in the arena.
+// once, through a staging slot of `kMaxStagedBytes`. Longer messages outside the arena are refused
+// with a Problem that advises to place them in the arena.
 //
-// Part of an arena may be in device memory that the devices of all peers can access. Messages from
-// there are then in this rank's mapping of that device memory, and only devices read them.
+// Part of an arena may be in device memory that the devices of all peers can access. A message from
+// there is read in the receiver's mapping of that device memory, and only devices read it.
 //
-// A rank maps peers' arenas read-only. Offsets and lengths from peers are checked against their
-// arena before use. A peer whose process ended without leaving is detected while waiting (within
-// about 0.1 s). This aborts the group with a Problem that names the rank, unless its peers may
-// continue without it. This is no protection against a malicious process: any holder of the memfd
-// can write the mailboxes.
+// A rank maps peers' arenas read-only. Offsets and lengths from peers are checked against the
+// peer's arena before use. While waiting, a rank detects within about 0.1 s if a peer's process
+// ended without leaving. This aborts the group with a Problem that names the rank, unless its peers
+// may continue without it. None of this protects against a malicious process: any holder of the
+// memfd can write the mailboxes.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,12 @@
 
 namespace trainyard::shm {
 
-// Creates a sealed memfd for arena_bytes.size() ranks (at least one), for one generation. It closes
-// on exec: the launcher passes it on with posix_spawn_file_actions_adddup2 or by clearing the flag.
-// The caller closes it.
+// Creates a sealed memfd for arena_bytes.size() ranks (at least one), for one generation. Returns
+// its descriptor, which the caller closes. It has the close-on-exec flag: a launcher passes it on
+// with posix_spawn_file_actions_adddup2, or clears the flag.
 base::Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels);
 
-// Device memory of the bytes of an arena from offset `from` on. An empty `memory` means that these
+// Part of an arena in device memory: the bytes from offset `from` on. If `memory` is empty, these
 // bytes are in the memfd.
 struct DeviceArena {
   std::size_t from = 0;
@@ -42,19 +42,19 @@ class Transport : public comm::MailboxTransport {
  public:
   using MailboxTransport::MailboxTransport;
   // Sets the device memory of all ranks, including this one, by rank. Must be called before any
-  // post. Problem: the size of an entry is wrong.
+  // post. Returns a Problem if the size of an entry is wrong.
   virtual base::Result<void> set_device_arenas(std::vector<DeviceArena> arenas) = 0;
 };
 
 // Opens the transport of this process as `rank`, once per rank. `fd` may be closed afterwards.
-// Problem: `create` did not make the file. `patience` applies to waits; nullopt: chosen for the
-// number of ranks on this machine. `takes_place`: the process replaces one that left or died, after
-// its peers have reset their lanes with it.
+// Returns a Problem if `create` did not make the file. `patience` says how calls wait; nullopt:
+// chosen for the number of ranks on this machine. `takes_place`: this process replaces one that
+// left or died, after its peers have reset their lanes with it.
 base::Result<std::unique_ptr<Transport>> open(int fd, int rank,
                                               std::optional<comm::SpinPolicy> patience = {},
                                               bool takes_place = false);
 
-// Makes every rank fail with `reason` immediately. For the coordinator, which is not a rank.
+// Makes every rank fail with `reason` immediately. The coordinator uses it, which is not a rank.
 base::Result<void> abort_all(int fd, const base::Problem& reason);
 
 }  // namespace trainyard::shm

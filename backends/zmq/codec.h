@@ -40,13 +40,13 @@ struct ControlFrame {
   session::Message message;
 };
 
-// Encodes a message. A message longer than `max_bytes` is bad_input.
+// Encodes a message. Returns Problem bad_input if it is longer than `max_bytes`.
 base::Result<std::string> encode_message(const ControlHeader& header,
                                          const session::Message& message,
                                          std::size_t max_bytes = kMaxControlBytes);
 
-// Decodes a frame. Anything that `encode_message` does not produce is bad_input. Allocations are
-// proportional to the frame's actual size, whatever counts it contains.
+// Decodes a frame. Returns Problem bad_input for anything that `encode_message` does not produce.
+// Allocates memory in proportion to the frame's actual size, whatever counts the frame contains.
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
                                           std::size_t max_bytes = kMaxControlBytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cereal archives of message bodies: little-endian, with 64-bit counts as sizes. Cereal's own
+// Cereal archives of message bodies: little-endian, with sizes as 64-bit counts. Cereal's own
 // loaders of vectors and strings allocate the claimed size before they check it. The loaders here
-// first compare each count with the remaining bytes.
+// first compare each count with the number of remaining bytes.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@ struct BadMessage : cereal::Exception {
 
 class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyClassElision> {
  public:
-  // Appends to `body`, which must outlive the archive.
+  // Writes to the end of `body`, which must outlive the archive.
   explicit BodyWriter(std::string& body) : OutputArchive(this), body_(body) {}
   void write(const void* bytes, std::size_t count) {
     body_.append(static_cast<const char*>(bytes), count);
@@ -63,8 +63,8 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
   std::span<const std::byte> left_;
 };
 
-// Maximum length of lists other than raw bytes, which have one element per rank. An element can be
-// many times larger in memory than in the body.
+// Maximum length of lists, except raw bytes. Lists have one element per rank. The limit is needed
+// because an element can be many times larger in memory than in the body.
 constexpr std::size_t kMaxListLength = 65'536;
 
 template <class T>

@@ -25,7 +25,7 @@ using base::ProblemCode;
 using base::Result;
 using std::chrono::milliseconds;
 
-constexpr int kQueueMessages = 1000;  // per direction and peer
+constexpr int kQueueMessages = 1000;  // limit of queued messages, per direction and peer
 constexpr std::size_t kRememberedPeers = 4096;
 
 Problem problem(const std::string& endpoint, const std::string& what, int error_number) {
@@ -45,7 +45,8 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  if (!endpoint.starts_with("tcp://")) return;  // a local socket closes with its process
+  // a local socket is closed when the process at its other end ends
+  if (!endpoint.starts_with("tcp://")) return;
   socket.set(sockopt::heartbeat_ivl, 5000);
   socket.set(sockopt::heartbeat_timeout, 30'000);
 }
@@ -63,7 +64,7 @@ std::span<const std::byte> bytes_of(const ::zmq::message_t& part) {
 }
 
 // Receives the next message, which should have exactly `parts.size()` parts. Returns false if there
-// is none. `whole` is true if the number of parts is correct.
+// is none. Sets `whole` to whether the number of parts is correct.
 bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool& whole) {
   std::size_t count = 0;
   ::zmq::message_t rest;
@@ -100,7 +101,8 @@ class Server final : public session::ControlServer {
       : socket_(context_, ::zmq::socket_type::router),
         header_{base::xxh64(std::string_view(options.run)), options.generation,
                 static_cast<std::uint64_t>(
-                    // Sequences from the clock continue to increase when a server is restarted.
+                    // Sequence numbers begin with the time, so that they continue to increase when
+                    // a server is restarted.
                     base::now_nanoseconds())} {
     configure_control(socket_, endpoint);
     // A client that lost its connection reconnects under the same routing id, possibly before this
@@ -164,7 +166,7 @@ class Server final : public session::ControlServer {
   bool is_newer(const session::PeerId& peer, std::uint64_t sequence) {
     const auto known = last_.find(peer);
     if (known != last_.end()) return sequence > known->second && (known->second = sequence, true);
-    // Bounds the memory: routing ids can be chosen freely, so a foreign process could create any
+    // Limits the memory: clients choose their routing ids, so a foreign process could create any
     // number of them.
     if (last_.size() >= kRememberedPeers) last_.erase(last_.begin());
     last_.emplace(peer, sequence);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Control plane over ZeroMQ. The server is a ROUTER; each client is a DEALER with a random routing
-// id that it keeps when it reconnects.
+// Control plane over ZeroMQ. The server has a ROUTER socket. Each client has a DEALER socket with a
+// random routing id, which it keeps when it reconnects.
 //
 // - Endpoints: ipc://PATH (up to 107 bytes, in a directory that only this user can
 //   enter) or tcp:// on a loopback address.
@@ -21,7 +21,7 @@
 namespace trainyard::zmq {
 
 struct ServeOptions {
-  std::string run;  // name; frames of clients of another run are dropped
+  std::string run;  // name of the run; frames of clients of another run are dropped
   std::uint32_t generation = 0;
 };
 

@@ -28,7 +28,7 @@ End::End(Identity identity, const TransportOptions& options,
          const std::vector<std::string>& endpoints)
     : identity_(identity),
       options_(options),
-      // Counts two threads per rank: ZeroMQ's I/O thread needs a core to deliver anything.
+      // Counts two threads per rank, because ZeroMQ's I/O thread also needs a core.
       patience_(comm::patience(2 * (options.sharers > 0 ? options.sharers : identity.ranks))),
       context_(std::move(context)),
       inbox_(std::move(inbox)),
@@ -47,7 +47,7 @@ End::End(Identity identity, const TransportOptions& options,
   }
 }
 
-// Tells the peers the reason before the sockets close. Closing the context ends its threads, so
+// Sends the peers the reason before the sockets close. Closing the context ends its threads, so
 // nothing reads posted bytes afterwards.
 End::~End() {
   send_abort();
@@ -66,8 +66,8 @@ Problem End::problem_with(const char* id, int peer, const std::string& what,
           advice};
 }
 
-// Returns why a peer is gone. An abort and the subsequent leave may arrive in one pump; the reason
-// is then the abort.
+// Returns why a peer is gone. One pump may receive both the peer's abort and its leave; the reason
+// is then that of the abort.
 Problem End::gone(int peer, const std::string& what) const {
   const auto ok = state();
   return ok ? problem_with("peer_left", peer, fmt::format("has left {}", what)) : ok.error();
@@ -134,7 +134,8 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.op = tag.op;
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
-    // There was room, so the connection has ended, which has not been detected yet.
+    // The lane had room, so a failed send means that the connection has ended, although that was
+    // not detected yet.
     if (peer_at(peer).is_loss_allowed && peer_at(peer).link->was_connected())
       return peer_at(peer).left = true;
     return false;
@@ -158,8 +159,8 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // Each direction has its own connection, so a frame may arrive before the peer can be reached. An
-  // answer would then find no room.
+  // Each direction has its own connection. So a frame may arrive before this rank has reached the
+  // peer, and an answer would find no room.
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
@@ -182,8 +183,8 @@ Result<void> End::release(int peer, int channel) {
   return {};
 }
 
-// Acknowledges released messages. If the link has no room, the next pump tries again; a later count
-// includes earlier ones.
+// Sends the peer the number of released messages. If the link has no room, the next pump tries
+// again; a later count includes earlier ones.
 void End::acknowledge(int peer, int channel) {
   InLane& lane = in(peer, channel);
   FrameHeader head = header(FrameKind::consumed, peer);

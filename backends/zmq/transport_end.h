@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// End of the ZeroMQ transport at one rank.
+// A rank's implementation of the ZeroMQ transport.
 #pragma once
 
 #include <poll.h>
@@ -38,7 +38,7 @@ struct Identity {
 
 class End final : public Transport {
  public:
-  // Throws ::zmq::error_t.
+  // Throws ::zmq::error_t if a socket cannot be created.
   End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context,
       ::zmq::socket_t inbox, const std::vector<std::string>& endpoints);
   ~End() override;
@@ -64,13 +64,14 @@ class End final : public Transport {
 
  private:
   struct Peer {
-    // null for this rank, and for peers that this transport does not serve
+    // null for this rank, and for peers to which this transport does not connect
     std::unique_ptr<Link> link;
     std::vector<OutLane> out;
     std::vector<InLane> in;
     comm::Counter stale;
-    std::uint32_t generation = 0;  // of messages between the two ranks
-    bool left = false;             // left in order, or lost as a peer that may be lost
+    std::uint32_t generation = 0;  // generation of messages between the two ranks
+    // the peer left normally, or was lost and others may continue without it
+    bool left = false;
     bool is_loss_allowed = false;
     bool knows_abort = false;
   };
@@ -87,7 +88,7 @@ class End final : public Transport {
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;
 
-  // Receives a bounded number of frames and does periodic work.
+  // Receives a limited number of frames, and does periodic work.
   void pump();
   bool take_frame();
   void drop_rest();
@@ -116,7 +117,7 @@ class End final : public Transport {
   WakeEvent wake_;
   std::int64_t started_;
   std::int64_t next_watch_ = 0;
-  bool changed_ = true;  // since the last wait
+  bool changed_ = true;  // true if something changed since the last wait
   comm::Counter rejected_;
 
   std::atomic<bool> aborted_{false};

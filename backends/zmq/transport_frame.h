@@ -24,7 +24,7 @@ struct FrameHeader {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t channel = 0;
-  // For data: index in its lane, from 0. For consumed: number of consumed messages.
+  // For data: index of the message in its lane, from 0. For consumed: number of consumed messages.
   std::uint64_t sequence = 0;
   std::uint32_t step = 0;
   std::uint32_t op = 0;

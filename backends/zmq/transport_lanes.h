@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // State of a rank's lanes. A lane is a peer, a channel and a direction. At most `kWindowMessages`
-// messages of a lane are in flight or unread, so that a slow reader delays its writer and does not
-// fill the host's memory.
+// messages of a lane are in flight or unread. So a slow reader delays its writer, instead of
+// filling the host's memory.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ struct OutLane {
   std::uint64_t posted = 0;
   std::uint64_t consumed = 0;
   std::uint64_t bytes_in_flight = 0;
-  // sizes of the messages in flight, by sequence
+  // sizes of the messages in flight, by sequence number modulo kWindowMessages
   std::array<std::uint64_t, kWindowMessages> sizes{};
   comm::LaneCounters counters;
 
@@ -31,7 +31,7 @@ struct OutLane {
     sizes[posted++ % kWindowMessages] = bytes;
     bytes_in_flight += bytes;
   }
-  // Returns false if the peer cannot have consumed `count` messages.
+  // Sets the number of messages that the peer has consumed. Returns false if `count` is impossible.
   bool set_consumed(std::uint64_t count) {
     if (count < consumed || count > posted) return false;
     while (consumed < count) bytes_in_flight -= sizes[consumed++ % kWindowMessages];

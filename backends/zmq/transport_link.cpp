@@ -15,8 +15,8 @@ constexpr int kLingerMilliseconds = 1000;
 
 int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
-// Message that refers to the caller's bytes. Without a free function, ZeroMQ treats them as
-// constant and copies nothing.
+// Returns a message that refers to the caller's bytes. Without a free function, ZeroMQ treats them
+// as constant data and does not copy them.
 ::zmq::message_t wrap_bytes(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size(),
           static_cast<::zmq::free_fn*>(nullptr)};
@@ -28,7 +28,7 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
   socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(
                                       std::max(options.max_payload_bytes, comm::kMaxProblemBytes)));
-  // Every lane may have a full window of messages and as many acknowledgements in flight; the rest
+  // Every lane may have a full window of messages, and as many acknowledgments in flight. The rest
   // is for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
   socket.set(sockopt::sndhwm, most);
@@ -48,7 +48,7 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Nothing is queued for a peer that is not connected: a posted message is really in flight, and
+  // Queues nothing for a peer that is not connected. So a posted message is really in flight, and
   // leaving never waits for a peer that is gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
@@ -75,8 +75,8 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   ::zmq::message_t head(frame.data(), frame.size());
   const bool more = has_payload(header.kind);
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  // A send checks for connection events only occasionally; querying ZMQ_EVENTS always does. Without
-  // the query, a new connection could go unnoticed, because it is signaled only once.
+  // zmq_msg_send checks for connection events only occasionally; querying ZMQ_EVENTS always does.
+  // Without the query, a new connection could go unnoticed, because it is signaled only once.
   if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Outgoing connection to one peer, and its health.
+// Outgoing connection to one peer, and the state of that connection.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace trainyard::zmq {
 
-// Sets the options common to both directions. Throws ::zmq::error_t.
+// Sets the options that sockets of both directions have. Throws ::zmq::error_t.
 void configure(::zmq::socket_t& socket, const TransportOptions& options);
 
 class Link {
@@ -24,10 +24,10 @@ class Link {
   // Sends a frame. Returns false if the link is not connected yet, or has no room. The payload must
   // remain valid until the peer has received it, or the link is destroyed.
   bool send(const FrameHeader& header, std::span<const std::byte> payload = {});
-  // Same with a copy of the payload.
+  // The same with a copy of the payload.
   bool send_copy(const FrameHeader& header, std::span<const std::byte> payload);
 
-  // Reads monitor events. Returns true if something changed.
+  // Reads monitor events. Returns true if the state of the connection changed.
   bool watch();
   int file_descriptor() { return monitor_.get(::zmq::sockopt::fd); }
   bool events_waiting() { return (monitor_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
@@ -43,7 +43,7 @@ class Link {
 
   std::string endpoint_;
   ::zmq::socket_t monitor_;
-  ::zmq::socket_t socket_;  // destroyed first, because it feeds the monitor
+  ::zmq::socket_t socket_;  // last member, so that it is destroyed first: it feeds the monitor
   bool connected_ = false;
   std::int64_t lost_since_ = 0;
 };

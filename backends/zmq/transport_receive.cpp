@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Receiving side: frames, health of links, and waits for both. Any frame is accepted, dropped and
-// counted, or ends the transport with a Problem.
+// Receiving side: frames, the state of links, and waits for both. A frame is accepted, or dropped
+// (and counted), or ends the transport with a Problem.
 #include <fmt/core.h>
 #include <sched.h>
 #include <sys/eventfd.h>
@@ -17,14 +17,15 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr int kFramesAtOnce = 256;  // bounds the work of a pump under a flood of frames
+// limits the frames that one pump receives, in case of a flood of frames
+constexpr int kFramesAtOnce = 256;
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
-// A peer's last frames and the end of its connection arrive on different ways; its leave may be
-// read slightly later.
+// Time between the loss of a connection and the Problem. The end of a connection and the peer's
+// last frames arrive separately, so the peer's leave may be read slightly later.
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
-// Time that a peer needs for a few messages. Waking a sleeping thread takes about 50 us if its core
-// went to sleep.
+// Time to spin before sleeping. A peer can send a few messages in this time. Waking a sleeping
+// thread takes about 50 us if its core went to sleep.
 constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
 constexpr std::int64_t kMaxSleep = 50 * kMillisecond;
 
@@ -56,7 +57,7 @@ void End::pump() {
   send_abort();
 }
 
-// Receives one message of the inbox. Returns false if there is none.
+// Receives one message from the PULL socket. Returns false if there is none.
 bool End::take_frame() {
   ::zmq::message_t head, payload;
   if (zmq_msg_recv(head.handle(), inbox_.handle(), ZMQ_DONTWAIT) < 0) return false;
@@ -120,8 +121,8 @@ void End::accept_consumed(const FrameHeader& header) {
   peer.in[header.channel].counters.header_bytes.add(kFrameHeaderBytes);
 }
 
-// Forwards the abort, so that a peer that sees this rank leave has received the reason first:
-// frames of one peer are in order.
+// Accepts an abort and forwards it to the other peers. Frames of one rank stay in order, so peers
+// receive the reason before they see that this rank leaves.
 void End::accept_abort(Peer& from, const base::Problem& reason) {
   from.knows_abort = true;
   abort(reason);
@@ -175,8 +176,8 @@ bool End::spin(std::int64_t end) {
 
 bool End::ready() { return (inbox_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
-// ZeroMQ's descriptor signals only changes, so pending events must be checked first (ZMQ_FD,
-// zmq_getsockopt(3)).
+// ZeroMQ's descriptor signals only changes, so pending events must be checked before sleeping
+// (ZMQ_FD in zmq_getsockopt(3)).
 void End::sleep(std::int64_t end) {
   if (ready()) return;
   for (Peer& peer : peers_)

@@ -20,11 +20,13 @@ struct FieldDescription {
   std::string help;
   Json default_value;
   std::vector<std::string> choices;  // FieldKind::choice
-  // Fields of a document, or of a list's elements if these are documents.
+  // Fields of a document, or of the elements of a list of documents.
   std::vector<FieldDescription> fields;
   FieldKind element = FieldKind::document;  // FieldKind::list
-  std::vector<std::string> kinds = {};      // kinds of the document that have it; empty: all
-  bool used = true;                         // for the values of the document given to `describe`
+  // kinds of the document that have this field; empty: all kinds
+  std::vector<std::string> kinds = {};
+  // true if the field has an effect, given the other values of the document passed to `describe`
+  bool used = true;
 };
 
 }  // namespace trainyard::base

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Documents with a member `kind`, such as a layer: the kind determines which other fields the
-// document has. A relu has no `heads`. A foreign key is a field that only other kinds have.
+// document has. For example, a layer of kind relu has no `heads`. A field that only other kinds
+// have is called a foreign key.
 //
-// A kind has a field if the field is used with that kind, given either the other values of the
-// document or their defaults. Without a member `kind`, a document has all its fields.
+// A kind has a field if the field is used with that kind, either with the document's other values
+// or with their defaults. A document without a member `kind` has all its fields.
 #pragma once
 
 #include <iterator>

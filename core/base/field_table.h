@@ -11,7 +11,8 @@
 // };
 //
 // A member may be bool, an integer, double, std::string, an enum with `Names`, another document, or
-// a std::vector of these. The default is the member's value in a default-constructed document.
+// a std::vector of these. The default of a field is the member's value in a default-constructed
+// document.
 #pragma once
 
 #include <limits>
@@ -23,15 +24,16 @@
 
 namespace trainyard::base {
 
-// Inclusive bounds of a number; for text and lists, of its length.
+// Inclusive bounds of a number, or of the length of a text or list.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   std::string_view unit{};  // unit of both bounds, used in messages
 };
 
-// specialize with `title`, `table()`, and optionally `hides(document, part, field)`: true if a
-// nested document does not use one of its fields, which it cannot know itself
+// Specialize it with `title`, `table()`, and optionally `hides(document, part, field)`. `hides`
+// returns true if field `field` of the nested document `part` has no effect because of the outer
+// document.
 template <class Document>
 struct Fields;
 
@@ -43,7 +45,7 @@ struct Field {
   std::string_view unit;
   Range range;
   std::string_view help;
-  // returns true if the field is used, given the other values (kind, ...); null: always used
+  // returns true if the field has an effect, given the other values such as the kind; null: always
   bool (*used)(const Owner&) = nullptr;
 };
 

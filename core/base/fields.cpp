@@ -22,7 +22,7 @@ std::string number_text(double value) {
   return Json(value).dump();
 }
 
-// True for a bound worth showing: neither infinite nor just the limit of the type.
+// True if the bound should be shown. Infinity and the limits of the number's type are not shown.
 bool is_bound(double value) { return std::fabs(value) < 9e18; }
 
 // True for units that take SI prefixes.
@@ -42,8 +42,8 @@ std::string range_text(const Range& range) {
   return "any";
 }
 
-// True for integers; 1e6 counts as one, as in JSON Schema. Above 2^53 a double cannot distinguish
-// adjacent integers.
+// True if the number is an integer. Like JSON Schema, accepts 1e6 as an integer. Rejects values
+// above 2^53, for which a double cannot distinguish adjacent integers.
 bool is_integer(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
@@ -54,7 +54,7 @@ bool is_integer(const Json& value) {
 // string alignment: Boytsov 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before, last(b.size() + 1),
-      row(b.size() + 1);  // rows for a's first i - 2, i - 1 and i letters
+      row(b.size() + 1);  // rows of the table for the first i - 2, i - 1 and i letters of a
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before = std::exchange(last, row);
@@ -93,8 +93,8 @@ void add_constraints(Json& schema, const FieldDescription& d) {
   if (std::isfinite(d.range.high)) schema[high] = bound(d.range.high);
 }
 
-// Rule of a schema: with a kind that does not have them, the object has none of these keys. `kinds`
-// have the keys. An object without the key "kind" has the default kind.
+// Returns a JSON Schema rule: unless the object's kind is one of `kinds`, the object has none of
+// the keys in `absent`. An object without the key "kind" has the default kind.
 Json kind_rule(const std::vector<std::string>& kinds, const std::string& default_kind,
                const Json& absent) {
   Json condition = {{"properties", {{"kind", {{"enum", kinds}}}}}};
@@ -102,7 +102,7 @@ Json kind_rule(const std::vector<std::string>& kinds, const std::string& default
   return {{"if", std::move(condition)}, {"else", {{"properties", absent}}}};
 }
 
-// One rule for all keys that the same kinds have.
+// Returns the rules of all keys that only some kinds have. Keys of the same kinds share one rule.
 Json kind_rules(const std::vector<FieldDescription>& fields) {
   const auto kind = std::ranges::find(fields, "kind", &FieldDescription::name);
   std::vector<std::pair<std::vector<std::string>, Json>> absent_unless;
@@ -157,8 +157,8 @@ std::string found(const Json& value) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   if (word.size() > kMaxNameLength) return best;
-  std::size_t least = std::max<std::size_t>(
-      1, word.size() / 3);  // one letter for short words, else any word would be similar
+  // only one letter may differ in short words, else every word would be similar
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3);
   for (const std::string& candidate : candidates)
     if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
       best = candidate;

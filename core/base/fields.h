@@ -23,7 +23,7 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
-// Id of the problem of a key that no field has.
+// Problem id of a key that is not the name of a field.
 inline constexpr const char* kUnknownKey = "unknown_key";
 
 namespace detail {
@@ -32,8 +32,8 @@ std::string join_names(const std::vector<std::string>& names);
 void report(Problems& problems, const char* id, const std::string& path, std::string what,
             std::string accepted, std::string advice = "");
 std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
-std::string nearest(std::string_view word,
-                    const std::vector<std::string>& candidates);  // "" if none is similar
+// returns "" if no candidate is similar
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
@@ -42,7 +42,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
                 Problems& problems);
 std::size_t characters(std::string_view utf8);
 
-// Intersects `range` with the limits of the member's type.
+// Returns the part of `range` that the member's type can represent.
 template <class Number>
 Range narrowed(const Range& range) {
   using Limits = std::numeric_limits<Number>;
@@ -62,7 +62,7 @@ template <class T>
 void read_value(const Json& json, T& value, const Range& range, const std::string& path,
                 Problems& problems);
 
-// Returns the document as JSON, with every field, in table order.
+// Returns the document as JSON, with every field, in the order of the field table.
 template <IsDocument Document>
 Json write_document(const Document& document) {
   Json json = Json::object();
@@ -71,8 +71,8 @@ Json write_document(const Document& document) {
   return json;
 }
 
-// Reads the given fields into `document`. Appends every problem (unknown keys, types, ranges) and
-// continues.
+// Reads the fields that are present into `document`. Appends a problem for every unknown key, wrong
+// type and value out of range, and continues.
 template <IsDocument Document>
 void read_document(const Json& json, Document& document, const std::string& path,
                    Problems& problems) {
@@ -156,8 +156,8 @@ constexpr FieldKind kind_of() {
   else return FieldKind::text;
 }
 
-// Describes the fields of a document without their types; `used` depends on the values of
-// `document`.
+// Returns descriptions of the document's fields, without their C++ types. `used` depends on the
+// values of `document`.
 template <IsDocument Document>
 std::vector<FieldDescription> describe(const Document& document) {
   std::vector<FieldDescription> descriptions;
@@ -188,7 +188,8 @@ std::vector<FieldDescription> describe(const Document& document) {
   return descriptions;
 }
 
-// Calls visit(document, path) if the value is a document, or for each document of a list.
+// Calls visit(document, path) if the value is a document, or for each document in it if it is a
+// list.
 template <class Value, class Visit>
 void for_each_document(Value& value, const std::string& path, const Visit& visit) {
   using Plain = std::remove_const_t<Value>;
@@ -201,8 +202,8 @@ void for_each_document(Value& value, const std::string& path, const Visit& visit
   }
 }
 
-// Returns the paths of unused settings: values that differ from the default but have no effect,
-// given the other values.
+// Returns the paths of unused settings: values that are not the default, but have no effect because
+// of other values.
 template <IsDocument Document>
 std::vector<std::string> unused_settings(const Document& document, const std::string& path = "") {
   std::vector<std::string> places;
@@ -235,9 +236,9 @@ std::vector<std::string> unused_settings(const Document& document, const std::st
 // JSON Schema (draft 2020-12) of the described fields.
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
 
-// Access a value by its path in a document: "topology.hosts[0].name". Reading a missing value, or
-// writing below a value that is no object or list, is a Problem. Writing creates missing objects; a
-// write that fails changes nothing.
+// Read or set the value at a path such as "topology.hosts[0].name". Reading a missing value is a
+// Problem; so is writing below a value that is no object or list. Writing creates missing objects.
+// A write that fails changes nothing.
 Result<Json> value_at(const Json& document, const std::string& path);
 Result<void> set_value_at(Json& document, const std::string& path, Json value);
 

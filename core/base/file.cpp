@@ -25,8 +25,8 @@ bool write_all(int fd, std::string_view content) {
   return true;
 }
 
-// Reads to the end of the file, at most `most` bytes. The end is where read() reports it, because
-// kernel files (/proc, /sys) report no size.
+// Reads up to the end of the file, at most `most` bytes. The end is where read() returns 0, because
+// files of the kernel (/proc, /sys) report no size.
 bool read_up_to(int fd, std::string& content, std::size_t most) {
   std::size_t at = 0;
   while (at < most) {
@@ -46,8 +46,8 @@ std::string temporary_beside(const std::filesystem::path& path) {
   return path.string() + ".new-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
 }
 
-// Creates a new temporary file. A killed process with the same number may have left one of the same
-// name.
+// Creates a new temporary file beside `path`. The name may already exist, if an earlier process
+// with the same id was killed.
 Descriptor open_beside(const std::filesystem::path& path, std::string& name) {
   for (int i = 0; i < 100; ++i) {
     name = temporary_beside(path);
@@ -67,7 +67,7 @@ void keep_permissions(int fd, const std::filesystem::path& old) {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes) {
   const Descriptor file(::open(path.c_str(),
-                               // O_NONBLOCK: opening a pipe without a writer must not block
+                               // O_NONBLOCK: opening a named pipe that has no writer must not block
                                O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return fail(system_problem(path.string(), "cannot open the file", errno));
   struct stat status {};

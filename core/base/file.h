@@ -17,17 +17,17 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
 // link.
 std::filesystem::path resolve_link(const std::filesystem::path& path);
 
-// True for a directory, a device or a pipe, which a file must never replace.
+// True for a directory, a device or a named pipe, which must never be replaced by a file.
 bool is_not_regular_file(const std::filesystem::path& path);
 
 // Writes a temporary file beside the target, fsyncs it, renames it over the target and fsyncs the
 // directory. After a crash the file has either the old or the new content. Permissions and symbolic
-// links are kept. A full disk, a read-only directory, or a name that is not a regular file (a
-// directory, a device, a pipe) is a Problem, and the old content stays.
+// links are kept. A Problem leaves the old content unchanged. Problems are a full disk, a read-only
+// directory, and a name that is not a regular file (a directory, a device, a pipe).
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
-// Fsyncs a directory, so that created and removed names survive a crash, if the file system
-// supports it.
+// Fsyncs a directory, so that created and removed names survive a crash. Does nothing if the file
+// system does not support it.
 void sync_directory(const std::filesystem::path& directory);
 
 }  // namespace trainyard::base

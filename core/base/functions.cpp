@@ -23,7 +23,7 @@ Problem Functions::unavailable(const std::string& what) const {
   return {"library_unavailable", ProblemCode::unavailable, file_, what, "", advice_};
 }
 
-// With a null handle, dlsym would search this program.
+// A null handle must not be passed to dlsym, which would then search this program.
 void* Functions::look_for(const char* name) const {
   return opened_ == nullptr ? nullptr : ::dlsym(opened_, name);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions of a shared library that is loaded at run time, so that programs start on machines
-// without it. The library is never closed, because objects that it created use its code.
+// Functions of a shared library that is loaded at run time, so that programs also start on machines
+// without the library. The library is never closed, because objects that it created use its code.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace trainyard::base {
 
 class Functions {
  public:
-  // `advice`: advice of every Problem about the library.
+  // `advice` is the advice of every Problem about the library.
   Functions(std::string file, std::string advice);
 
-  // Looks up a symbol. `function` is null if the library lacks it; `state` then reports the first
-  // missing symbol. `find_optional` is for optional symbols, which `state` ignores.
+  // Looks up a symbol. If the library lacks it, `function` is null, and `state` reports the first
+  // missing symbol. `find_optional` is for optional symbols, which `state` does not report.
   template <class Function>
   void find(Function*& function, const char* name) {
     function = reinterpret_cast<Function*>(look_for(name));

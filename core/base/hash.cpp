@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint32_t kCastagnoliReversed = 0x82F63B78;
 
-// Eight tables, to fold eight bytes per step ("slicing by 8", Kounavis and Berry 2005).
+// Returns eight tables, with which a step folds eight bytes ("slicing by 8", Kounavis and Berry
+// 2005).
 constexpr auto make_tables() {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t i = 0; i < 256; ++i) {

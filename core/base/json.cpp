@@ -26,7 +26,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
          std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
-// Limits that the parser does not enforce: depth, number of keys, and duplicate keys.
+// Checks limits that the parser does not enforce: depth, number of keys, and no duplicate keys.
 class Bounds {
  public:
   explicit Bounds(std::size_t max_keys) : max_keys_(max_keys) {}
@@ -57,7 +57,7 @@ class Bounds {
   }
 
   std::size_t max_keys_;
-  std::vector<std::set<std::string>> keys_;  // of the open objects; empty for an array
+  std::vector<std::set<std::string>> keys_;  // keys seen in each open object; empty for an array
 };
 
 // Finds the position at which the parser stops.
@@ -99,7 +99,8 @@ Problem bad_path(const std::string& path, std::string what) {
 
 using Step = std::variant<std::string, std::size_t>;  // a key or an index
 
-// Parses "[0]" at `at` and advances past it; false if the path does not continue so.
+// Parses an index such as "[0]" at position `at`, and advances `at` past it. Returns false if there
+// is no index.
 bool take_index(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
   const char* const path_end = path.data() + path.size();
   std::size_t index = 0;
@@ -110,7 +111,7 @@ bool take_index(const std::string& path, std::size_t& at, std::vector<Step>& ste
   return true;
 }
 
-// Parses "name", or ".name" if it is not the first step.
+// Parses "name", or ".name" if it is not the first step of the path.
 bool take_key(const std::string& path, std::size_t& at, std::vector<Step>& steps) {
   if (at > 0 && path[at] != '.') return false;
   const std::size_t start = at > 0 ? at + 1 : 0;
@@ -162,7 +163,7 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
     if (const auto colon = reason.rfind("; "); colon != std::string::npos)
       reason = reason.substr(colon + 2);
     return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
-  } catch (const Json::out_of_range&) {  // the parser throws it only for numbers
+  } catch (const Json::out_of_range&) {  // the parser throws this exception only for numbers
     return bad("not acceptable JSON: a number is too large at " +
                line_and_column(text, Stop::in(text)));
   } catch (const std::exception& error) {

@@ -9,8 +9,8 @@
 
 namespace trainyard::base {
 
-// Parses strict JSON. A syntax error gives line and column; `where` names the file in it. Depth,
-// size, and the number of keys of an object are limited.
+// Parses strict JSON. A syntax error gives line and column, and `where` as the name of the file.
+// Depth, size, and the number of keys of an object are limited.
 Result<Json> parse_json(std::string_view text, const std::string& where,
                         std::size_t max_keys = 10'000);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// JSON for headers that only pass it on or keep it: nlohmann/json.hpp takes seconds to compile.
+// JSON for headers that only declare or pass on values. They need not include nlohmann/json.hpp,
+// which takes seconds to compile.
 #pragma once
 
 #include <memory>
@@ -7,13 +8,13 @@
 
 namespace trainyard::base {
 
-using Json = nlohmann::ordered_json;  // keeps the order of field tables
+using Json = nlohmann::ordered_json;  // keeps keys in the order of field tables
 
-// Immutable JSON value; copies share it. A complete type without nlohmann/json.hpp, so that a
-// header can have members of it.
+// Immutable JSON value that copies share. It is a complete type without nlohmann/json.hpp, so
+// headers can have members of this type.
 class SharedJson {
  public:
-  SharedJson();  // null
+  SharedJson();  // holds null
   explicit SharedJson(Json json);
   const Json& operator*() const { return *json_; }
 

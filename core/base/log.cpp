@@ -23,7 +23,7 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
-// Returns a sink to which others can be added while other threads log.
+// Returns the sink of the logger. Sinks can be added to it while other threads log.
 const std::shared_ptr<spdlog::sinks::dist_sink_mt>& sinks() {
   static const auto instance = std::make_shared<spdlog::sinks::dist_sink_mt>(
       std::vector<spdlog::sink_ptr>{std::make_shared<spdlog::sinks::stderr_color_sink_mt>()});
@@ -69,7 +69,7 @@ bool add_log_file(const std::string& path) {
   try {
     const auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    // sets the pattern of existing sinks, so the logger must exist before this sink is added
+    // creates the logger, which sets the pattern of existing sinks, before this sink is added
     logger();
     sinks()->add_sink(sink);
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The log: one line per event, to standard error and, if a run has a directory, also to a file in
-// it. Do not log in a hot loop.
+// The log: one line per event, to standard error. If a run has a directory, lines also go to a file
+// in it. Do not log in a hot loop.
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@ int cores_of_affinity() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// Returns this process's group in the unified hierarchy, "0::/GROUP"; empty if there is none.
+// Returns this process's control group in the unified hierarchy, from the line "0::/GROUP"; empty
+// if there is none.
 std::string group_of_this_process() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);)
@@ -29,7 +30,7 @@ std::string group_of_this_process() {
 // Returns the quota of one group, ignoring its ancestors; 0 if none is set.
 double quota_here(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
-  double quota = 0, period = 0;  // microseconds; "max" does not parse as a number
+  double quota = 0, period = 0;  // in microseconds; stays 0 for "max", which is no number
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
@@ -46,7 +47,8 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
   const auto regard = [&least](double quota) {
     if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
   };
-  std::filesystem::path here = root;  // in a container, the root is itself a group of the host
+  // also reads the root: in a container it is a control group of the host
+  std::filesystem::path here = root;
   regard(quota_here(here));
   for (const auto& name : std::filesystem::path(group).relative_path())
     regard(quota_here(here /= name));

@@ -10,7 +10,7 @@
 
 namespace trainyard::base {
 
-// Names of an enum's values, in order of declaration; specialize with `static constexpr
+// Names of an enum's values, in order of declaration. Specialize it with `static constexpr
 // std::pair<Enum, std::string_view> table[]`.
 template <class Enum>
 struct Names;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011). A value depends only on (seed, purpose, item, element), not on the caller or
-// the order of calls. So any number of ranks draws the same weights, samples and noise.
+// 1, 2, 3", SC 2011). A value depends only on (seed, purpose, item, element), but not on the caller
+// or the order of calls. So weights, samples and noise are the same for any number of ranks.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace trainyard::base {
 
-// Purpose of a random stream. Two purposes never share a stream. Append only: the values determine
-// the numbers that a seed gives.
+// Purpose of a random stream. Two purposes never share a stream. Add new values only at the end,
+// because the values determine which numbers a seed gives.
 enum class Purpose : std::uint32_t {
   initialize = 1,
   permute = 2,
@@ -29,7 +29,7 @@ enum class Purpose : std::uint32_t {
 
 class Random {
  public:
-  // `item`: number of the tensor, sample or step.
+  // `item` is the number of a tensor, sample or step.
   constexpr Random(std::uint64_t seed, Purpose purpose, std::uint32_t item)
       : seed_(seed), purpose_(static_cast<std::uint32_t>(purpose)), item_(item) {}
 
@@ -47,7 +47,7 @@ class Random {
   std::uint32_t item_;
 };
 
-// Defined in the header, so that device code draws the same numbers.
+// Defined in the header, so that CUDA code can use it and gets the same numbers.
 constexpr std::array<std::uint32_t, 4> Random::block(std::uint64_t element) const {
   constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57, weyl0 = 0x9E3779B9,
                           weyl1 = 0xBB67AE85;

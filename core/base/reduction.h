@@ -5,11 +5,11 @@
 
 namespace trainyard::base {
 
-// Reduction of a collective: how it combines the members' numbers. min and max return NaN if any
-// operand is NaN, in any position, so that no rank hides a NaN of another.
+// Reduction of a collective: how the members' numbers are combined. min and max return NaN if any
+// operand is NaN, so that no rank hides a NaN of another.
 enum class Reduction : std::uint8_t {
   sum,
-  mean,  // the sum, divided once by the number of members at the end
+  mean,  // the sum; divided by the number of members once, at the end
   min,
   max,
 };

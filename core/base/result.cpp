@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* kUseLessMemory = "Use a smaller batch, model or data set, or more memory.";
 
-// Advice and id by error number: the system's reason determines them, whatever was attempted.
+// Problem id and advice for an error number. They depend only on the system's reason, not on what
+// was attempted.
 struct Remedy {
   int error_number;
   const char* advice;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Errors as values. Validation, the command line, the workbench and the wire all use the same
-// Problem.
+// Errors as values. Validation, the command line, the workbench and messages between processes all
+// use the same Problem.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ enum class ProblemCode {
   bad_usage,    // an invalid command line
   bad_input,    // an invalid document, file or frame
   unavailable,  // a device, file or address that this machine does not provide
-  refused,      // versions, plans or keys that do not match
+  refused,      // versions, plans or keys do not match
   failed,       // a failure at run time
   canceled,     // stopped by the user
 };
@@ -25,9 +25,9 @@ std::string_view name(ProblemCode code);
 struct Problem {
   std::string id;  // stable name of the kind of error, for example "unknown_key"; snake_case
   ProblemCode code = ProblemCode::failed;
-  std::string where;     // a JSON path, a file, a rank and op
+  std::string where;     // location: a JSON path, a file, or a rank and op
   std::string what;      // one sentence without a period
-  std::string accepted;  // what is accepted there; may be empty
+  std::string accepted;  // values that are accepted there; may be empty
   std::string advice;    // what to do next; may be empty
 
   bool operator==(const Problem&) const = default;
@@ -46,8 +46,9 @@ inline tl::unexpected<Problem> fail(Problem problem) {
   return tl::unexpected<Problem>(std::move(problem));
 }
 
-// Describes a failed system call: `what` says what was attempted, `error_number` why it failed. The
-// id is no_space, file_size_limit, permission_denied, or system_error for all other reasons.
+// Returns the Problem of a failed system call. `what` is what was attempted, `error_number` is why
+// it failed. The id is no_space, file_size_limit, permission_denied, or, for all other reasons,
+// system_error.
 Problem system_problem(std::string where, std::string what, int error_number);
 
 // Returns the Problem for std::bad_alloc, which the main functions of programs and ranks catch.

@@ -8,7 +8,7 @@ namespace trainyard::base {
 
 inline bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
-}  // UTF-8
+}  // true for a byte that continues a UTF-8 character
 
 // Returns at most 60 bytes. Longer text is cut after a full UTF-8 character and ends in "...".
 inline std::string shortened(const std::string& text) {

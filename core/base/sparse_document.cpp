@@ -13,7 +13,8 @@ bool is_flat(const Json& json) {
                       [](const Json& element) { return element.is_structured(); });
 }
 
-// Text of a flat value on one line, with a space after each comma and colon.
+// Returns a value without nested lists or objects on one line, with a space after each comma and
+// colon.
 std::string one_line(const Json& json) {
   if (!json.is_structured()) return to_text(json);
   std::string text;
@@ -29,7 +30,7 @@ void append(const Json& json, std::size_t indent, std::size_t column, std::size_
             std::string& text) {
   if (!json.is_structured() || is_flat(json)) {
     const std::string line = one_line(json);
-    // The last column is for a comma.
+    // A comma may follow, so the line must leave the last column free.
     if (!json.is_structured() || json.empty() || column + line.size() < columns) {
       text += line;
       return;

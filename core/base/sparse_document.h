@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Documents that contain only what was chosen: values that differ from their defaults, and only
-// keys of the chosen kinds (core/base/field_kinds.h).
+// Documents with only the chosen values: those that differ from their defaults, and only keys of
+// the chosen kinds (core/base/field_kinds.h).
 #pragma once
 
 #include <string>
@@ -13,16 +13,16 @@ namespace trainyard::base {
 
 struct ForeignKey {
   std::string path;                // "model.layers[1].heads"
-  std::string kind;                // The kind of the document that contains it: "relu".
-  std::vector<std::string> kinds;  // The kinds that have it: "attention", "transformer".
-  bool is_default = false;         // True if its value is the default.
+  std::string kind;                // Kind of the document that contains the key: "relu".
+  std::vector<std::string> kinds;  // Kinds that have the key: "attention", "transformer".
+  bool is_default = false;         // True if the key's value is the default.
 };
 
 // Returns the problem of a document that contains a key of another kind.
 Problem foreign_key_problem(const ForeignKey& key);
 
-// Writes JSON on several lines, but each list or object that contains no other, and fits in
-// `columns`, on one line.
+// Writes JSON on several lines. A list or object that contains no other list or object is on one
+// line if that fits in `columns`.
 std::string to_readable_text(const Json& json, std::size_t columns = 100);
 
 namespace detail {
@@ -31,8 +31,8 @@ void erase_key(Json& object, std::string_view key);
 
 }  // namespace detail
 
-// Returns the values that differ from their defaults, without foreign keys. An object that has a
-// kind states it, unless all its values are defaults; elements of lists always state it.
+// Returns the values that differ from their defaults, without foreign keys. An object with a kind
+// states its kind, unless all its values are defaults. Elements of lists always state their kind.
 template <IsDocument Document>
 Json write_chosen(const Document& document) {
   Json json = Json::object();
@@ -51,8 +51,8 @@ Json write_chosen(const Document& document) {
   return json;
 }
 
-// Sets all foreign keys of the document to their defaults, and appends the paths of those whose
-// values differed.
+// Sets all foreign keys of the document to their defaults. Appends the paths of those that had
+// other values.
 template <IsDocument Document>
 void reset_foreign_keys(Document& document, const std::string& path,
                         std::vector<std::string>& changed) {
@@ -69,8 +69,8 @@ void reset_foreign_keys(Document& document, const std::string& path,
   });
 }
 
-// Removes foreign keys from `json`, from which `document` was read, and appends them to `removed`.
-// `path`: path of the document.
+// Removes the foreign keys from `json` and appends them to `removed`. `document` was read from
+// `json`; `path` is its path.
 template <IsDocument Document>
 void remove_foreign_keys(Json& json, const Document& document, const std::string& path,
                          std::vector<ForeignKey>& removed) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves averaging by symbolic execution: the values of ranks with local parameters after a
+// Proves by symbolic execution that ranks with local parameters average correctly in a
 // synchronizing step. Let x_i be the result of the step's update on rank i, and c the value of
 // buffer "centre" before the step. Every parameter of every rank must end as one weighted sum of
-// these, in integers and for the same element. Without a center, it is the mean of all x_i. With
-// one, x_i moves toward c by one fraction that is equal on all ranks, and c moves by n times that
-// fraction toward the mean of all x_i, and not beyond it. meaning.cpp proves that a sum over ranks
-// is complete when it is read, with each rank's term once; this file assumes it.
+// these values, with integer weights and for the same element. Without a center, the sum is the
+// mean of all x_i. With a center, x_i moves toward c by one fraction that is equal on all ranks. c
+// moves by n times that fraction toward the mean of all x_i, and not beyond it. meaning.cpp proves
+// that a sum over ranks is complete when an op reads it, with each rank's term once; this file
+// assumes it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,8 +32,8 @@ constexpr const char* kAccepted =
     "moves toward the mean";
 constexpr int kUnknown = -1;
 
-// One program of all ranks. The sources of values are rows: first x_i, by rank, then c, then sums
-// of these.
+// Symbolic execution of one program, on all ranks. Sources of values are numbered: first x_i by
+// rank, then c, then sums of these (rows).
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -91,7 +92,8 @@ class Execution {
     return *contents_.at({rank, buffer.value});
   }
 
-  // Returns the locations of an access: for a summed bucket, those of all members.
+  // Returns the rank and the access itself, or, for a summed bucket, the bucket's location on each
+  // member.
   std::vector<std::pair<std::int32_t, Access>> parts(std::int32_t rank, const Access& access) {
     for (auto& [key, bucket] : buckets_) {
       const Bucket::Home* home = bucket.home_in(rank, access.buffer);
@@ -107,7 +109,7 @@ class Execution {
     return {{rank, access}};
   }
 
-  // Mixes piece by piece, divided wherever an operand's value changes.
+  // Executes MIX piece by piece. A new piece begins wherever the value of an operand changes.
   void mix(const At& where, const Op& op) {
     const Access& write = op.writes.front();
     std::set<std::int64_t> cuts{0, write.count};
@@ -125,7 +127,7 @@ class Execution {
     }
   }
 
-  // Returns the sum of one element of each span.
+  // Returns the sum of the elements at one offset in each span.
   Value sum(std::int32_t rank, const Op& op, std::int64_t offset) {
     Row row = nothing();
     std::optional<std::int64_t> element;  // element of the parameters
@@ -151,8 +153,8 @@ class Execution {
     return static_cast<int>(rows_.size()) - 1;
   }
 
-  // Returns the one sum that all elements of a buffer hold, each for its own element. A missing
-  // buffer has zero coefficients.
+  // Returns the weighted sum that every element of a buffer holds, each for its own element;
+  // nothing if they differ. For a missing buffer all coefficients are zero.
   std::optional<Row> row_of(const plan::RankPlan& rank, const char* buffer) {
     const plan::BufferId id = rank.buffer(buffer);
     if (!id.valid()) return nothing();
@@ -192,8 +194,8 @@ class Execution {
                                        base::counted(ranks_, "rank"), ranks_));
   }
 
-  // Proves that all ranks move by one fraction, in (0, 1/n], toward the center, and the center by n
-  // times that fraction.
+  // Proves that every rank moves toward the center by one fraction in (0, 1/n], and the center by n
+  // times that fraction toward the mean.
   void move_to_center(const std::vector<Row>& rows, const std::vector<Row>& centers) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)

@@ -53,7 +53,7 @@ void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program
   }
 }
 
-// Adds the boundaries of the members' chunks.
+// Cuts the bucket at the boundaries of its members' chunks.
 void cut_shares(Bucket& bucket, std::size_t members) {
   for (std::size_t p = 0; p < members; ++p) bucket.cuts.push_back(bucket.chunk(members, p).first);
   bucket.cuts.push_back(bucket.homes.begin()->second.length());
@@ -106,7 +106,7 @@ bool is_local(const plan::Schedule& schedule, const std::string& program) {
 
 bool only_copies(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
-// True if all collectives of a group, in all programs, only copy a rank's data. Such a group need
+// True if all collectives of a group only copy a rank's data, in all programs. Such a group need
 // not have buckets in every program.
 bool group_only_copies(const Scope& scope, std::int32_t group) {
   int handing = 0, others = 0;
@@ -122,7 +122,7 @@ bool group_only_copies(const Scope& scope, std::int32_t group) {
   return handing > 0 && others == 0;
 }
 
-// True for sums that sharding.cpp proves.
+// True if the group's sums belong to sharded parameters, which sharding.cpp checks.
 bool scatters(const plan::Program& program, std::int32_t group) {
   return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
     return plan::communicates(op.kind) && op.group == group &&
@@ -130,13 +130,14 @@ bool scatters(const plan::Program& program, std::int32_t group) {
   });
 }
 
-// Decides by buffer name, as binding does.
+// True if the span is in a buffer of layer values. The buffer's name decides, as it does when a run
+// binds buffers.
 bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
 }
 
-// True if a group that only works on layer values has no work, because no member has samples.
+// True if the group only sums or gathers layer values and none of its members has samples.
 bool has_no_samples(const Scope& scope, std::int32_t group, const std::string& name) {
   int of_layers = 0, others = 0;
   for (const std::int32_t member : scope.groups[static_cast<std::size_t>(group)].ranks) {

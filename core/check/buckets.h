@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Buckets of one program: the location of each on the ranks of its group, divided into cells that
-// the proof of meaning fills.
+// Buckets of one program: the location of each bucket on the ranks of its group, divided into
+// cells. meaning.cpp stores a symbolic value in each cell.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@
 
 namespace trainyard::check {
 
-// A bucket on all members of its group, divided into cells wherever any op of any member starts or
-// ends. All ops treat the elements of a cell alike.
+// A bucket on all members of its group. A cell ends wherever an access of any op of any member
+// starts or ends, so every op treats all elements of a cell alike.
 struct Bucket {
   std::int32_t group = 0, number = 0;
   plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
   std::int32_t root = -1;
   std::int64_t row = 1;      // elements of a row, which no member's chunk splits
-  bool is_weighted = false;  // sums parameters, each member's times its weight
+  bool is_weighted = false;  // true if it sums parameters, each member's multiplied by its weight
   struct Home {              // Location of the bucket on one rank.
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
-    std::vector<int> cells;  // expressions, by cell
+    std::vector<int> cells;  // symbolic value (expression number) of each cell
 
     std::int64_t length() const { return end - first; }
     // offset of `element` from the bucket's start, clamped to the bucket
@@ -39,7 +39,7 @@ struct Bucket {
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
-                                              // likewise, for the first `length` elements of the
+                                              // the same for the first `length` elements of the
                                               // bucket
                                               std::size_t position) const;
   Home* home_in(std::int32_t rank,
@@ -49,26 +49,28 @@ struct Bucket {
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
-    // span of a communicating op: the part of its bucket that it sends, sums or changes
+    // Returns the span of a communicating op: the part of its bucket that it sends, sums or
+    // changes.
     const plan::Op& op);
 
-// `mixes`: true if ranks mix parameters in the program. `is_mixing_transfer`: true if the op sends
-// or receives parameters for mixing. These are not buckets of a group; mixing.cpp proves them.
+// `mixes`: true if ranks mix parameters with neighbors in the program. `is_mixing_transfer`: true
+// if the op sends or receives parameters for mixing. Such transfers belong to no bucket; mixing.cpp
+// checks them.
 bool mixes(const plan::Program& program);
 bool is_mixing_transfer(const plan::Program& program, const plan::Op& op);
-// Returns the collective that an op is, or is expanded from.
+// Returns the collective that an op is, or from which it was expanded.
 plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
 inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
   return collective_of(program, op) == plan::OpKind::broadcast;
 }
-// Collectives that are not tracked as buckets, because other files prove them. If layers are split
-// over ranks, broadcasts pass the values of micro-batches on, reusing the same buffers
-// (passing.cpp). If parameters are sharded, gathered and scattered values are temporary
+// Collectives that are not tracked as buckets, because other files check them. If ranks have
+// different layers, broadcasts pass activations and gradients between them and reuse the same
+// buffers (passing.cpp). If parameters are sharded, gathered and scattered values are temporary
 // (sharding.cpp).
 struct OtherProofs {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
-              const plan::Access& span) const;  // `span`: on the rank
+              const plan::Access& span) const;  // `span` is on this rank
 };
 OtherProofs elsewhere(const Scope& scope, const std::string& program);
 
@@ -84,9 +86,9 @@ struct Overlap {
 };
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 
-// Reason why a program cannot compute its sums. `first_flaw` returns nothing if every member of a
-// group has the group's buckets in equal lengths, and, where parameters are updated, every group of
-// a rank with other members has a bucket.
+// Reason why a program cannot compute its sums. `first_flaw` requires that every member of a group
+// has the group's buckets, in equal lengths. Where parameters are updated, it also requires that
+// every group of several ranks has a bucket.
 struct Flaw {
   std::int32_t rank;
   std::string what;

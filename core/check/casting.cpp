@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves casting, program by program, in the order of its ops. CAST writes as many elements of
-// another dtype as it reads. A reader of any of these must read all of one CAST of this program,
-// and neither its output nor its source may have been overwritten since. So the reader computes
-// from the current source, and later proofs treat the read as a read of the source. If the loss is
-// scaled, all reads of the scale come before SCALE changes it, and updates use a factor that
+// Checks each program for correct casts, in the order of its ops. A CAST writes as many elements of
+// another dtype as it reads. An op that reads cast values must read the full output of one CAST of
+// this program. Since that CAST, no op may have written its output or its source. So the reader
+// uses the current source, and later checks treat the read as a read of the source. If the loss is
+// scaled, every read of the scale comes before SCALE changes it, and updates use a factor that
 // removes the scale.
 #include <fmt/core.h>
 
@@ -33,7 +33,8 @@ struct CastSpans {
 
 class Casts {
  public:
-  // Returns the source of `read` if the cast is still valid.
+  // Returns the source of the CAST whose output is `read`; null if output or source has been
+  // written since.
   const Access* source_of(const Access& read) const {
     const auto at = std::find_if(made_.begin(), made_.end(),
                                  [&](const CastSpans& made) { return made.output == read; });

@@ -9,7 +9,7 @@ namespace {
 using plan::Access;
 using plan::Op;
 
-// Returns, by buffer, where the accesses of all programs start and end, in order.
+// Returns for each buffer all elements at which an access of any program starts or ends, ascending.
 std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   std::vector<std::vector<std::int64_t>> all(rank.buffers.size());
   for (const plan::Program& program : rank.programs)
@@ -26,8 +26,8 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   return all;
 }
 
-// True for the root of a broadcast or scatter: a coarse op both reads and writes its span, but the
-// root does not change it.
+// True for the root of a broadcast or scatter. If the collective is one op (not expanded), it reads
+// and writes its span on every member, but the root does not change it.
 bool is_copy_root(const Op& op, std::int32_t rank) {
   return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) &&
          op.peer == rank;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's buffers, divided into cells wherever any access starts or ends. All accesses treat the
-// elements of a cell alike.
+// A rank's buffers, divided into cells: a cell ends wherever any access starts or ends. So every
+// access treats all elements of a cell alike.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,12 @@ namespace trainyard::check {
 
 struct Cell {
   std::int32_t write_lane = -1;
-  std::int64_t write = -1;          // sequence of the last write on `write_lane`
-  std::vector<std::int64_t> reads;  // by lane: sequence of the last read since that write; -1: none
+  std::int64_t write = -1;  // sequence number of the last write, on `write_lane`
+  // by lane: sequence number of the last read since that write; -1: none
+  std::vector<std::int64_t> reads;
 };
 struct Span {
-  std::size_t buffer, first, last;  // cells [first, last)
+  std::size_t buffer, first, last;  // half-open range of cells [first, last)
 };
 struct OpSpans {
   std::vector<Span> reads, writes;
@@ -31,7 +32,7 @@ class Cells {
     return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   }
   Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
-  plan::Access range(std::size_t buffer, std::size_t number) const;  // elements of a cell
+  plan::Access range(std::size_t buffer, std::size_t number) const;  // the elements of a cell
 
  private:
   std::vector<Span> spans(const std::vector<plan::Access>& accesses) const;

@@ -8,7 +8,8 @@
 namespace trainyard::check {
 namespace {
 
-// Chooses the program of each rehearsed step; ranks synchronize at least after every third step.
+// Chooses the program of each rehearsed training step: the averaging program at the interval of the
+// schedule, but at least after every third step.
 class Steps {
  public:
   explicit Steps(const plan::Schedule& schedule)
@@ -22,9 +23,10 @@ class Steps {
   std::int64_t period_, taken_ = 0;
 };
 
-// Returns "start", then instances that cover every pair of programs that can follow each other, and
-// three equal steps in a row. Evaluation runs each of its programs at most twice. A rank may have
-// nothing to evaluate, but all ranks train equally often.
+// Returns the sequence of programs to rehearse. It begins with "start", and covers every pair of
+// programs that can follow each other, and three equal steps in a row. Each evaluation program is
+// rehearsed at most twice. `evaluates` is true if any rank evaluates: a rank may have nothing to
+// evaluate, but all ranks must train equally often.
 std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule,
                            bool evaluates) {
   std::vector<int> list;
@@ -70,7 +72,7 @@ void dry_run(Scope& scope) {
   scope.run = plan::dry_run(scope.ranks, scope.groups, std::move(all));
 }
 
-// Proves the results of ops, independent of the dtype.
+// Checks the values that ops compute, independent of the dtype.
 void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Static checks of a plan before it runs, expanded to chunks or coarse. The checker rehearses a few
-// consecutive instances of the programs, in the order of the schedule, so that dependencies on
-// earlier steps are checked too. The programs of all ranks must be in memory.
+// Static checks of a plan before it runs. Collectives may be single ops, or expanded to sends and
+// receives of chunks. The checker rehearses a few consecutive runs (instances) of the programs in
+// the order of the schedule, so that it also checks dependencies on earlier steps. The programs of
+// all ranks must be in memory.
 #pragma once
 
 #include <cstdint>
@@ -16,90 +17,97 @@
 namespace trainyard::check {
 
 enum class Proof {
-  // numbers in range, accesses inside their buffers, reachable dependencies, op kinds on suitable
-  // lanes
+  // numbers are in range, accesses are inside their buffers, dependencies can be reached, and each
+  // op is on a lane of the right kind
   structure,
-  order,     // members use their groups, and the buckets in them, in one order
-  deadlock,  // the plan terminates with zero capacity
+  order,     // all members of a group start its buckets in the same order
+  deadlock,  // the plan terminates even if no send is buffered
   matching,  // a send and its matching receive have the same bucket, round, chunk and bytes
-  // no two unordered overlapping accesses to a buffer, unless both read; a peer reads until a send
-  // completes
+  // two overlapping accesses to a buffer are ordered, or both only read; a send's span is read
+  // until the send completes
   races,
-  casting,  // parameters cast to another dtype: readers read the cast of the current parameters
-  // updates read the sum over all members, each once, added in the same order on all ranks
+  casting,  // parameters are cast to another dtype: readers read the cast of the current parameters
+  // reduced sums: updates read the sum over all members, with each member once and in the same
+  // order on all ranks
   meaning,
-  // gossip: every parameter becomes the weighted sum, by one symmetric, doubly stochastic matrix,
-  // of the ranks' values before the step
+  // gossip: every parameter becomes a weighted sum of the ranks' values before the step; the
+  // weights form a symmetric, doubly stochastic matrix
   mixing,
-  // local steps: every parameter becomes the mean over all ranks, or moves toward a center, which
-  // moves toward the mean
+  // local SGD: every parameter becomes the mean over all ranks, or moves toward a center that moves
+  // toward the mean
   averaging,
-  // pairwise averaging: each pair joins an active and a passive rank with weights one half; the
-  // passive rank waits for no other
+  // asynchronous gossip: each pair is an active and a passive rank that average with weights one
+  // half; the passive rank waits for no other rank
   pairing,
-  // layers split over ranks: each layer reads the output of the one before for the same
+  // layers on different ranks: each layer reads the output of the previous layer for the same
   // micro-batch, and its full gradient
   passing,
-  // sharded parameters: passes read all of them in their old state; every shard is updated once,
-  // with the gradient of all ranks
+  // sharded parameters: passes read all parameters from before the update; every shard is updated
+  // once, with the gradient of all ranks
   sharding,
-  // activation checkpointing: a recomputed output has the inputs of its forward pass, so it is
-  // identical; the backward pass reads it
+  // activation checkpointing: recomputation reads the same values as the forward pass, so its
+  // output is identical, and the backward pass reads that output
   recomputing,
-  // updates after every micro-batch: a backward pass uses the parameters of its forward pass, and
-  // updates are in order
+  // updates after every micro-batch: a backward pass uses the weight version of its forward pass,
+  // and updates are in order
   versions,
-  swapping,  // offloading: a fetch restores what was offloaded, before the next read
-  // workers and servers: every parameter is on one server, both ends agree, and the arrival rule
-  // cannot deadlock
+  swapping,  // offloading: a fetch restores what was offloaded, before the next op reads it
+  // parameter servers: every parameter is on one server, worker and server agree on each transfer,
+  // and the arrival rule cannot deadlock
   serving,
 };
 std::string_view name(Proof proof);
 
 struct Finding {
   Proof proof = Proof::structure;
-  base::Problem problem;  // `where`: rank, program, op; `what` begins with the name of the proof
-  std::string program;    // empty if it concerns the full plan or rank
+  // `where` names rank, program and op; `what` begins with the name of the check
+  base::Problem problem;
+  std::string program;             // empty if the finding concerns the full plan or rank
   std::optional<plan::Mark> mark;  // the op, if there is one
 };
 
 // Traffic from one rank to one peer in one run of a program.
 struct Sent {
   std::int32_t from = 0, to = 0;
-  std::int64_t bytes = 0, messages = 0;  // payload; upper bound if only named table rows travel
+  // payload; an upper bound if only some rows of a table are sent
+  std::int64_t bytes = 0, messages = 0;
   bool operator==(const Sent&) const = default;
 };
 
 struct ProgramTraffic {
   std::string program;
-  std::vector<Sent> sent;   // by from, then to; coarse ops are not included
-  std::int32_t rounds = 0;  // rounds with sends, of the bucket with the most
+  std::vector<Sent> sent;   // by sender, then receiver; without collectives that are single ops
+  std::int32_t rounds = 0;  // number of rounds with sends, for the bucket that has the most
   std::int64_t bytes_from(std::int32_t rank) const;
 };
 
-// Memory of a rank, in bytes; the first three on its device.
+// Memory of a rank in bytes. The first three are on its device.
 struct Memory {
-  std::int64_t buffers = 0;         // sum over all buffers
-  std::int64_t shared = 0;          // part of `buffers` that peers read
-  std::int64_t peak = 0;            // live at the same time: a lower bound for any layout
-  std::int64_t host = 0, disk = 0;  // offloaded
+  std::int64_t buffers = 0;  // sum over all buffers
+  std::int64_t shared = 0;   // part of `buffers` that peers read
+  // most bytes live at the same time: a lower bound for any layout
+  std::int64_t peak = 0;
+  std::int64_t host = 0, disk = 0;  // offloaded to host memory, and to disk
 };
 
 struct Report {
-  // proofs that apply to this plan: structure and serving if it has servers, else the others;
-  // mixing only if ranks mix
+  // checks that apply to this plan
   std::vector<Proof> proofs;
-  std::vector<Finding> findings;  // empty if proved; a failed proof stops those that depend on it
-  // by program, in the order of rank 0; empty if the structure is invalid (also `memory`)
+  // empty if all checks passed; a failed check skips those that depend on it
+  std::vector<Finding> findings;
+  // by program, in the order of rank 0; traffic and `memory` are empty if the structure is invalid
   std::vector<ProgramTraffic> traffic;
   std::vector<Memory> memory;  // by rank
-  std::string grid;  // rank x time grid with the op of the first finding marked; empty without one
+  // text grid of ranks and time in which the op of the first finding is marked; empty if there is
+  // no such op
+  std::string grid;
   base::Problems problems() const;
 };
 
 Report examine(const plan::Plan& plan);
 
-// Returns only the problems. The advice of the first problem that has an op ends with the grid.
+// Returns only the problems. The first problem that has an op shows the grid at the end of its
+// advice.
 base::Problems check(const plan::Plan& plan);
 
 }  // namespace trainyard::check

@@ -9,12 +9,12 @@
 
 namespace trainyard::check {
 
-// By lane, over all ranks: number of ops, from the first on, that are known to be complete.
+// Vector clock: by lane, over all ranks, the number of leading ops that are known to be complete.
 using Clock = std::vector<std::int32_t>;
 
 void join(Clock& clock, const Clock& other);  // merges `other` into `clock` (maximum by lane)
 
-// Clocks of one lane's ops, as far back as they may still be read.
+// Clocks of one lane's ops. Old clocks are dropped once nothing can read them.
 class LaneClocks {
  public:
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
@@ -30,13 +30,13 @@ class LaneClocks {
 
  private:
   struct Pending {
-    Clock clock;  // clock of the op's start, later of its end
+    Clock clock;  // clock at the op's start; after it ended, at its end
     bool finished = false;
   };
   Pending& pending(std::int64_t sequence);
 
-  std::deque<Clock> complete_;   // by count, from first_
-  std::deque<Pending> pending_;  // by sequence, from closed_
+  std::deque<Clock> complete_;   // by number of complete ops, beginning with first_
+  std::deque<Pending> pending_;  // by sequence number, beginning with closed_
   std::int64_t first_ = 0, closed_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rules of the proof of meaning for compressed gradients, besides sums. Every rank's contribution
-// to a bucket is encoded from its gradient after the gradient's last change. Every bucket is
-// decoded on every rank. Updates read decoded values.
+// Additional rules for reduced sums of compressed gradients. Every rank encodes its contribution to
+// a bucket after the last change of its gradient. Every rank decodes every bucket. Updates read
+// decoded values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace trainyard::check {
 
-// Elements of one buffer, as ranges.
+// Set of elements of one buffer, as ranges.
 class Elements {
  public:
   void add(std::int64_t first, std::int64_t end);
@@ -26,7 +26,7 @@ class Elements {
   std::map<std::int64_t, std::int64_t> ranges_;  // first -> end, disjoint
 };
 
-// State of one program of all ranks during the rehearsal.
+// State of the rules for one program, on all ranks, during the rehearsal.
 class Coding {
  public:
   Coding(const Scope& scope, const std::string& program, Buckets& buckets);
@@ -35,18 +35,18 @@ class Coding {
   bool is_coded(const Bucket& bucket) const {
     return coded_.contains({bucket.group, bucket.number});
   }
-  // True if a buffer of the rank holds gradients that are encoded, and written back by decoding.
+  // True if the buffer holds gradients that this rank encodes, and into which it decodes.
   bool is_gradient(std::int32_t rank, plan::BufferId buffer) const {
     return gradients_.contains({rank, buffer.value});
   }
 
   void encode(std::int32_t rank, const plan::Op& op);
   void decode(std::int32_t rank, const plan::Op& op);
-  // Records a write by another op. Returns false if the write changes elements that were encoded
-  // and not decoded yet.
+  // Records a write by an op other than encode or decode. Returns false if the op changes elements
+  // that were encoded and are not yet decoded.
   bool write(std::int32_t rank, const plan::Access& access);
   bool is_decoded(std::int32_t rank, const plan::Access& access) const;
-  // True if the rank has read all of an encoded bucket.
+  // True if the rank has decoded the full bucket.
   bool is_read(const Bucket& bucket, std::int32_t rank) const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves freedom from deadlock. The rehearsal has zero capacity and a plan has no choices, so if
-// the rehearsal terminates, every run does. If not, reports the chain of waits up to its cycle, or
-// up to an op that no peer matches.
+// Proves freedom from deadlock. The rehearsal buffers no sends, and a plan has no choices, so if
+// the rehearsal terminates, every run does. Otherwise reports the chain of waits up to its cycle,
+// or up to an op that no peer matches.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ class Chain {
  public:
   explicit Chain(const Scope& scope) : scope_(scope), run_(scope.run) {}
 
-  // Follows the chain of waits from the first stuck lane. Returns an op on the cycle, or the one
-  // whose peer never arrives.
+  // Follows the chain of waits, beginning with the first lane that is stuck. Returns an op on the
+  // cycle, or the op whose peer never arrives.
   At follow() {
     At at = first_stuck();
     std::vector<At> seen;
@@ -40,8 +40,8 @@ class Chain {
   At start() const { return first_stuck(); }
 
  private:
-  // Returns the first incomplete op of a lane; its sequence is the lane's length if all are
-  // complete.
+  // Returns the first incomplete op of a lane. Its sequence number is the lane's length if all ops
+  // are complete.
   At head(std::int32_t rank, std::int32_t lane) const {
     const auto& places =
         run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
@@ -56,7 +56,8 @@ class Chain {
                    .size());
   }
 
-  // Prefers an op that waits for a peer: it is more informative than one that waits for a lane.
+  // Returns a stuck op. Prefers one that waits for a peer, because it explains more than one that
+  // waits for another lane.
   At first_stuck() const {
     At found;
     for (std::size_t r = 0; r < run_.places.size(); ++r)
@@ -136,7 +137,7 @@ class Chain {
     return {};
   }
 
-  // Returns a member that has not started its matching op.
+  // Returns a member of the collective that has not started its matching op.
   std::int32_t absent(const At& at, LaneKind kind) const {
     const Op& op = scope_.op(at);
     for (const std::int32_t member : op.kind == OpKind::reduce_many

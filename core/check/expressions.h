@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sums of the ranks' contributions as hash-consed trees: equal trees have equal numbers.
-// Floating-point addition is commutative bit for bit but not associative, so trees are equal up to
-// the order of two summands.
+// Floating-point addition is bitwise commutative but not associative. So two trees are equal if
+// they differ only in the order of the two summands of a node.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class Expressions {
   explicit Expressions(std::size_t ranks);
 
   int leaf(std::int32_t rank) const { return rank; }
-  int nothing() const { return nothing_; }  // sum of no ranks
-  // Returns nothing if the summands share a rank.
+  int nothing() const { return nothing_; }  // the empty sum
+  // Returns nothing if a rank contributes to both summands.
   std::optional<int> add(int a, int b);
-  // in this order; equals `add` for two summands
+  // adds in this order; equals `add` for two summands
   std::optional<int> sum(const std::vector<int>& summands);
   bool holds_exactly(int expression, const std::vector<std::int32_t>& ranks) const;
-  int count(int expression) const;  // number of ranks in it
+  int count(int expression) const;  // number of ranks that contribute
 
  private:
   using Members = std::vector<std::uint64_t>;  // bit set by rank

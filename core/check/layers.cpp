@@ -17,7 +17,8 @@ bool has_part(const Op& op) {
                               op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
 }
 
-// Decides by buffer name, as binding does.
+// True if the op writes the rank's gradient there. The buffer's name decides, as it does when a run
+// binds buffers.
 bool is_own_gradient(const plan::RankPlan& rank, const Op& op, const Access& written) {
   return rank.buffers[written.buffer.index()].name == "grad.s" + std::to_string(op.segment);
 }
@@ -45,7 +46,7 @@ void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buck
           {rank.rank, op.columns});
 }
 
-// Returns the group of the buckets that hold the op's partial result; -1 if it writes none.
+// Returns the group whose buckets hold the op's partial result; -1 if the op writes none.
 std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buckets& buckets) {
   std::int32_t group = -1;
   for (const Access& written : op.writes) {
@@ -83,7 +84,8 @@ std::string describe(OpKind kind, std::int32_t segment) {
 
 }  // namespace
 
-// Columns that are not summed must occur equally often, since there may be several replicas.
+// Columns that are not summed must occur equally often. They may occur more than once, because
+// there may be several replicas.
 void Layers::check_columns(const Part& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rules of the proof of meaning for layers that are split among ranks. Some ops compute only a
-// partial result. PART computes a term of a sum. B with columns (outputs of its layer) computes a
-// term of the gradient at its input. SOFTMAX computes the loss terms of the rank's classes.
+// Rules for reduced sums of layers that are split among ranks. Some ops compute only a partial
+// result. PART computes a term of a sum. B with columns (outputs of its layer) computes a term of
+// the gradient of its input. SOFTMAX computes the loss terms of the rank's classes.
 //
-// All ranks of the group that sums or gathers a partial result compute it in the same micro-step,
-// and their columns cover all columns exactly once. No op reads the result earlier, or the result
-// of another micro-step. Columns that F computes, which are not summed, belong to their readers
-// (passing.cpp); over all ranks each column occurs equally often. An op that changes a sum in
-// place, such as an activation, changes it on all ranks alike.
+// A partial result is summed or gathered by a group. All ranks of the group must compute it in the
+// same micro-step, and their columns must cover all columns exactly once. No op reads the result
+// earlier, or that of another micro-step. Columns that F computes are not summed. Their readers are
+// checked in passing.cpp; here each column must occur equally often over all ranks. An op that
+// changes a sum in place, such as an activation, must change it on all ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@
 
 namespace trainyard::check {
 
-// State of one program of all ranks during the rehearsal.
+// State of the rules for one program, on all ranks, during the rehearsal.
 class Layers {
  public:
   Layers(const Scope& scope, const std::string& program, Buckets& buckets);
 
-  // Missing or duplicate columns, and partial results that are never summed or gathered.
+  // Returns the first error: missing or duplicate columns, or a partial result that is never summed
+  // or gathered.
   std::optional<Flaw> first_flaw() const { return flaw_; }
 
   bool split() const { return split_; }
@@ -51,7 +52,7 @@ class Layers {
   struct Part {
     plan::OpKind kind = plan::OpKind::partial;
     std::int32_t segment = -1, micro = -1;
-    std::int32_t group = -1;  // group that sums or gathers it; -1 if none must
+    std::int32_t group = -1;  // group that sums or gathers the part; -1 if no group must
     bool operator<(const Part& other) const {
       return std::tie(kind, segment, micro, group) <
              std::tie(other.kind, other.segment, other.micro, other.group);
@@ -64,7 +65,8 @@ class Layers {
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;
-  bool split_ = false;  // splits layers, as opposed to the features of samples (vertical.h)
+  // true if layers are split, as opposed to the features of samples (vertical.h)
+  bool split_ = false;
   std::map<Part, std::vector<Made>> made_;
   std::set<std::pair<std::int32_t, std::int32_t>> buckets_;  // by group and bucket number
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t>

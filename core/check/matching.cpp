@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves that matched sends and receives have equal tags. Only order pairs messages, so a send out
-// of order meets the wrong receive.
+// Proves that matched sends and receives have equal tags. Messages are matched only by their order,
+// so a send out of order would be matched with the wrong receive.
 #include <fmt/core.h>
 
 #include "core/base/units.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves the meaning of collectives by symbolic execution. A rank's local ops write its
-// contribution, a leaf, into the spans of its buckets. Receives replace or add the sender's values.
-// At the end every element of a bucket must be the result of its collective: after an all-reduce, a
-// tree that contains every member exactly once, equal on all members. Updates and norms read
-// nothing else of a reduced buffer. A leaf identifies the rank of a value, not its step. Encoded
-// values have a leaf only after their rank encoded them; before, they belong to no rank (see
-// coding.h).
+// Proves by symbolic execution that collectives compute the intended sums. Local ops of a rank
+// write its contribution, a leaf, into the spans of its buckets. Receives replace the receiver's
+// values by the sender's, or add them. At the end every element of a bucket must be the result of
+// its collective. After an all-reduce this is a tree that contains every member exactly once and is
+// equal on all members. Updates and norms read no other values of a reduced buffer. A leaf
+// identifies the rank of a value, but not its step. Values that are encoded before they are sent
+// have a leaf only after their rank encoded them; until then they belong to no rank (coding.h).
 //
-// If parameters are averaged, a step starts with the sum of the step before; forward, backward and
-// update read nothing else. The result of an update is a contribution only after it is weighed.
-// These have no leaf until their op writes them: sums of synchronized batch norm (see
-// statistics.h), rows that are exchanged during the passes (see vertical.h), and partial results of
-// layers (see layers.h).
+// If parameters are averaged, a step starts with the sum of the previous step; forward, backward
+// and update read nothing else. The result of an update is a contribution only after it is
+// multiplied by its weight. Three kinds of values have no leaf until an op writes them: sums of
+// synchronized batch norm (statistics.h), rows that are exchanged during the passes (vertical.h),
+// and partial results of layers (layers.h).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ bool passes(OpKind kind) {
          kind == OpKind::backward_weight;
 }
 
-// One program of all ranks.
+// Symbolic execution of one program, on all ranks.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -77,8 +77,8 @@ class Execution {
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
-  // Executes an event of this program. Returns false after a finding; further events would only
-  // give follow-up findings.
+  // Executes an event of this program. Returns false after a finding, because further findings
+  // would only follow from it.
   bool step(const plan::DryRun::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
@@ -116,10 +116,10 @@ class Execution {
     return false;
   }
 
-  // True if clipping needs summed norms: no rank has the full gradient.
+  // True if norms must be summed for clipping, because no rank has the full gradient.
   bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards || layers_.split(); }
 
-  // Returns the value at the start of the program.
+  // Returns the symbolic value of the bucket on this rank when the program starts.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
     if (layers_.is_summed(bucket))
@@ -132,7 +132,7 @@ class Execution {
     return *expressions_.sum(leaves);
   }
 
-  // An op that passes on summed values must wait for the sum.
+  // Checks that an op that sends summed values to other ranks comes after the sum.
   bool forwards_sums(const At& at, const Op& op) {
     const bool hands_on =
         op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
@@ -146,12 +146,13 @@ class Execution {
     return true;
   }
 
-  // True if layers are split over ranks: gradients are then summed over replicas, if there are any.
+  // True if layers are split over ranks. Gradients are then summed over replicas, if there are
+  // several.
   bool knows_replicas() const {
     return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts);
   }
 
-  // Checks the gradient that an update reads.
+  // Checks that the gradient that an update reads is summed over all replicas.
   bool is_of_all_replicas(const At& at, const Op& op) {
     if (op.kind != OpKind::update || !knows_replicas()) return true;
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
@@ -203,7 +204,8 @@ class Execution {
     return true;
   }
 
-  // A sum over all ranks stays one if all ranks change it alike.
+  // Records a write to a layer's partial result. An in-place change of a sum over all ranks is
+  // allowed if all ranks make the same change.
   bool writes_layer(const At& at, const Op& op, const Access& access, const Overlap& o) {
     if (!layers_.makes(at.rank, op, access))
       return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
@@ -304,8 +306,8 @@ class Execution {
                   "Sum over all ranks first.");
   }
 
-  // Checks reads of a first layer split by columns: F reads the sum over all columns for the rank's
-  // rows, W the gradients of all rows.
+  // Checks reads of a first layer that is split by columns. F must read the rank's rows of the sum
+  // over all columns, and W the gradients of all rows.
   bool reads_rows(const At& at, const Op& op) {
     const auto reading = vertical_.reading(op);
     if (!reading) return true;
@@ -334,7 +336,7 @@ class Execution {
     return true;
   }
 
-  // Returns the rows in the rank's buffer.
+  // Returns the span of the rank's buffer that its op must read.
   Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
     const Bucket::Home& home = bucket.homes.at(rank);
     if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
@@ -458,7 +460,7 @@ class Execution {
                                    : expressions_.add(held(bucket, event.at.rank, cell), incoming);
   }
 
-  // A sum in scratch memory: its cell, keyed by rank, buffer and element.
+  // A sum in scratch memory: the bucket's cell for which it is computed, and its symbolic value.
   struct ScratchSum {
     const Bucket* bucket = nullptr;
     std::size_t cell = 0;
@@ -490,7 +492,7 @@ class Execution {
     return expressions_.sum(summands);
   }
 
-  // Executes a coarse collective: every member gets its result.
+  // Executes a collective that is a single op: every member gets its result.
   bool whole(const plan::DryRun::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
     // the op may cover only part of the bucket, if a micro-step has few samples
@@ -510,7 +512,7 @@ class Execution {
     return true;
   }
 
-  // Returns the member whose chunk contains a cell, of `count` elements from `first` on.
+  // Returns the member whose chunk contains a cell. Chunks divide `count` elements from `first` on.
   std::int32_t owner(const Bucket& bucket, std::size_t cell, std::int64_t first,
                      std::int64_t count) const {
     const auto& ranks = members(bucket);
@@ -522,7 +524,7 @@ class Execution {
   std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
     return owner(bucket, cell, 0, bucket.homes.begin()->second.length());
   }
-  // Returns the member that has a cell at the start, for collectives that only copy.
+  // For collectives that only copy: returns the member that has the cell's value at the start.
   std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first,
                          std::int64_t count) const {
     return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter

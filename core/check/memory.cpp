@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the memory that a rank needs. A buffer is scratch if only one lane touches it (apart
-// from copy lanes), no peer does, and every program writes it before reading it. Scratch uses
-// memory only while it is live (core/plan/liveness.h); all other buffers always do. The peak is the
-// maximum over all ops; a layout adds alignment and gaps.
+// Computes the memory that a rank needs. A buffer is scratch if only one lane uses it (not counting
+// copy lanes), no peer does, and every program writes it before reading it. Scratch counts only
+// while it is live (core/plan/liveness.h); other buffers always count. The peak is the maximum over
+// all ops. A real layout adds alignment and gaps.
 #include <algorithm>
 
 #include "core/check/proofs.h"
@@ -69,7 +69,7 @@ class Measured {
   const plan::RankPlan& rank_;
   plan::Liveness lives_;
   std::vector<bool> scratch_;
-  std::vector<std::int32_t> lane_;  // by buffer: the lane that touches it
+  std::vector<std::int32_t> lane_;  // by buffer: the only lane that uses it
 };
 
 }  // namespace

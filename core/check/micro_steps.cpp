@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves gradient accumulation: a rank's local gradient, before other ranks' are added, is the sum
-// over all micro-steps of the step, each once. The proof follows every element of a gradient in the
-// order of the compute lane: an op that writes without reading replaces the value, an op that also
-// reads it adds. An update or norm must read the sum over every micro-step in which the rank
-// processed samples; for gradients of columns, over every micro-step for which any samples were
-// loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step. If several
-// segments share parameters, each adds its term. Programs with one micro-step and no shared
-// parameters have nothing to prove.
+// Proves gradient accumulation: a rank's local gradient is the sum over all micro-steps of the
+// step, each once, before gradients of other ranks are added. The check follows every element of a
+// gradient in the order of the compute lane. An op that only writes the element replaces its value;
+// an op that also reads it adds to it. An update or norm must read the sum over every micro-step in
+// which the rank processed samples. For gradients of columns this is every micro-step in which any
+// samples were loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step.
+// If several segments share parameters, each adds its term. A program with one micro-step and no
+// shared parameters needs no check.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ bool accumulates(const Program& program) {
                                                    [](const Op& op) { return op.micro > 0; });
 }
 
-// True if a rank loads only some features of other ranks' samples, besides its own samples.
+// True if the rank loads only some feature columns, of the samples of all ranks.
 bool has_columns(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
@@ -65,11 +65,11 @@ bool processes_own_samples(const Op& op, bool has_columns) {
 
 using Part = std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {micro-step, segment}
 
-// Value of one element.
+// Symbolic value of one element of a gradient.
 struct Sum {
   std::set<Part> parts;
-  bool columns = false;  // over the samples of all ranks
-  bool old = true;       // from before the program
+  bool columns = false;  // the terms cover samples of all ranks
+  bool old = true;       // the value is from before the program
   bool twice = false;    // a term was added twice
 };
 
@@ -102,7 +102,7 @@ class MicroSteps {
  private:
   using Place = std::pair<std::size_t, std::size_t>;  // buffer and cell
 
-  // Collects the buffers that a backward pass writes and an update or norm reads.
+  // Collects the buffers that a backward pass writes and that an update or norm reads.
   void add_gradients(const Op& writer) {
     for (const plan::Access& write : writer.writes)
       for (const Op& op : program_.ops)
@@ -112,7 +112,7 @@ class MicroSteps {
           gradients_.insert(write.buffer.index());
   }
 
-  // Collects the segments that write gradients at each place.
+  // Collects, for each cell of a gradient, the segments that write it.
   void collect_gradient_writers() {
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       if (program_.ops[i].kind != OpKind::backward_weight) continue;
@@ -190,10 +190,11 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
-  bool updates_each_ = false;         // each micro-step is updated separately
-  std::set<std::int32_t> all_, own_;  // micro-steps with samples; with samples of the rank itself
-  std::set<std::size_t> gradients_;   // buffers
-  std::map<Place, std::set<std::int32_t>> gradient_writers_;  // segments
+  bool updates_each_ = false;  // an update follows each micro-step
+  // micro-steps in which any samples are loaded, and in which the rank processes samples
+  std::set<std::int32_t> all_, own_;
+  std::set<std::size_t> gradients_;                           // indices of gradient buffers
+  std::map<Place, std::set<std::int32_t>> gradient_writers_;  // by cell: segments that write it
   std::map<Place, Sum> sums_;
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves mixing by symbolic execution: if neighbors exchange parameters, every parameter becomes a
-// weighted sum by one mixing matrix, minus a step. A value is a rank's parameter from before the
-// step or a weighted sum of such values; all other writes are unknown. At the end all parameters of
-// a rank must hold the same sum, its row. The rows of all ranks must form a symmetric, doubly
-// stochastic matrix, in integers, whose graph is connected. Passes read the rank's parameters from
-// before the step. A rank's term in the mean has weight 1/n.
+// Proves gossip averaging by symbolic execution: after neighbors exchange parameters, every
+// parameter is a weighted sum by one mixing matrix, minus a step. A symbolic value is a rank's
+// parameter from before the step, or a weighted sum of such values; all other writes are unknown.
+// At the end all parameters of a rank must hold the same weighted sum, which is the rank's row of
+// the matrix. The rows of all ranks must form a symmetric, doubly stochastic matrix, in integers,
+// whose graph is connected. Passes must read the rank's parameters from before the step. In the
+// mean over all ranks, every rank's term must have weight 1/n.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -35,7 +36,7 @@ bool passes(OpKind kind) {
          kind == OpKind::backward_weight;
 }
 
-// One program of all ranks, at least one of which mixes.
+// Symbolic execution of one program, on all ranks, of which at least one mixes.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -61,7 +62,8 @@ class Execution {
     return true;
   }
 
-  // Returns false after a finding; further events would only give follow-up findings.
+  // Executes an event. Returns false after a finding, because further findings would only follow
+  // from it.
   bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
@@ -141,7 +143,7 @@ class Execution {
     return true;
   }
 
-  // Mixes piece by piece, divided wherever an operand's value changes.
+  // Executes MIX piece by piece. A new piece begins wherever the value of an operand changes.
   bool mix(const At& where, const Op& op) {
     std::set<std::int64_t> cuts{0, op.writes.front().count};
     for (const Access& read : op.reads)
@@ -194,7 +196,7 @@ class Execution {
     return is_sum(value) ? "a weighted sum" : "no parameters that a rank sent";
   }
 
-  // An update subtracts its step from a sum, element by element.
+  // Executes an update, which subtracts a step from a weighted sum, element by element.
   bool update(const At& where, const Op& op) {
     for (const Access& write : op.writes) {
       if (write.buffer != parameters_of(where.rank)) {
@@ -223,7 +225,7 @@ class Execution {
                                            [&](const Piece& piece) { return is_sum(piece.value); });
   }
 
-  // Returns the one sum that all parameters of a rank hold.
+  // Returns the weighted sum that all parameters of a rank hold; nothing if they differ.
   std::optional<Row> row_of(const plan::RankPlan& rank) {
     const plan::BufferId parameters = parameters_of(rank.rank);
     const Access all{parameters, 0, rank.buffers[parameters.index()].elements};

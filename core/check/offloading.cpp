@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves offloading by symbolic execution: OUT and IN do not change results. Every op writes
-// distinct values; OUT and IN copy values between the device and host memory or disk. For buffers
-// whose home is the device, every other op must read what it would read without offloading. Buffers
-// whose home is elsewhere, such as moments, are fetched for an update and written back; the update
-// must read what it would read in the home. A segment always uses the same place of the home, two
-// segments never share one, and at the end everything is written back.
+// Proves by symbolic execution that offloading does not change results. Every op writes distinct
+// values; OUT and IN copy values between the device and host memory or disk. A buffer's home is the
+// place where its values stay. If the home is on the device, every op except OUT and IN must read
+// what it would read without offloading. If the home is elsewhere, as for moments, an update
+// fetches the values and writes them back; it must read what it would read in the home. A segment
+// always uses the same range of the home, and two segments never share one. At the end everything
+// is written back.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ class CopiedContents {
   explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0)
       : pieces_{{0, elements, id, 0}} {}
 
-  // Returns the pieces of a span, relative to its start; adjacent pieces of one value are joined.
+  // Returns the pieces of a span, relative to its start. Adjacent pieces of one value are joined.
   std::vector<CopiedPiece> of(const Access& span) const {
     std::vector<CopiedPiece> list;
     for (const CopiedPiece& piece : pieces_) {
@@ -73,10 +74,10 @@ class CopiedContents {
   }
 
  private:
-  std::vector<CopiedPiece> pieces_;  // in order; they cover the buffer
+  std::vector<CopiedPiece> pieces_;  // in order, without gaps
 };
 
-// Proof for one rank.
+// Symbolic execution of one rank.
 class Offloading {
  public:
   Offloading(const plan::RankPlan& rank, Findings& findings)
@@ -114,7 +115,8 @@ class Offloading {
   }
 
  private:
-  // A home that is read before anything was offloaded to it holds persistent values.
+  // Finds the buffers that OUT or IN use. A host or disk buffer that is read before anything is
+  // offloaded to it holds persistent values.
   void find_followed(const plan::Program& program) {
     std::vector<bool> offloaded(rank_.buffers.size(), false);
     for (const Op& op : program.ops) {
@@ -146,8 +148,8 @@ class Offloading {
     return true;
   }
 
-  // Returns the home of a span on the device, that is, what an op would access without offloading;
-  // null if the span was not fetched as a unit.
+  // Returns the home of a span on the device: what the op would access without offloading. Null if
+  // the span was not fetched as one unit.
   const Access* home(const Access& span) const {
     const auto at = home_of_.find({span.buffer.index(), span.first});
     return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
@@ -199,7 +201,8 @@ class Offloading {
   Findings& findings_;
   FindingLocation location_;
   std::vector<bool> is_followed_,
-      persistent_;  // by buffer: OUT or IN touches it; it is a home of persistent values
+      // by buffer: whether OUT or IN uses it, and whether it is a home of persistent values
+      persistent_;
   std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
@@ -209,8 +212,8 @@ class Offloading {
   std::int64_t values_ = 0;
 };
 
-// Checks copies: OUT copies from the device, IN to the device, span by span; no other op touches
-// offloaded buffers.
+// Checks the structure of copies: OUT copies from the device and IN to the device, span by span. No
+// other op may access buffers in host memory or on disk.
 class Copies {
  public:
   Copies(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings) {}
@@ -253,7 +256,7 @@ class Copies {
   Findings& findings_;
 };
 
-// Executes ops in the order of the rehearsal, across steps.
+// Executes a rank's ops in the order of the rehearsal, across steps.
 void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findings) {
   Offloading proof(rank, findings);
   const auto step = [&](const plan::DryRun::At& at) {
@@ -270,7 +273,8 @@ void prove_rank(const Scope& scope, const plan::RankPlan& rank, Findings& findin
   proof.finish();
 }
 
-// For ranks that run on arrival: proves each program alone, in program order.
+// Executes each program alone, in program order, for ranks whose programs start when a message
+// arrives.
 void prove_programs(const plan::RankPlan& rank, Findings& findings) {
   for (const plan::Program& program : rank.programs) {
     Offloading proof(rank, findings);

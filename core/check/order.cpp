@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves order: the members of a group start its buckets in the same order. The order between
-// groups is free: a rank with a lane per group progresses on all of them, and if an engine has one
-// lane for all groups, deadlock.cpp proves termination.
+// Proves that the members of a group start its buckets in the same order. The order between groups
+// is free: a rank with one lane per group makes progress on all of them. If an engine has one lane
+// for all groups, deadlock.cpp proves that the plan terminates.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ struct Use {
   int op;  // first op of the bucket
 };
 
-// Returns every use of a coarse collective, and the first op of each expanded bucket.
+// Returns the uses of buckets: every collective that is a single op, and the first op of each
+// expanded one.
 std::vector<Use> uses(const plan::Program& program) {
   std::vector<Use> list;
   std::set<std::pair<std::int32_t, std::int32_t>> known;

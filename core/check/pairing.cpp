@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves pairwise averaging, in which each rank trains at its own speed. Freedom from deadlock and
-// the preserved mean (plan/pairing.h) follow from these facts, proved rank by rank. A rank is
-// active or passive, never both. Both ends of a pair agree on the pairing, and the graph is
-// connected. A passive rank waits for no other rank within its step, and first takes an atomic copy
-// of its parameters, from which it computes. An active rank offers all its parameters once, and
-// computes its step from the average it receives. Both ends of an average get one half of each.
+// Proves pairwise averaging (asynchronous gossip), in which each rank trains at its own speed.
+// Freedom from deadlock and preservation of the mean (plan/pairing.h) follow from these facts,
+// checked rank by rank. A rank is active or passive, never both. Both ranks of a pair list the same
+// pair, and the graph is connected. A passive rank waits for no other rank within its step; its
+// first op takes an atomic copy of its parameters, which the step reads. An active rank offers all
+// its parameters once, and computes its step from the average that it receives. Both ranks of an
+// average get one half of each rank's values.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -65,8 +66,8 @@ class Examination {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
-  // Checks a rank's role. An active rank has one pairing, its own. A passive rank has the pairings
-  // of others, each once, and is in all of them.
+  // Checks a rank's role. An active rank has only its own pairing. A passive rank has the pairings
+  // of its active neighbors, each once, and occurs in each of them.
   bool has_role(const RankPlan& rank) {
     const FindingLocation location{rank.rank, "", -1};
     if (rank.pairs.empty())
@@ -99,7 +100,7 @@ class Examination {
     return true;
   }
 
-  // Both ends of a pair must have the same pairing.
+  // Checks that both ranks of each pair have the same pairing.
   bool agree(const RankPlan& rank) {
     for (const Pairing& pairing : rank.pairs) {
       std::vector<std::int32_t> others{pairing.active};
@@ -150,8 +151,8 @@ class Examination {
     return {parameters, 0, parameters.valid() ? rank.buffers[parameters.index()].elements : 0};
   }
 
-  // Also checks that no other rank changes the parameters its passes read: the first compute op
-  // copies them.
+  // Checks that the program waits for no other rank. Also checks that its passes read parameters
+  // that no other rank changes: the first compute op must copy them.
   bool never_waits(const RankPlan& rank, const Program& program) {
     const Access all = parameters_of(rank);
     plan::BufferId copied;
@@ -221,7 +222,7 @@ class Examination {
            update.reads.end();
   }
 
-  // Checks that there is one answer for each active neighbor, in the order of the pairs.
+  // Checks that the rank has one answer for each active neighbor, in the order of the pairs.
   bool answers_all(const RankPlan& rank) {
     const int number = rank.program("answer");
     const auto& ops =

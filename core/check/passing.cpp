@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves, by symbolic execution, that layers on several ranks pass the right values. A place in a
-// buffer holds values of one micro-batch: samples, a segment's output, sums of its batch norm, or
-// the gradient at its output with the terms that later segments have added so far. F writes an
-// output, LOSS and B write terms of a gradient, and a broadcast copies the sender's values to the
-// receiver. Buffer names define what belongs where, as in binding (act.s1, grad.s1, ...). An op
-// reads only values of its own micro-batch, and all terms of its segment's gradient. Every segment
-// processes every micro-batch of its replica once forward and once backward. A rank that holds the
-// segment processes all of them, or the callers of a remote segment together do.
+// Proves by symbolic execution that ranks with different layers pass the right values. Each cell of
+// a buffer holds values of one micro-batch. These are samples, the output of a segment, sums of its
+// batch norm, or the gradient of its output with the terms that later segments have added so far. F
+// writes an output, LOSS and B write terms of a gradient, and a broadcast copies values to the
+// receiver. The name of a buffer defines what it holds (act.s1, grad.s1, ...). An op may read only
+// values of its own micro-batch, and only gradients that contain all terms. Every segment processes
+// every micro-batch of its replica once forward and once backward. Usually one rank processes all
+// micro-batches of its segment; the callers of a remote segment process them together.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ bool is_pass(OpKind kind) {
 
 enum class Role { other, samples, output, sums, gradient };
 
-// Purpose of a buffer, by its name.
+// Content of a buffer, according to its name.
 struct Use {
   Role role = Role::other;
   std::int32_t segment = -1;
@@ -52,16 +52,16 @@ Use use_of(const std::string& name) {
   return {};
 }
 
-// Contents of one place.
+// Values that a cell holds.
 struct Held {
   Use use;
   std::int32_t micro = -1;       // -1: no value of this step
   std::set<std::int32_t> parts;  // terms of a gradient: segments, and kLoss
-  // of an output that covers only some columns of its layer, or derives from such an output
+  // columns of the layer that the value covers, or is computed from, if not all
   plan::Columns columns = {};
 };
 
-// One program of all ranks.
+// Symbolic execution of one program, on all ranks.
 class Passing {
  public:
   Passing(const Scope& scope, std::string program, Findings& findings)
@@ -118,9 +118,9 @@ class Passing {
     }
   };
 
-  // Returns the number of micro-batches of a segment that its rank processed in this direction,
-  // plus those of ranks with disjoint micro-batches. A rank whose micro-batches partly overlap has
-  // left some out.
+  // Returns the number of micro-batches that a segment processed in this direction: those of the
+  // rank, plus those of ranks of its replica that have none in common with it. If two ranks share
+  // only some micro-batches, one of them has left some out.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -160,7 +160,7 @@ class Passing {
                       cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
-  // True for ops that a replica also runs in micro-batches for which it has no samples.
+  // True for ops that a replica also runs in micro-batches in which it has no samples.
   static bool without_samples(const Op& op) {
     if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update)
       return true;
@@ -169,7 +169,7 @@ class Passing {
            (op.kind == OpKind::load && std::all_of(op.writes.begin(), op.writes.end(), is_empty));
   }
 
-  // Collects the segments that add terms to each gradient.
+  // Collects, for each gradient, the segments that add terms to it.
   void learn_parts(const plan::RankPlan& rank, const plan::Program& program) {
     for (const Op& op : program.ops) {
       if (!without_samples(op))
@@ -247,7 +247,7 @@ class Passing {
     Held& h = held(at.rank, span.buffer, cell);
     const bool adds = use.role == Role::gradient && use.segment != op.segment;
     if (!adds && use.role == Role::gradient)
-      return true;  // the gradient before the activation, in place of the one after it
+      return true;  // replaces the gradient after the activation by the one before it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
       return report(at, fmt::format("the op adds a gradient term twice to {}", name(at, span)),
@@ -257,8 +257,8 @@ class Passing {
     return true;
   }
 
-  // Returns the columns that the op writes, else those of its input; none for sums and results over
-  // all columns.
+  // Returns the columns that the op writes, or else those of its input. Returns none for sums, and
+  // for results that cover all columns.
   plan::Columns columns_of(const At& at, const Op& op) {
     if (op.columns.any())
       return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns
@@ -270,8 +270,8 @@ class Passing {
     return {};
   }
 
-  // A receive copies what its send reads; a coarse collective copies the root's values to all
-  // members.
+  // Executes a transfer: a receive copies what its send reads. A collective that is a single op
+  // copies the root's values to all members.
   bool hand_on(const plan::DryRun::Event& event, const Op& op) {
     const auto sources = scope_.run.sources_of(event);
     std::vector<At> members(sources.begin(), sources.end());
@@ -324,11 +324,11 @@ class Passing {
   std::vector<std::vector<Use>> uses_;  // by rank, by buffer
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
   std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held>
-      held_;                                      // by rank, buffer, cell
+      held_;                                      // by rank, buffer and cell
   std::map<Pass, std::set<std::int32_t>> taken_;  // by pass: micro-batches
   Replicas replicas_;
   std::map<std::int32_t, std::int32_t> last_micros_,
-      last_micro_of_replica_;  // by rank, and by replica
+      last_micro_of_replica_;  // last micro-batch: by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {
@@ -358,7 +358,7 @@ bool has_segment(const plan::Program& program, std::int32_t segment) {
   });
 }
 
-// True if the rank receives an output of a segment that it does not have.
+// True if the rank receives outputs of a segment that it does not have.
 bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
   const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
     const Use use = use_of(rank.buffers[span.buffer.index()].name);

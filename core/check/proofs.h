@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The proofs, one file each, and their input.
+// The checks of a plan, one file each, and their input.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ struct Scope {
   std::vector<plan::Group> groups;
   plan::Schedule schedule;
   std::vector<plan::RankPlan> ranks;
-  plan::DryRun run;  // set after the structure is proved
+  plan::DryRun run;  // rehearsal; set after the structure is checked
 
   const plan::RankPlan& rank(std::int32_t number) const {
     return ranks[static_cast<std::size_t>(number)];
@@ -52,10 +52,9 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-std::vector<std::int32_t> first_instances(
-    const Scope& scope,
-    // by rank: number of the program's first instance; -1 if there is none
-    const std::string& program);
+// Returns, by rank, the index of the program's first instance in the rehearsal; -1 if there is
+// none.
+std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
 std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
@@ -67,19 +66,19 @@ void prove_matching(const Scope& scope, Findings& findings);
 void prove_no_races(const Scope& scope, Findings& findings);
 bool has_casting(const Scope& scope);
 void prove_casting(const Scope& scope, Findings& findings);
-// rewrites reads of cast values as reads of their source, as later proofs expect
+// Replaces reads of cast values by reads of their source, as later checks expect.
 Scope without_casts(Scope scope);
 void prove_meaning(const Scope& scope, Findings& findings);
 void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
 void prove_averaging(const Scope& scope, Findings& findings);
-// Proves for ranks with local parameters that each contributes 1/n of every one of its elements to
-// the mean computed by `program`.
+// Checks for ranks with local parameters that every rank contributes 1/n of each of its elements to
+// the mean that `program` computes.
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// True if ranks pass outputs of layers to ranks with later layers in the program.
+// True if, in the program, ranks pass outputs of layers to ranks that have later layers.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // True if each rank updates, or keeps, only a shard of the parameters.
@@ -91,8 +90,8 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_offloading(const Scope& scope);
-void prove_copies(const Scope& scope,
-                  Findings& findings);  // the structure of copies; all numbers must be in range
+// checks only the structure of copies; all numbers must be in range
+void prove_copies(const Scope& scope, Findings& findings);
 void prove_offloading(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);
 void prove_serving(const Scope& scope, Findings& findings);

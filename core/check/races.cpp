@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves freedom from races by vector clocks over the lanes of all ranks.
+// Proves freedom from data races with vector clocks over the lanes of all ranks. Below, "A knows B"
+// means that B happens before A.
 //
-// The start of an op knows the end clocks of its dependencies, and of the earlier ops of its lane
-// except those of its own round. The start of a receive also knows the start clock of its send,
-// because it touches nothing before that.
+// The start of an op knows the ends of its dependencies, and of the earlier ops of its lane except
+// those of its own round. The start of a receive also knows the start of its send, because a
+// receive changes nothing before that.
 //
-// The end of an op knows its start clock. The end of a send also knows the end clock of its
-// receive. The end of a collective also knows the start clocks of all members, but not that any
-// other member has ended.
+// The end of an op knows its start. The end of a send also knows the end of its receive. The end of
+// a collective also knows the starts of all members, but not that any other member has ended.
 //
-// Two ops of a rank race if they touch the same element, one of them writes, and the start of the
-// later one in the rehearsal does not know the end of the other. A send reads its span from start
-// to end, since the peer reads it in place. Peers touch nothing else, so only ops of one rank are
-// compared.
+// Two ops of a rank race if they access the same element, one of them writes it, and the start of
+// the later one in the rehearsal does not know the end of the other. A send reads its span from
+// start to end, because the peer reads it in place. Peers access nothing else, so only ops of one
+// rank are compared.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -37,10 +37,10 @@ using plan::RankPlan;
 
 struct RankState {
   explicit RankState(const RankPlan& rank) : cells(rank) {}
-  std::size_t first_lane = 0;  // number of its lane 0 among the lanes of all ranks
+  std::size_t first_lane = 0;  // index of the rank's lane 0 among the lanes of all ranks
   Cells cells;
   std::vector<std::vector<std::int64_t>>
-      round_start;                     // by lane, by sequence: first op of its round
+      round_start;                     // by lane and sequence number: first op of the same round
   std::vector<std::int32_t> instance;  // by lane: instance of the next op
   std::int32_t steps_back = 0, forgotten = 0;
 };
@@ -153,7 +153,7 @@ class Races {
     forget(state(at), at.rank);
   }
 
-  // Forgets the clocks of instances that no lane of the rank can depend on any more.
+  // Drops the clocks of program instances on which no op of the rank can depend any more.
   void forget(RankState& state, std::int32_t rank) {
     const auto& bases = run_.base[static_cast<std::size_t>(rank)];
     const std::int32_t oldest =

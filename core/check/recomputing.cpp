@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves recomputation by symbolic execution of a rank's program. Every op writes distinct values.
-// R must read the values that the forward pass of its segment and micro-step read or wrote, and all
-// of its inputs. So it writes the same output again, bit for bit, and nothing else: values that
-// forward changes, such as running statistics, are not changed again. The backward pass and the
-// loss also read the values of the forward pass of their segment and micro-step, kept or
-// recomputed. Gathered, stashed and server parameters are proved elsewhere (sharding.cpp,
-// versions.cpp, serving.cpp).
+// R (recomputation) must read the values that the forward pass of its segment and micro-step read
+// or wrote, including all inputs of that pass. So R writes the same output bit for bit. It must
+// write nothing else: values that forward changes, such as running statistics, must not change
+// again. The backward pass and the loss must also read the values of the forward pass of their
+// segment and micro-step, whether kept or recomputed. Gathered, stashed and server parameters are
+// checked elsewhere (sharding.cpp, versions.cpp, serving.cpp).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -30,21 +30,21 @@ bool recomputes(const plan::Program& program) {
                      [](const Op& op) { return op.kind == OpKind::recompute; });
 }
 
-// Value of a cell: elements from `shift` on of the values that `op` wrote; 0: the value from before
-// the program.
+// Symbolic value of a cell: elements from `shift` on of the values that `op` wrote. Op 0 stands for
+// values from before the program.
 struct HeldValue {
   std::int64_t op = 0, shift = 0;
   bool operator==(const HeldValue&) const = default;
 };
 
-// Cells of one buffer that an op touches: the offset of each in the access, and its value.
+// Cells of one buffer that an op accesses: the offset of each in the access, and its value.
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
   std::map<std::size_t, Values> reads, writes;  // by buffer
 };
 
-// One program of one rank.
+// Symbolic execution of one program, on one rank.
 class Recomputing {
  public:
   Recomputing(const plan::RankPlan& rank, int program, const Cells& cells, bool follows_parameters,
@@ -66,7 +66,7 @@ class Recomputing {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
-      return true;  // proved as if nothing were offloaded (offloading.cpp)
+      return true;  // OUT and IN are skipped: offloading.cpp checks them
     if (op.kind == OpKind::recompute) return recompute(op);
     if ((is_backward_op(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op))
       return false;
@@ -129,8 +129,8 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // Returns the values that a forward op wrote to a buffer or read from it, preferring the kind
-  // `first`; null if it did not touch the buffer.
+  // Returns the values that a forward op read (`found`) or wrote (`left`) in a buffer: the kind
+  // `first` if there is one, else the other. Null if the op did not access the buffer.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
     for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,
@@ -145,7 +145,8 @@ class Recomputing {
   bool reads_forward_values(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
-    if (forward == seen_.end()) return true;  // runs on another rank, or on other ranks' samples
+    // its forward pass is on another rank, or for other ranks' samples
+    if (forward == seen_.end()) return true;
     for (const auto& [buffer, values] : reads_of(op)) {
       const Values* wanted =
           is_followed(buffer) ? of_forward(forward->second, buffer, First::left) : nullptr;
@@ -195,7 +196,7 @@ class Recomputing {
 
   bool restore(const Touched& forward, const std::map<std::size_t, Values>& reads) {
     const auto& writes = cells_.of(number_, op_).writes;
-    std::map<std::size_t, std::size_t> written;  // cells written, by buffer
+    std::map<std::size_t, std::size_t> written;  // number of cells written, by buffer
     for (const Span& span : writes) {
       const auto made = forward.writes.find(span.buffer);
       if (made == forward.writes.end() || forward.reads.contains(span.buffer) ||
@@ -220,7 +221,7 @@ class Recomputing {
   const Cells& cells_;
   Findings& findings_;
   plan::BufferId parameters_, stash_;  // `stash_` is invalid if no parameters are stashed
-  bool follows_parameters_;            // false: another proof follows the parameters
+  bool follows_parameters_;            // false if another check follows the parameters
   std::int32_t last_ = -1;             // last segment of the rank
   std::vector<std::vector<HeldValue>>
       held_;  // by buffer, by cell; missing cells hold values from before the program

@@ -15,7 +15,8 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Decides by buffer name, as binding does.
+// True if the span holds values that ranks pass to each other. The buffer's name decides, as it
+// does when a run binds buffers.
 bool is_passed(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
@@ -42,7 +43,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
     }
 }
 
-// Joins ranks that pass outputs, or sums of them, among themselves.
+// Puts ranks into one replica that pass outputs, or sum them, among themselves.
 void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank,
                             const plan::Program& program) {
   for (const Op& op : program.ops) {
@@ -59,7 +60,8 @@ void Replicas::join(std::int32_t a, std::int32_t b) {
   std::replace(replica_.begin(), replica_.end(), from, to);
 }
 
-// An update of one segment may read the gradient that another segment writes (tied parameters).
+// Finds which segment each gradient updates. With tied parameters, this may be another segment than
+// the one that computes the gradient.
 void Replicas::find_gradients(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& update : program.ops) {
     if (update.kind != OpKind::update) continue;

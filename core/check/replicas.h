@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Finds which ranks of a plan process the same samples, if layers are split over ranks. Ranks that
 // pass or sum outputs among themselves form one replica. Within a replica, ranks may process
-// different micro-batches of a segment, as callers of a remote segment do.
+// different micro-batches of a segment, as the callers of a remote segment do.
 //
-// The gradient of a segment, or of a rank's columns of it, must be summed over all replicas, and
-// over all callers of each, with one rank that holds exactly these columns. If a rank updates a
-// segment by the gradient of a tied segment on another rank, the sum must include the rank that
-// computes that gradient.
+// The gradient of a segment (or of a rank's columns of it) must be summed over all replicas. The
+// sum must contain, from each replica and each caller, one rank that holds exactly these columns.
+// If a rank updates a segment with the gradient of a tied segment on another rank, the sum must
+// include the rank that computes that gradient.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class Replicas {
  public:
   Replicas(const Scope& scope, const std::string& program);
 
-  // Returns the error in a sum over `members` of the rank's gradient of a segment; nothing if the
-  // sum covers all replicas.
+  // Returns what is wrong with a sum, over `members`, of the rank's gradient of a segment. Returns
+  // nothing if the sum covers all replicas.
   std::optional<std::string> flaw(std::int32_t rank, std::int32_t segment,
                                   const std::vector<std::int32_t>& members) const;
 
   std::int32_t of(std::int32_t rank) const {
     return replica_[static_cast<std::size_t>(rank)];
-  }  // identified by one of its ranks
+  }  // the replica, identified by one of its ranks
 
  private:
   void join(std::int32_t a, std::int32_t b);
@@ -42,21 +42,22 @@ class Replicas {
   void learn_micro_batches(const plan::RankPlan& rank, const plan::Program& program);
   plan::Columns columns(std::int32_t rank, std::int32_t segment) const;
   std::int32_t updated_segment(std::int32_t rank, std::int32_t segment)
-      const;  // segment that the gradient of `segment` updates
+      const;  // the segment that the gradient of `segment` updates
 
-  // Source of a rank's gradient of a segment: its replica, and the micro-batches, each with the
-  // segment it passes. Other ranks of the replica may hold the remaining micro-batches.
+  // What a rank's gradient of a segment contains: its replica, and its micro-batches, each with the
+  // segment that it passes. Other ranks of the replica may process the remaining micro-batches.
   using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
   std::vector<std::int32_t> replica_;  // by rank
   std::map<std::int32_t, std::vector<std::int32_t>>
-      learners_;  // by segment, in this program: ranks that compute its gradient
+      learners_;  // by segment: ranks that compute its gradient in this program
   std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
-  std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;  // likewise, over all programs
+  // by rank and segment, over all programs
+  std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      updated_segments_;  // likewise, if it differs from the segment
+      updated_segments_;  // by rank and segment, if it differs from the segment
 };
 
 }  // namespace trainyard::check

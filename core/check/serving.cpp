@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves the structure of parameter servers, whose programs run on arrival. Every parameter is on
-// one server. What a worker pushes and pulls is what that server takes and gives; for tables, the
-// rows of one list. All servers have the same arrival rule, and no worker waits forever under it,
-// which is tested with workers of different speeds.
+// Checks the structure of parameter servers, whose programs start when messages arrive. Every
+// parameter is on one server. What a worker pushes and pulls equals what its server takes and
+// gives; for tables, both use the rows of one list. All servers have the same arrival rule. No
+// worker waits forever under this rule, which is tested by simulating workers of different speeds.
 //
-// The server itself ensures that no pull is torn and no gradient is overwritten while it is read. A
-// push completes when the server has taken it, and an answer comes from a version that is not
-// written while it is read (run/servers/server.h).
+// At run time the server itself ensures that no pull mixes two versions and that no gradient is
+// overwritten while it is read. A push completes when the server has taken it, and an answer comes
+// from a version that is not written while it is read (run/servers/server.h).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,10 +22,11 @@ using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
 
-// One end's view of a server's share of the parameters.
+// A transfer of a server's share of the parameters, as the worker or the server describes it.
 struct End {
-  std::int64_t pushed = -1, pulled = -1;  // elements; a server takes and gives the same numbers
-  std::int64_t named = 0;  // maximum number of named table rows, if only named rows travel
+  // elements; -1: none. A server must take and give as many as a worker pushes and pulls
+  std::int64_t pushed = -1, pulled = -1;
+  std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
   plan::Access span;  // span in the worker's parameters
 };
@@ -51,7 +52,7 @@ Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
   });
   for_each_share(rank, trains, OpKind::pack, [&](const Op& op, const plan::Access&) {
     ends[op.bucket].pushed = op.reads.front().count;
-  });  // packed rows are pushed
+  });  // the packed rows are pushed
   for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) {
     ends[op.bucket].pulled = span.count, ends[op.bucket].span = span;
   });
@@ -99,15 +100,16 @@ bool agree(const End& worker, const End& server) {
          worker.pushed == worker.pulled && worker.named == server.named && worker.row == server.row;
 }
 
-// Returns the part of a list that is sent.
+// Returns the elements of a list of table rows that the worker sends: all but the part of its head
+// that stays on the worker.
 plan::Access sent_part(plan::Access list) {
   constexpr std::int64_t kStays = plan::kListHead - plan::kListHeadSent;
   return {list.buffer, list.first + kStays, list.count - kStays};
 }
 
-// Checks a worker's named rows. It pulls and packs rows by a list that the samples of a turn
-// produce and that the server receives. The packed rows are pushed, and belong to the same share of
-// the gradient.
+// Checks an op that pulls or packs only listed table rows. Program turn must write the list from
+// the samples of the turn, and the list must be sent to the server. Packed rows must be pushed, and
+// must belong to the same share of the gradient.
 void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op,
                  Findings& findings) {
   const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits,
@@ -202,8 +204,8 @@ bool sound(const plan::ArrivalRule& rule) {
          (rule.clock_bound < 0 || !rule.answers_after_update);
 }
 
-// Simulates the rule with workers of which each is slower than the one before. Returns true if all
-// continue to the limit.
+// Simulates the arrival rule with workers, each slower than the previous one. Returns true if all
+// of them reach the limit.
 bool terminates(const plan::ArrivalRule& rule) {
   plan::ArrivalQueue arrivals(rule);
   arrivals.allow(20L * rule.workers);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Symbolic values that an element of a buffer may hold when parameters are sharded; used by the
-// proof of sharding (sharding.cpp).
+// Symbolic values of buffer elements when parameters are sharded; used by sharding.cpp.
 #pragma once
 
 #include <map>
@@ -15,7 +14,7 @@
 namespace trainyard::check {
 
 inline constexpr std::int32_t kAllPositions =
-    -1;  // position that stands for "params" of every rank
+    -1;  // position of values that are in "params" of every rank
 
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
@@ -30,7 +29,7 @@ struct ShardValue {
   }
 };
 
-// Assigns a number to each symbolic value; a `Value` has it as its source.
+// Numbers the symbolic values. The number is the source of a `Value`.
 class ValueTable {
  public:
   int number(const ShardValue& value);
@@ -48,8 +47,8 @@ bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span);
 // Returns the group that shards the parameters; -1 if no parameters are gathered.
 std::int32_t gathering_group(const plan::RankPlan& rank);
 
-// Moves pieces of a span that begins at `from` to one that begins at `to`, and joins adjacent
-// pieces with equal values.
+// Moves pieces from a span that begins at `from` to one that begins at `to`. Joins adjacent pieces
+// with equal values.
 std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, std::int64_t to);
 
 }  // namespace trainyard::check

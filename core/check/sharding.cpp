@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves sharded parameters by symbolic execution: each rank updates only a shard. The persistent
-// parameters are in buffer "shard" of every rank or, without one, in "params". An element of
-// another buffer holds a parameter, from before the step or after an update, or a gradient of one,
-// with the terms that segments added in the micro-steps of ranks. Passes read parameters from
-// before the step, and every rank holds the same element at the same place of a segment. A
-// segment's gradient is the gradient at these parameters.
+// Proves sharded parameters, of which each rank updates only a shard, by symbolic execution. The
+// persistent parameters of a rank are in buffer "shard", or in "params" if there is no such buffer.
+// An element of another buffer holds a parameter (from before the step, or after an update) or a
+// gradient. A gradient is a set of terms, each from a segment in a micro-step of a rank. Passes
+// must read parameters from before the step, and every rank must hold the same element at the same
+// position of a segment. The gradient of a segment belongs to these parameters.
 //
-// An update reads the gradient of the elements that it writes, with the terms of all ranks, each
-// once. At the end all persistent parameters on all ranks are updated. On a mesh this holds for
-// each shard of the model separately, among the ranks that exchange its parameters and gradients,
-// which are one rank of every replica.
+// An update must read the gradient of the elements that it writes, with the terms of all ranks,
+// each once. At the end all persistent parameters on all ranks must be updated. On a mesh this
+// holds separately for each part of the model, among the ranks that exchange its parameters and
+// gradients: one rank of every replica.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// One program of all ranks.
+// Symbolic execution of one program, on all ranks.
 class Sharding {
  public:
   Sharding(const Scope& scope, std::string program, Findings& findings)
@@ -104,7 +104,7 @@ class Sharding {
   // a representative of the ranks that exchange parameters and gradients, and a segment
   using Of = std::pair<std::int32_t, std::int32_t>;
 
-  // Joins the ranks that exchange parameters or gradients.
+  // Puts ranks that exchange parameters or gradients into one group.
   void share(const plan::RankPlan& rank) {
     if (sharing_groups_.empty()) {
       sharing_groups_.resize(scope_.ranks.size());
@@ -164,7 +164,7 @@ class Sharding {
     return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
   }
 
-  // Collects the terms of the gradient at the parameters that each segment reads.
+  // Collects, for each parameter that a segment reads, the terms of its gradient.
   void learn_parts(const plan::RankPlan& rank) {
     if (const int number = rank.program(program_); number >= 0)
       for (const Op& op : rank.programs[static_cast<std::size_t>(number)].ops)
@@ -286,8 +286,8 @@ class Sharding {
     return true;
   }
 
-  // True if a piece holds the gradient of the element at its place, with the terms of all segments
-  // that read the parameter.
+  // True if the piece holds the gradient of its own element, with the terms of all segments that
+  // read the parameter.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const ShardValue& value = values_[piece.value.source];
     if (value.kind != ShardValue::gradient || value.position != position || piece.value.shift != 0)
@@ -315,8 +315,8 @@ class Sharding {
     }
   }
 
-  // Handles ops that the proof does not follow: they write zeros or unknown values. They must not
-  // write persistent parameters.
+  // Executes ops whose results the check does not follow: they write zeros or unknown values, and
+  // must not write persistent parameters.
   bool overwrites(const At& at, const Op& op) {
     const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
@@ -353,7 +353,8 @@ class Sharding {
                        [&](const At& source) { return add(at, write, sent(source, write.first)); });
   }
 
-  // Executes a coarse collective: all members at once, from the values each had before.
+  // Executes a collective that is a single op, on all members at once. It reads the values that
+  // each member had before.
   bool whole(const plan::DryRun::Event& event, const Op& op) {
     const auto others = scope_.run.sources_of(event);
     std::vector<At> members(others.begin(), others.end());
@@ -390,8 +391,8 @@ class Sharding {
     }
   }
 
-  // Sums into every member. Elements that the collective does not give a member are undefined, so
-  // they may hold the sum.
+  // Writes the sum to every member. A reduce-scatter defines only the member's shard; all other
+  // elements are undefined, so they may hold the sum, too.
   bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& previous) {
     set(at.rank, span.buffer, moved(previous.front(), 0, span.first));
     return std::all_of(previous.begin() + 1, previous.end(),
@@ -404,7 +405,7 @@ class Sharding {
   ValueTable values_;
   std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
   std::vector<PersistentBuffer> persistent_;     // by rank: persistent parameters
-  // by rank: representative of the ranks that it shares parameters with
+  // by rank: representative of the ranks with which it shares parameters
   std::vector<std::int32_t> sharing_groups_;
   std::map<Of, std::vector<Piece>> computed_by_;  // pieces relative to the start of the segment
   std::map<Of, std::set<GradientTerm>> parts_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rules of the proof of meaning for synchronized batch norm, that is, segments with an op STAT. The
-// sums are the outputs of STAT, and the values that only the segment's two backward ops share.
-// Passes read them after they are summed over all ranks that have the op, for their own micro-step.
-// Every contribution to a sum was computed in that micro-step.
+// Rules for synchronized batch norm (segments with an op STAT). Its sums are the outputs of STAT,
+// and the values that the segment's two backward ops share with no other op. Each sum is
+// all-reduced over all ranks that have the op, before a pass reads it. The pass reads the sum of
+// its own micro-step. Every contribution to a sum was computed in that micro-step.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@
 
 namespace trainyard::check {
 
-// State of one program of all ranks during the rehearsal.
+// State of the rules for one program, on all ranks, during the rehearsal.
 class Statistics {
  public:
   Statistics(const Scope& scope, const std::string& program);
 
   // True if the bucket holds batch norm sums.
   bool is_summed(const Bucket& bucket) const;
-  // Returns the sums that an op must read; empty if it needs none, or if its sums do not exist.
+  // Returns the sums that an op must read. Empty if it needs none, or if they do not exist.
   std::vector<plan::Access> wanted(std::int32_t rank, const plan::Op& op) const;
-  // True if an op passes on a gradient that depends on other ranks' sums which do not exist.
+  // True if the op computes an input gradient for which it would need other ranks' sums, but these
+  // do not exist.
   bool lacks_gradient_sums(std::int32_t rank, const plan::Op& op) const;
   // True if `members` contains all ranks that normalize together.
   bool over_all(const std::vector<std::int32_t>& members, std::int32_t segment) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves structure: everything that a number refers to exists. The other proofs and the frontier
-// rely on this.
+// Checks that everything that a number in the plan refers to exists. The other checks and the
+// runtime (plan/frontier.h) rely on this.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ using plan::OpKind;
 using plan::RankPlan;
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 53;
-// An instance may be admitted while its lanes are still in the one before, which may still depend
-// on earlier instances.
+// Maximum number of program instances that a dependency may reach back. When an instance is
+// admitted, lanes may still execute the previous one, which may itself depend on earlier instances.
 constexpr std::int32_t kMaxStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
@@ -183,8 +183,8 @@ class Inspector {
              "columns in range");
   }
 
-  // A weighted sum has operands of equal length, with one weight each and, if ranks are named, one
-  // rank each. A loss may have one weight, that of its samples.
+  // Checks the weights of an op. A weighted sum has operands of equal length, one weight for each,
+  // and one rank for each if it names ranks. A loss may have one weight, that of its samples.
   void inspect_weights(const Op& op) {
     const std::size_t weights = op.weights.numerators.size();
     if (op.kind == OpKind::loss) {
@@ -216,7 +216,7 @@ class Inspector {
              "one rank per span");
   }
 
-  // Rows that members share are not split, so the span must be a multiple of the row.
+  // Checks that the span is a multiple of the row, because chunks of members do not split rows.
   void inspect_rows(std::int64_t row, const Access& span) {
     if (row < 1 || span.count % row != 0)
       report(fmt::format("{} cannot be divided into rows of {}",
@@ -278,7 +278,7 @@ class Inspector {
   void inspect_transfer(const Op& op, const plan::Lane& lane) {
     if (op.group != lane.group) return report_group(op, lane);
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return;  // the lane's finding covers this
+      return;  // a finding for the lane was already reported
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, fmt::format("another member of group {}", op.group));
@@ -322,9 +322,9 @@ class Inspector {
     inspect_payload(op);
   }
 
-  // Maximum number of spans: the payload, and the list of rows if they are named. A server that
-  // gives may also keep a copy and pack rows. One that takes may also compensate delay, from the
-  // version it gave and the current one.
+  // Returns the maximum number of spans that an op accesses: the payload, and the list of rows if
+  // only listed rows are sent. A GIVE may also keep a copy and pack rows. A TAKE may also
+  // compensate delay, for which it reads the version it gave and the current one.
   static std::size_t max_spans(const Op& op) {
     const std::size_t list = op.named ? 1 : 0;
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
@@ -394,8 +394,8 @@ class Inspector {
     if (op.reads.size() != reads || op.writes.size() != writes)
       return report_spans(op, reads, writes);
     if (reads + writes < 2 || op.reads == op.writes) return;
-    const bool may_move =
-        op.kind == OpKind::copy || op.kind == OpKind::reduce_many;  // into scratch, and back
+    // these ops may move data between a bucket and scratch memory
+    const bool may_move = op.kind == OpKind::copy || op.kind == OpKind::reduce_many;
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
       report(
@@ -430,7 +430,7 @@ class Inspector {
   Findings& findings_;
   FindingLocation location_;
   std::vector<std::int32_t> most_, total_,
-      seen_;  // ops by lane: in the longest program, in this one, before this op
+      seen_;  // number of ops by lane: in the longest program, in this program, and before this op
 };
 
 void inspect_groups(const Scope& scope, Findings& findings) {
@@ -448,7 +448,8 @@ void inspect_groups(const Scope& scope, Findings& findings) {
   }
 }
 
-// Every rank has the programs of the schedule, and their samples add up.
+// Checks that every rank has the programs of the schedule, and that the ranks' samples add up to
+// those of the schedule.
 void inspect_schedule(const Scope& scope, Findings& findings) {
   const plan::Schedule& schedule = scope.schedule;
   for (const std::string& name : schedule.training()) {

@@ -11,11 +11,12 @@
 namespace trainyard::check {
 namespace {
 
-// Rounds with sends, by group and bucket. Rounds that only add or copy received data do not use the
-// wire.
+// By group and bucket: rounds in which data is sent. Rounds that only add or copy received data
+// send nothing.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
-// Returns an upper bound for a table: the maximum number of rows that can be named.
+// Returns the bytes of a pull. For a table it is an upper bound, from the maximum number of rows in
+// a list.
 std::int64_t bytes_pulled(const plan::RankPlan& rank, const plan::Op& op) {
   const std::int64_t all = bytes_of(rank, op.writes);
   if (!op.named) return all;
@@ -28,8 +29,8 @@ std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) {
   return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads);
 }
 
-// An active rank offers to one neighbor per step, which sends the same amount back. Counts the
-// average per step, to and from each neighbor.
+// Counts pairwise averaging. In each step an active rank offers its parameters to one neighbor,
+// which sends the same amount back. Counts the average per step to and from each neighbor.
 void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
@@ -43,8 +44,8 @@ void count_pair(const plan::RankPlan& rank, const plan::Program& program, Progra
   }
 }
 
-// Counts a server's answers by the worker's pulls: the server has no program of its own for them,
-// and answers once per request.
+// Counts a server's answers as bytes that the worker pulls. The server has no program of its own
+// for answers; it sends one per request.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program,
                    ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves weight versions by symbolic execution of a rank's program in which every micro-batch is an
-// update (UPD.s2.m0). The version of a segment's parameters is the number of updates of the step so
-// far; STASH copies one. Backward and recomputation of a micro-batch must use the version of its
-// forward pass. A segment is updated by each of its micro-batches once, in order, and each is
-// counted before (RATE.m0). If replicas process different micro-batches with the same number, their
-// losses state each replica's fraction of the update's samples (LOSS.m0 weights 4/8), and the
-// fractions add up to 1.
+// Proves weight versions by symbolic execution of a program in which an update follows every
+// micro-batch (UPD.s2.m0). The version of a segment's parameters is the number of updates so far in
+// the step; STASH copies a version. Backward and recomputation of a micro-batch must use the
+// version of its forward pass. A segment is updated with each of its micro-batches once, in order,
+// and after RATE counted that micro-batch (RATE.m0). If replicas process different micro-batches
+// with the same number, each loss states its replica's fraction of the update's samples (LOSS.m0
+// weights 4/8). These fractions must add up to 1.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ bool is_backward_op(OpKind kind) {
          kind == OpKind::recompute;
 }
 
-// Contents of a cell of parameters.
+// Version that a cell of parameters or of the stash holds.
 struct Version {
   // first parameter of the cell; -1: nothing was stashed in this program
   std::int64_t element = -1;
@@ -44,7 +44,7 @@ struct Version {
 };
 using Versions = std::vector<Version>;
 
-// One program of one rank; all relevant ops are on its compute lane.
+// Symbolic execution of one program, on one rank. All relevant ops are on its compute lane.
 class VersionTracker {
  public:
   VersionTracker(const plan::RankPlan& rank, int program, const Cells& cells, Findings& findings)
@@ -92,8 +92,8 @@ class VersionTracker {
     return !is_backward_op(op.kind) || uses_forward_version(op);
   }
 
-  // Records the version of a forward pass. If a layer is split, PART reads the parameters and the
-  // activation after it reads none.
+  // Records the weight version of a forward pass. If a layer is split, PART reads the parameters;
+  // the activation after it reads none.
   void go_forward(const Op& op) {
     if (Versions versions = read_by(op); !versions.empty())
       forward_[{op.segment, op.micro}] = std::move(versions);
@@ -171,9 +171,10 @@ class VersionTracker {
   std::int32_t counted_ = -1;
 };
 
-// Losses of one micro-batch number over all programs of one name, and their stated fractions.
+// Losses of all micro-batches with one number, in programs of one name on all ranks, and the
+// fractions of samples that they state.
 struct UpdateFractions {
-  std::vector<FindingLocation> said;  // one per replica
+  std::vector<FindingLocation> said;  // one location per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
@@ -181,7 +182,7 @@ struct UpdateFractions {
 void add_parts(const plan::RankPlan& rank, const Program& program,
                std::map<std::pair<std::string, std::int32_t>, UpdateFractions>& parts) {
   const plan::BufferId metrics =
-      rank.buffer("metrics");  // only one of the ranks that split a layer writes metrics
+      rank.buffer("metrics");  // of the ranks that split a layer, only one writes metrics
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const bool tells =

@@ -11,8 +11,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// True if a member has rows in a bucket. If not, the bucket's contents on it may be of an earlier
-// micro-step.
+// True if the rank has rows in the bucket. If it has none, the bucket's contents on it may be of an
+// earlier micro-step.
 bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
   const auto position =
       static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
@@ -40,8 +40,8 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) check_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
-// Applies only if ranks load some columns of the samples. If layers are split, all ranks load full
-// samples.
+// Finds the segments with an op PART, if ranks load only some columns of the samples. If all ranks
+// load full samples, PART belongs to a split layer (layers.h).
 void Vertical::find_segments(const std::vector<const plan::Program*>& programs) {
   const auto loads_columns = [](const plan::Program* program) {
     return program != nullptr &&
@@ -54,8 +54,8 @@ void Vertical::find_segments(const std::vector<const plan::Program*>& programs) 
       if (program->ops[i].kind == OpKind::partial) segments_.insert(program->ops[i].segment);
 }
 
-// Finds the last op that writes a bucket's buffer before the bucket is exchanged, in program order.
-// Other proofs ensure that accesses respect this order.
+// Finds, in program order, the last op that writes a bucket's buffer before the bucket is
+// exchanged. Other checks ensure that accesses respect this order.
 void Vertical::find_makers(std::int32_t rank, const plan::Program& program,
                            const Buckets& buckets) {
   std::map<std::int32_t, Made> last;  // by buffer
@@ -116,7 +116,8 @@ void Vertical::check_columns(const Bucket& bucket, const std::vector<std::int32_
                                         describe(all.back().first), next));
 }
 
-// Checks that a rank loads, multiplies and computes gradients for the same columns.
+// Checks that a rank uses the same columns when it loads samples, multiplies and computes
+// gradients.
 void Vertical::check_columns_of(std::int32_t rank, const plan::Program& program) {
   std::optional<plan::Columns> own;
   for (const Op& op : program.ops) {
@@ -149,7 +150,8 @@ void Vertical::write(std::int32_t rank, const Op& op) {
   for (const plan::Access& write : op.writes) stands_[{rank, write.buffer.value}] = op.micro;
 }
 
-// On a rank without rows in the bucket, the contents may be older.
+// True if the bucket holds values of this micro-step, or if the rank has no rows in the bucket, so
+// that older values do not matter.
 bool Vertical::of_its_micro_step(std::int32_t rank, const Bucket& bucket,
                                  std::int32_t micro) const {
   const auto at = stands_.find({rank, bucket.homes.at(rank).buffer.value});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rules of the proof of meaning for vertical sharding (a segment with an op PART). In every
-// micro-step the columns of all ranks are all columns, each once. The output of PART is
-// reduce-scattered, and F reads the sum over all columns for the rank's rows. W reads the gathered
-// gradients of all rows, and its columns are those of PART. All of these belong to one micro-step.
-// The buckets of all micro-steps share one buffer, so they are checked when they are read.
+// Rules for vertical sharding (a segment with an op PART). In every micro-step the columns of the
+// ranks cover all columns exactly once. The output of PART is reduce-scattered, and F reads the sum
+// over all columns for the rank's rows. W reads the gathered gradients of all rows, and its columns
+// are those of PART. All of these must belong to one micro-step. The buckets of all micro-steps use
+// the same buffer, so they are checked when an op reads them.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 
 namespace trainyard::check {
 
-// State of one program of all ranks during the rehearsal.
+// State of the rules for one program, on all ranks, during the rehearsal.
 class Vertical {
  public:
   Vertical(const Scope& scope, const std::string& program, const Buckets& buckets);
 
-  // Missing or duplicate columns, and ranks in different micro-steps.
+  // Returns the first error: missing or duplicate columns, or ranks in different micro-steps.
   std::optional<Flaw> first_flaw() const { return flaw_; }
 
   bool is_exchanged(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // Bucket that F and W must read, for their micro-step; null if none is exchanged. `reading`
+  // Bucket of its micro-step that an op F or W must read; null if none is exchanged. `reading`
   // returns nothing for other ops.
   struct Reading {
     const Bucket* bucket = nullptr;
   };
   std::optional<Reading> reading(const plan::Op& op) const;
 
-  // Records which micro-step's output of PART or B a buffer of a rank holds.
+  // Records the micro-step of the values that an op (PART or B) writes to a buffer of the rank.
   void write(std::int32_t rank, const plan::Op& op);
   bool of_its_micro_step(std::int32_t rank, const Bucket& bucket, std::int32_t micro) const;
 
@@ -46,7 +46,7 @@ class Vertical {
   }
 
  private:
-  // Contribution of a member to a bucket: its micro-step, and its columns if they matter.
+  // Contribution of a member to a bucket: its micro-step, and its columns if only some.
   struct Made {
     std::int32_t micro = -1;
     plan::Columns columns;

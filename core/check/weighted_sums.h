@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weighted sums of parameters in integers, and the buffer elements that hold them; used by
-// the proofs of averaging.
+// Weighted sums of parameters with integer coefficients, and buffer contents as such sums. Used by
+// averaging.cpp, mixing.cpp and sharding.cpp.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace trainyard::check {
 
-// Value of an element: the element of `source` that is `shift` further on in the parameters. Each
-// proof defines its sources.
+// Symbolic value of a buffer element e: element e + `shift` of the parameters, as `source` has it.
+// Each check defines its own sources.
 struct Value {
   int source = 0;
   std::int64_t shift = 0;
@@ -42,7 +42,7 @@ class Contents {
   std::map<std::int64_t, Value> runs_;
 };
 
-// Coefficients by source, over one denominator.
+// Coefficients of a weighted sum, by source, over one denominator.
 struct Row {
   std::vector<std::int64_t> numerators;
   std::int64_t denominator = 1;

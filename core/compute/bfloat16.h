@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bfloat16, the upper half of an fp32: 8 significant bits, the exponent range of fp32.
+// bfloat16 is the upper half of an fp32: 8 significant bits, and the exponent range of fp32.
 #pragma once
 
 #include "core/compute/compression/half.h"

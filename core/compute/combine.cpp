@@ -58,8 +58,8 @@ void choose(Reduction reduction, DType dtype, std::byte* destination, const std:
   else choose_among<float>(reduction, destination, a, b, elements);
 }
 
-// If the destination is one of the sources, it is processed first, before it is overwritten; min
-// and max do not depend on the order.
+// If the destination is one of the sources, that source is combined first, before it is
+// overwritten. The result of min and max does not depend on the order.
 void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* destination,
              std::span<const std::byte* const> sources, std::int64_t elements) {
   if (reduction == Reduction::sum || reduction == Reduction::mean)

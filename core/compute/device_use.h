@@ -11,13 +11,13 @@ struct Rates {
   bool operator==(const Rates&) const = default;
 };
 
-// Usage that a device reports, by all processes together.
+// Usage that a device reports, in total over all processes.
 struct DeviceUse {
   double busy = 0;  // Fraction of the last sampling period in which any kernel ran, 0 to 1.
-  std::int64_t memory_bytes = 0;  // In use.
+  std::int64_t memory_bytes = 0;  // Memory in use.
   double watts = 0;
-  Rates bus;                   // Bus of its host.
-  std::optional<Rates> links;  // Links to other devices in total; nothing if it has none.
+  Rates bus;                   // Over the bus of its host.
+  std::optional<Rates> links;  // Over all links to other devices; unset if it has none.
 
   bool operator==(const DeviceUse&) const = default;
 };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixed precision (Micikevicius et al. 2018): activations and their gradients may be bf16 or fp16.
-// Then the factors of products, including biases, have that dtype too. Everything else that an op
-// uses is fp32: parameters of normalizations, tables, row numbers, and the gradients of all
-// parameters. Inputs are widened, computed in fp32, and rounded once (nearest, ties to even) when
-// stored; a copy may change the dtype. Attention may also round p_ij and d_ij (ops.h), up to a
-// factor common to a row, before multiplying them.
+// Mixed precision (Micikevicius et al. 2018). Activations and their gradients may be bf16 or fp16.
+// The inputs of matrix multiplications, and biases, then have that dtype too. Everything else that
+// an op uses is fp32: parameters of normalizations, tables, row numbers, and the gradients of all
+// parameters. Inputs are widened to fp32, results are computed in fp32, and rounded once (to
+// nearest, ties to even) when they are stored. A copy may change the dtype. Attention may also
+// round p_ij and d_ij (ops.h) before it multiplies them, each divided by a factor that is common to
+// a row.
 //
-// This implementation is for devices whose memory this process can access: 16-bit tensors are
-// widened to fp32, and the op runs on these. Faster backends have their own implementation.
+// This implementation is for devices whose memory this process can access. It widens 16-bit tensors
+// to fp32 and runs the op on the fp32 tensors. Faster backends have their own implementation.
 #pragma once
 
 #include <algorithm>
@@ -20,14 +21,14 @@
 namespace trainyard::compute {
 
 constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
-// Dtype of sums and of stored state that belongs to tensors of `dtype`.
+// Returns the dtype of sums, and of stored state, for tensors of `dtype`.
 constexpr DType wide(DType dtype) { return is_half(dtype) ? DType::fp32 : dtype; }
 
-// Convert elementwise, rounding to nearest, ties to even; widening is exact.
+// Convert elementwise. `round` rounds to nearest, ties to even; `widen` is exact.
 void widen(DType from, const std::byte* halves, float* values, std::int64_t elements);
 void round(DType to, const float* values, std::byte* halves, std::int64_t elements);
 
-// Access to a tensor that may have 16 bits.
+// How an op accesses a tensor that may have 16 bits.
 struct Use {
   bool read = false, written = false;
 };
@@ -69,8 +70,8 @@ struct Passing {
   Use use;
 };
 
-// Replaces the 16-bit tensors of `op` by fp32 ones. allocate(elements) returns memory for each of
-// them, used only by that op while it runs.
+// Replaces the 16-bit tensors of `op` by fp32 tensors. allocate(elements) returns the memory of
+// such a tensor, which only this op uses while it runs.
 template <class OneOp, class Allocate>
 std::vector<Passing> widen(OneOp& op, const Allocate& allocate) {
   std::vector<Passing> list;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Host access to tensors, wherever they are stored.
+// Access of the host to tensors in memory of the host or of a device.
 #pragma once
 
 #include <cstring>
@@ -20,16 +20,16 @@ inline void host_copy(Compute* device, std::byte* to, const std::byte* from, std
   else device->copy(to, from, bytes);
 }
 
-// Returns a tensor that the host can access: the tensor itself, or a zero tensor of the same type
-// in `memory`.
+// Returns a tensor that the host can access: the tensor itself, or a zero-initialized tensor of the
+// same type in `memory`.
 inline Tensor on_host(Compute* device, const Tensor& tensor, std::vector<std::byte>& memory) {
   if (is_host_accessible(device) || tensor.empty()) return tensor;
   memory.assign(static_cast<std::size_t>(tensor.bytes()), std::byte{});
   return {tensor.dtype, tensor.shape, memory.data()};
 }
 
-// fill(tensor) must write the full tensor, in place or in host memory that is then copied to the
-// device.
+// Calls fill(tensor), which must write the full tensor. It writes the tensor itself, or one in host
+// memory that is then copied to the device.
 template <class Fill>
 void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
   if (is_host_accessible(device) || tensor.empty()) return fill_it(tensor);
@@ -39,7 +39,7 @@ void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
   device->copy(tensor.data, made.data, tensor.bytes());
 }
 
-// Returns the contents of a tensor for the host to read: the tensor itself, or a copy in `memory`.
+// Returns a tensor whose contents the host can read: the tensor itself, or a copy in `memory`.
 inline Tensor seen(Compute* device, const Tensor& tensor, std::vector<std::byte>& memory) {
   const Tensor copy = on_host(device, tensor, memory);
   if (copy.data != tensor.data) device->copy(copy.data, tensor.data, tensor.bytes());

@@ -10,10 +10,10 @@
 
 namespace trainyard::compute {
 
-// Freed with its last owner.
+// Memory that is freed with its last owner.
 using Memory = std::shared_ptr<std::byte>;
 
-// Allocates full pages of host memory, zeroed as required for optimizer moments. The pages are
+// Allocates full pages of host memory. They are zero-initialized, as optimizer moments require, and
 // populated before the first step uses them. Returns a Problem at `where` if there is not enough
 // memory.
 base::Result<Memory> allocate(std::int64_t bytes, const std::string& where);

@@ -32,7 +32,7 @@ double in_int32(double a, double b) {
   return static_cast<double>(static_cast<std::int32_t>(sum));
 }
 
-// Adds in fp32, and rounds again.
+// Adds two 16-bit numbers in fp32, and rounds the sum to 16 bits.
 template <class Half>
 double in_half(double a, double b) {
   return static_cast<double>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks of `validate` on an op: keeps the first mismatch.
+// Checks of the tensors of one op, for `validate`. Keeps the first mismatch.
 #pragma once
 
 #include <optional>
@@ -25,13 +25,15 @@ class OpCheck {
   OpCheck& is_or_empty(std::string_view tensor, const Tensor& found, DType dtype,
                        const Shape& shape);
   OpCheck& floating(std::string_view tensor, const Tensor& found);
-  OpCheck& full(std::string_view tensor, const Tensor& found);  // fp32 or fp64.
+  OpCheck& full(std::string_view tensor, const Tensor& found);  // Requires fp32 or fp64.
   OpCheck& matrix(std::string_view tensor,
-                  const Tensor& found);  // [rows, columns], at least one column.
-  OpCheck& image(std::string_view tensor, const Tensor& found);  // [B,H,W,C], only B may be 0.
+                  const Tensor& found);  // Requires [rows, columns] with at least one column.
+  // Requires [B,H,W,C]; only B may be 0.
+  OpCheck& image(std::string_view tensor, const Tensor& found);
   OpCheck& channels(std::string_view tensor,
-                    const Tensor& found);  // [..,C], two dimensions or more, C at least 1.
-  OpCheck& multiplies(Multiplies found, DType dtype);  // Values other than full only for fp32.
+                    const Tensor& found);  // Requires [..,C]: two dimensions or more, C at least 1.
+  // Requires fp32 for formats other than `full`.
+  OpCheck& multiplies(Multiplies found, DType dtype);
   OpCheck& require(bool fits, std::string_view part, const std::string& what,
                    const std::string& accepted);
 
@@ -45,7 +47,8 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// Name and tensor checks of each op: images, transformers, ops between layers, and compression.
+// Name and tensor checks of each op in validate_image.cpp, validate_transformer.cpp and
+// validate_compression.cpp.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ops of a device, as data. Shapes: B samples, I inputs, O outputs, P parameters, C classes or
-// channels, H rows and W columns of an image. Floating-point tensors of one op share one dtype
-// (fp32, fp64, or 16 bits: core/compute/half_precision.h) unless stated otherwise; statistics are
-// always fp64. B may be 0 (a rank without samples in a tail step): sums over samples are then 0. An
-// optional tensor is omitted by leaving it empty.
+// Ops of a device, as data. Floating-point tensors of one op share one dtype (fp32, fp64, or 16
+// bits: core/compute/half_precision.h) unless stated otherwise; statistics are always fp64. B may
+// be 0, if a rank has no samples in a step; sums over samples are then 0. An optional tensor is
+// omitted by leaving it empty.
+//
+// Letters in shapes: B samples, I inputs, O outputs, P parameters, C classes or channels, H rows
+// and W columns of an image. In formulas, names side by side are multiplied (tensors as matrices),
+// ^T transposes, and [condition] is 1 if the condition is true, else 0.
 //
 // Images are [B,H,W,C], channels last. oneDNN's convolution is as fast with this layout as with its
 // own layouts (see backends/cpu/convolution.h), and all other ops work on rows of C channels.
@@ -47,8 +50,8 @@ struct CopyColumns {
   std::int64_t input_first = 0, output_first = 0, columns = 0;
 };
 
-// gradient *= activation'(.), from the activation's output: relu' = [y > 0], tanh' = 1 - y^2. In
-// place.
+// gradient *= derivative of the activation, in place. The derivative is computed from the
+// activation's output y: relu' = [y > 0], tanh' = 1 - y^2.
 struct ActivationBackward {
   Tensor output, gradient;  // [B,O]
   Activation activation = Activation::none;
@@ -61,20 +64,21 @@ struct LinearBackwardInput {
 };
 
 // weight_gradient = output_gradient^T input; bias_gradient (may be empty) = column sums of
-// output_gradient; both overwritten. squared_norm (fp64 [1], may be empty) = sum of squares of
-// both, computed while they are in the cache.
+// output_gradient. Both tensors are overwritten. squared_norm (fp64 [1], may be empty) = sum of
+// squares of both gradients, computed while they are in the cache.
 struct LinearBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
   Multiplies multiplies = Multiplies::full;
 };
 
-// Embedding bag: sums S rows of a table (slot_count) in the order of their columns: output[b,w] =
-// sum over s in [0, S) of table[input[b,s], w]. The other columns are passed on: output[b, W + d] =
-// input[b, S + d]. A number that is not a row of the table (row_number.h) makes the sum NaN. input
-// [B,I], table [R,W], output [B, W + I - S]. For fp32, R is at most 2^24, up to which every row
-// number is exact. (torch.nn.EmbeddingBag with mode sum)
+// Embedding bag (torch.nn.EmbeddingBag with mode sum). The first S = slot_count columns of the
+// input are row numbers of the table, whose rows are summed in that order:
+// output[b,w] = sum over s in [0, S) of table[input[b,s], w]
+// The other columns are passed on: output[b, W + d] = input[b, S + d]. A number that is not a row
+// of the table (row_number.h) makes the sum NaN. input [B,I], table [R,W], output [B, W + I - S].
+// For fp32, R is at most 2^24, up to which every row number is exact.
 //
-// A table may be a shard of a larger one: the rows from `first_row` on of `all_rows`; row numbers
+// A table may be a shard of a larger one: the rows from `first_row` on of `all_rows`. Row numbers
 // refer to the full table. Rows of other shards add 0.
 struct EmbeddingBagForward {
   Tensor input, table, output;
@@ -82,24 +86,24 @@ struct EmbeddingBagForward {
   std::int64_t first_row = 0, all_rows = 0;  // 0: the table is complete.
 };
 
-// Adds a bag to the input: output[b,w] = input[b,w] + sum over s in [0, S) of table[samples[b,s],
-// w], in this order. An invalid row number makes it NaN. input [B,W], samples [B,I], table [R,W],
-// output [B,W], which may be the input; R as above. The wide part of wide and deep (Cheng et al.
-// 2016).
+// Adds a bag to the input, as the wide part of a wide and deep model does (Cheng et al. 2016):
+// output[b,w] = input[b,w] + sum over s in [0, S) of table[samples[b,s], w], in this order
+// An invalid row number makes the sum NaN. input [B,W], samples [B,I], table [R,W], output [B,W],
+// which may be the input. R is limited as for EmbeddingBagForward.
 struct AddBag {
   Tensor input, samples, table, output;
   std::int64_t slot_count = 1;
 };
 
-// Table gradient of both: table_gradient[r,w] = sum of output_gradient[b,w] over all b and s with
-// input[b,s] = r, in that order, so the result is independent of the number of threads.
-// Overwritten: rows without samples are 0. Invalid row numbers are ignored. squared_norm as in
-// LinearBackwardWeight.
+// Table gradient of EmbeddingBagForward and AddBag: table_gradient[r,w] = sum of
+// output_gradient[b,w] over all b and s with input[b,s] = r, in that order, so that the result does
+// not depend on the number of threads. All rows are overwritten; those that no sample uses become
+// 0. Invalid row numbers are ignored. squared_norm as in LinearBackwardWeight.
 struct EmbeddingBagBackwardWeight {
   Tensor input, output_gradient, table_gradient,
       squared_norm;  // [B,I]; [B, W + I - S] or for AddBag [B,W]; [R,W]
   std::int64_t slot_count = 1;
-  std::int64_t first_row = 0, all_rows = 0;  // As above.
+  std::int64_t first_row = 0, all_rows = 0;  // As in EmbeddingBagForward.
 };
 
 // output[b,y,x,o] = activation(bias[o] + sum over i, r, s of weight[o,i,r,s] input[b, y stride + r
@@ -142,20 +146,21 @@ struct PoolBackward {
   Pooling pooling = Pooling::maximum;
 };
 
-// Batch normalization (Ioffe and Szegedy 2015) per channel, where C is the last extent of the input
-// and N the product of all others. It is split into several ops, so that sums over samples can be
-// all-reduced in between.
+// Batch normalization (Ioffe and Szegedy 2015) per channel, where C is the last dimension of the
+// input and N the product of all others. It is split into several ops, so that sums over samples
+// can be all-reduced in between.
 //
 // sums (fp64 [2C+1]) = {sum of x by channel, sum of x^2 by channel, N}
 struct BatchNormSums {
   Tensor input, sums;
 };
 
-// Mean m and variance v (over N) follow from the sums; output = activation(weight (x - m) / sqrt(v
-// + epsilon) + bias). If `running` [2,C] (means and variances) is given: running += momentum ({m, v
-// N / (N - 1)} - running); for N = 1 the variance is used as it is. Non-finite statistics do not
-// update `running`. The sums may cover more samples than the input, such as those of all ranks, and
-// the input may be empty; for N = 0 nothing happens.
+// Normalizes with the mean m and variance v (over N) that follow from the sums:
+// output = activation(weight (x - m) / sqrt(v + epsilon) + bias)
+// If `running` [2,C] (means and variances) is given, it is updated:
+// running += momentum ({m, v N / (N - 1)} - running), with v instead of v N / (N - 1) for N = 1
+// Non-finite statistics do not update `running`. The sums may cover more samples than the input,
+// such as those of all ranks, and the input may be empty. If N = 0 the op does nothing.
 struct BatchNormForward {
   Tensor input, weight, bias, sums, running,
       output;  // [..,C], [C], [C], fp64 [2C+1], [2,C], [..,C]
@@ -163,7 +168,8 @@ struct BatchNormForward {
   Activation activation = Activation::none;
 };
 
-// Same with running means and variances instead of those of the batch.
+// Normalizes like BatchNormForward, but with running means and variances instead of those of the
+// batch.
 struct BatchNormEvaluate {
   Tensor input, weight, bias, running, output;
   double epsilon = 1e-5;
@@ -184,7 +190,7 @@ struct BatchNormBackwardInput {
   double epsilon = 1e-5;
 };
 
-// Normalizes each row, where C is the last extent of the input. For a row x with mean m (or 0) and
+// Normalizes each row; C is the last dimension of the input. For a row x with mean m (or 0) and
 // variance v = mean of (x - m)^2: xhat = (x - m) / sqrt(v + epsilon), output = weight xhat + bias.
 // Statistics are recomputed in every pass and not stored. (torch.nn.LayerNorm, RMSNorm)
 struct RowNormForward {
@@ -220,33 +226,35 @@ struct GeluBackward {
   Tensor input, output_gradient, input_gradient;
 };
 
-// Causal self-attention with H heads (Vaswani et al. 2017), without the linear layers before and
-// after it. A sample has T rows of input, each {query, key, value} with D numbers each, of which
-// head h has those from h D/H on. With scores s_ij = query_i . key_j / sqrt(D/H) for rows j <= i of
-// the same sample, and p_i = softmax of s_i: output_i = sum of p_ij value_j, per head. Only a few
-// rows of scores are in memory at a time, so memory is O(T) instead of O(T^2); backward recomputes
-// the scores. input [B,T,3D], output [B,T,D], D a multiple of H. (torch
-// scaled_dot_product_attention, is_causal)
+// Causal self-attention with H heads (Vaswani et al. 2017; torch scaled_dot_product_attention with
+// is_causal), without the linear layers before and after it. A sample has T rows of input, each of
+// which is {query, key, value} with D numbers each. Head h uses the D/H numbers of each from
+// h D/H on. For row i and rows j <= i of the same sample, and for each head:
+// scores s_ij = query_i . key_j / sqrt(D/H), weights p_i = softmax of s_i,
+// output_i = sum over j of p_ij value_j
+// Only a few rows of scores are in memory at a time, so memory is O(T) instead of O(T^2); backward
+// recomputes the scores. input [B,T,3D], output [B,T,D]; D is a multiple of H.
 struct AttentionForward {
   Tensor input, output;
   std::int64_t heads = 1;
 };
 
-// With g_i the gradient of output_i, output as computed by forward, and d_ij = p_ij (g_i . value_j
-// - g_i . output_i) / sqrt(D/H), where g_i . output_i equals the sum of p_ij (g_i . value_j).
-// Gradients: of query_i: sum of d_ij key_j; of key_j: sum of d_ij query_i; of value_j: sum of p_ij
-// g_i. (Dao et al. 2022, appendix B.4)
+// Gradients of AttentionForward (Dao et al. 2022, appendix B.4). With g_i the gradient of output_i,
+// d_ij = p_ij (g_i . value_j - g_i . output_i) / sqrt(D/H),
+// where g_i . output_i equals the sum over j of p_ij (g_i . value_j). The gradient of query_i is
+// the sum over j of d_ij key_j; that of key_j is the sum over i of d_ij query_i; that of value_j is
+// the sum over i of p_ij g_i. `output` is the result of the forward op.
 struct AttentionBackward {
   Tensor input, output, output_gradient, input_gradient;  // [B,T,3D], [B,T,D], [B,T,D], [B,T,3D]
   std::int64_t heads = 1;
 };
 
-// output = input / (1 - probability) where kept, else 0; used forward for values, and backward for
-// gradients. The mask depends on the element's index in its sample, the sample's number in the data
-// set, the step and the seed: with key = bits(step) of Random(seed, dropout, layer), element e is
-// dropped if word e mod 4 of block(e / 4) of Random(key, dropout, sample) is below 2^32
-// probability. So one device and n ranks drop the same elements. Srivastava et al. 2014, scaled in
-// training.
+// Dropout (Srivastava et al. 2014), scaled in training: output = input / (1 - probability) for
+// elements that are kept, else 0. The forward pass applies it to values, the backward pass to
+// gradients. Whether an element is dropped depends only on its index e in the sample, the sample's
+// number in the data set, the step and the seed. With key = bits(step) of Random(seed, dropout,
+// layer), it is dropped if word e mod 4 of block(e / 4) of Random(key, dropout, sample) is below
+// 2^32 probability. So one device and n ranks drop the same elements.
 struct Dropout {
   Tensor input, output;
   Tensor samples;  // int32 [B]
@@ -278,12 +286,14 @@ struct Scale {
   double factor = 1;
 };
 
-// loss_i = log sum_c exp(logit_ic) - logit_i,label; gradient_ic = scale (softmax_ic - [c =
-// label_i]); an empty gradient is not computed. metrics (fp64 [2]) = {sum of loss_i, number of
-// samples whose largest logit is the label}; of equal logits the first counts as the largest. A
-// label outside [0, C) makes the loss NaN. Empty metrics are not computed. If a sample has several
-// labels, its rows are consecutive, and `part` is 1 / labels per sample: metrics = part {..}. The
-// gradient is also multiplied by the value of `loss_scale` (fp64 [1], may be empty) at the time the
+// Softmax cross-entropy loss, for each row i of logits and its label:
+// loss_i = log(sum over c of exp(logit_ic)) - logit of the label
+// gradient_ic = scale (softmax_ic - [c = label_i])
+// metrics (fp64 [2]) = {sum of loss_i, number of rows whose largest logit is that of the label}. Of
+// equal logits the first counts as the largest. A label outside [0, C) makes the loss NaN. An empty
+// gradient is not computed, nor are empty metrics. If a sample has several labels, its rows are
+// consecutive, and `part` is 1 / labels per sample, by which the metrics are multiplied. The
+// gradient is also multiplied by the value that `loss_scale` (fp64 [1], may be empty) has when the
 // op runs.
 struct SoftmaxCrossEntropy {
   Tensor logits, labels, gradient, metrics;  // [B,C], int32 [B], [B,C], fp64 [2]
@@ -293,18 +303,18 @@ struct SoftmaxCrossEntropy {
 };
 
 // Vocabulary-parallel loss (Shoeybi et al. 2019): classes are split into k consecutive parts, one
-// per rank. First op, for the part from `first_class` on: summary (fp64 [4,B]) = for each row the
-// largest logit (-infinity if there is none), its class, the sum of exp(logit - largest), and the
-// logit of the label, or -infinity if the label is in another part. A NaN logit, or a label outside
-// [0, all_classes), makes these NaN.
+// per rank. This is the first of two ops, for the part whose first class is `first_class`. For each
+// row, summary (fp64 [4,B]) has: the largest logit (-infinity if there is none), its class, the sum
+// of exp(logit - largest), and the logit of the label (-infinity if the label is in another part).
+// All four are NaN if a logit is NaN or the label is outside [0, all_classes).
 struct SoftmaxSummary {
   Tensor logits, labels, summary;  // [B,C], int32 [B], fp64 [4,B]
   std::int64_t first_class = 0, all_classes = 0;
 };
 
-// Second op, from the summaries of all parts (fp64 [k,4,B]), combined in order: metrics as above,
-// and for the local part gradient_ic = scale (softmax_ic - [c = label_i]). Either may be empty and
-// is then not computed. loss_scale as above.
+// Second op of the vocabulary-parallel loss. Combines the summaries of all parts (fp64 [k,4,B]), in
+// order, and computes metrics, gradient (of the local part's logits) and loss_scale as in
+// SoftmaxCrossEntropy.
 struct SoftmaxCrossEntropyPart {
   Tensor logits, labels, summaries, gradient, metrics;
   std::int64_t first_class = 0;
@@ -318,11 +328,12 @@ struct SquaredNorm {
   Tensor input, output;
 };
 
-// factor (fp64 [1]) = min(1, maximum / (norm + 1e-6)), norm = sqrt of the sum of `squared_norms`
-// (fp64 [k]); the rule of torch.nn.utils.clip_grad_norm_. The maximum may be infinite. A non-finite
-// norm makes the factor NaN, or 0 with `skip_non_finite`, which skips the update. If gradients were
-// multiplied by `loss_scale` (fp64 [1], may be empty), uses norm / loss_scale, and divides the
-// factor by loss_scale, with its value at the time the op runs.
+// Factor by which clipping multiplies gradients, as torch.nn.utils.clip_grad_norm_:
+// factor (fp64 [1]) = min(1, maximum / (norm + 1e-6))
+// norm is the square root of the sum of `squared_norms` (fp64 [k]); the maximum may be infinite. If
+// the norm is not finite, the factor is NaN, or, with `skip_non_finite`, 0, which skips the update.
+// If gradients were multiplied by `loss_scale` (fp64 [1], may be empty), its value when the op runs
+// divides both the norm and the factor.
 struct ClipFactor {
   Tensor squared_norms, factor;
   double maximum = 1;
@@ -330,8 +341,8 @@ struct ClipFactor {
   Tensor loss_scale = {};
 };
 
-// Returns the value of the loss scale; 1 if empty. For devices whose memory this process can
-// access.
+// Returns the value of the loss scale, or 1 if the tensor is empty. For devices whose memory this
+// process can access.
 inline double loss_scale_value(const Tensor& loss_scale) {
   return loss_scale.empty() ? 1 : *loss_scale.as<double>();
 }
@@ -348,8 +359,8 @@ struct WeightedSum {
   Tensor output;
 };
 
-// Inputs common to all updates. Scalars are fp64 tensors, so that a step can write them without
-// rebinding. factor may be empty (1).
+// Inputs common to all updates. Scalars are fp64 tensors, so that a step can change them without
+// preparing the op again. `factor` may be empty, which means 1.
 struct UpdateInputs {
   Tensor parameters, gradient;  // [P]
   Tensor learning_rate;         // fp64 [1]
@@ -357,14 +368,14 @@ struct UpdateInputs {
   Tensor factor;
   // fp64 [3], written: sum of gradient^2 (before `factor`), of (new - old)^2, of new^2.
   Tensor statistics;
-  // [P], destination of the new parameters (or with factor 0 of the old ones); `parameters` are
-  // then only read, so peers may read them at the same time. It either starts at the same address
-  // or does not overlap at all. Empty: in place.
+  // [P], destination of the new parameters (or of the old ones, if the factor is 0). `parameters`
+  // are then only read, so peers may read them at the same time. It must start at the same address
+  // as `parameters`, or not overlap them. Empty: the update is in place.
   Tensor updated = {};
-  // [P], base of the update instead of the parameters: updated = origin - step, where the step is
-  // computed from the parameters as usual. For decentralized training: the gradient is that of the
-  // local parameters, and the step starts from the average of neighbors. Only read; must not
-  // overlap `updated`. Empty: the parameters.
+  // [P], from which the step is subtracted instead of from the parameters: updated = origin - step.
+  // The step is computed from the parameters as usual. For decentralized training: the gradient is
+  // that of the local parameters, and `origin` is the average with neighbors. It is only read, and
+  // must not overlap `updated`. Empty: the parameters.
   Tensor origin = {};
 
   const Tensor& start() const { return origin.empty() ? parameters : origin; }
@@ -390,8 +401,8 @@ struct AdamUpdate {
 };
 
 // Compresses a gradient (core/compute/compression, one scheme per file). If there is a residual,
-// the gradient is added to it first, and it then keeps what is not sent. squared_error (fp64 [1]) =
-// sum of squares of what is not sent. The gradient is unchanged.
+// the gradient is first added to the residual, which afterwards holds what was not sent.
+// squared_error (fp64 [1]) = sum of squares of what was not sent. The gradient is unchanged.
 struct CompressGradient {
   Tensor gradient;  // fp32 [P]
   Tensor residual;  // fp32 [P], or empty
@@ -403,8 +414,8 @@ struct CompressGradient {
   std::uint32_t bucket = 0;
 };
 
-// Decompresses a sum over ranks, [E], or gathered encodings, [parts E], which are added in that
-// order.
+// Decompresses a sum over ranks [E], or gathered encodings [parts E], which are added in the order
+// of ranks.
 struct DecompressGradient {
   Tensor encoded, gradient, step;
   compression::CompressionSpec spec;
@@ -423,7 +434,7 @@ struct PowerSgdLeft {
   std::uint32_t bucket = 0;
 };
 struct PowerSgdRight {
-  Tensor source;  // The residual including the gradient, or the gradient.
+  Tensor source;  // The residual, to which the gradient was added, or else the gradient.
   Tensor left, basis, right;
   compression::PowerSgdLayout layout;
 };

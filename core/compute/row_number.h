@@ -16,8 +16,9 @@ constexpr std::int64_t row_number(T number, std::int64_t rows) {
   return static_cast<T>(row) == number ? row : kNoRow;
 }
 
-// Returns the local row for a table with `rows` rows from `first` on of a table with `all` rows, or
-// kElsewhere. If `all` is 0 the table is complete.
+// Returns the local row of a row number, if the table is a shard: `rows` rows from `first` on of a
+// table with `all` rows. Returns kElsewhere if the row is in another shard. If `all` is 0 the table
+// is complete.
 template <class T>
 constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first,
                                    std::int64_t all) {

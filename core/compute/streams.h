@@ -9,12 +9,12 @@ namespace trainyard::compute {
 class Streams {
  public:
   virtual ~Streams() = default;
-  // Makes this device current for the calling thread.
+  // Makes this device the current one of the calling thread.
   virtual base::Result<void> enter() = 0;
-  // Creates a stream that lives as long as this object. For CUDA a cudaStream_t.
+  // Returns a new stream, for CUDA a cudaStream_t. It lives as long as this object.
   virtual base::Result<void*> stream() = 0;
-  // Calls `done` in another thread once all earlier work of the stream is complete; never if
-  // the device has failed. `done` must not call the device.
+  // Calls `done` in another thread once all earlier work of the stream is complete. Never calls it
+  // if the device has failed. `done` must not call the device.
   virtual base::Result<void> then(void* stream, void (*done)(void*), void* of) = 0;
   virtual void finish(void* stream) = 0;  // Waits for all work of the stream.
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tensors as placed by the plan: dtype, shape and address. Row-major layout; they do not own
-// memory.
+// Tensors as views of memory that the plan lays out: dtype, shape and address. They are row-major,
+// and do not own memory.
 #pragma once
 
 #include <array>

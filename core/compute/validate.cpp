@@ -13,7 +13,8 @@
 namespace trainyard::compute {
 namespace {
 
-// `passing` and `either`: activations may have 16 bits where everything else has 32.
+// Dtypes that are accepted for a tensor. `passing`: in an fp32 op, activations may have 16 bits.
+// `either`: in a 16-bit op, the tensor may also be fp32.
 DType passing(const Tensor& found, DType dtype) {
   return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype;
 }
@@ -97,7 +98,7 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
 // Larger row numbers are not exact in fp32.
 constexpr std::int64_t kMaxRows = 1 << 24;
 
-// Checks the samples (named `of` in messages) and the table.
+// Checks the samples and the table. `of` is the name of the samples in messages.
 void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table,
                 std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
@@ -112,7 +113,7 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
                 fmt::format("at most {} rows, or fp64", kMaxRows));
 }
 
-// Checks the position of the shard in the full table.
+// Checks the position of a shard in the full table.
 template <class Bag>
 void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
@@ -124,7 +125,7 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
                             base::counted(rows, "row"), kMaxRows));
 }
 
-// Shape including the columns that a bag passes on.
+// Returns the output shape of a bag, with the columns that it passes on.
 Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) {
   return {input.shape[0], table.shape[1] + input.shape[1] - slots};
 }
@@ -204,8 +205,8 @@ void check(const Zero& op, OpCheck& check) {
   check.is("output", op.output, op.output.dtype, op.output.shape);
 }
 
-// Refuses a destination that partly overlaps the parameters, which would be overwritten before they
-// are read.
+// Refuses a destination that partly overlaps the parameters: it would overwrite some of them before
+// they are read.
 void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& check) {
   check.is_or_empty("updated", updated, parameters.dtype, parameters.shape);
   if (updated.empty()) return;

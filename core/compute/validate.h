@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Validates that an op's tensors fit each other, equally for every device.
+// Checks that an op's tensors fit each other. The rules are the same for every device.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@ std::string_view name(const Op& op);  // "linear_forward"
 using IsAccessible = std::function<bool(const std::byte* place)>;
 
 // Returns a Problem that names the op and the first tensor that does not fit, with what was found
-// and what fits. B and P may be 0; a tensor without elements needs no address. Values (such as
-// labels out of range) are not checked. `reaches`: for a device that cannot access all memory of
-// the process.
+// and what would fit. B and P may be 0; a tensor without elements needs no address. Values, such as
+// labels out of range, are not checked. `reaches` tells whether the device can access an address;
+// null: it can access all memory of the process.
 base::Result<void> validate(const Op& op, const IsAccessible& reaches = {});
 
 }  // namespace trainyard::compute

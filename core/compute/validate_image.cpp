@@ -25,7 +25,7 @@ void check_slide(const char* outer, const Tensor& result, const Tensor& image, c
   check.require(shorter + 2 * window.padding >= window.kernel, "kernel",
                 fmt::format("is {}", window.kernel),
                 fmt::format("1 to {}", shorter + 2 * window.padding));
-  if (!check.result()) return;  // The shape is not defined for such a window.
+  if (!check.result()) return;  // The output shape is undefined for an invalid window.
   check.is(
       outer, result, image.dtype,
       {image.shape[0], window.outputs(image.shape[1]), window.outputs(image.shape[2]), outside});

@@ -14,7 +14,7 @@ void check_statistics(const AnyRowNorm& op, OpCheck& check) {
   check.require(op.epsilon > 0, "epsilon", fmt::format("is {}", op.epsilon), "a number above 0");
 }
 
-// Only layer normalization has a bias.
+// Checks the bias, which only layer normalization has.
 void check_shift(std::string_view tensor, const Tensor& found, RowNorm norm, DType dtype,
                  std::int64_t channels, OpCheck& check) {
   if (norm == RowNorm::layer) check.is(tensor, found, dtype, {channels});
@@ -70,7 +70,7 @@ void check(const GeluBackward& op, OpCheck& check) {
 
 namespace {
 
-// Output shape of attention for an input [B,T,3D].
+// Returns the output shape of attention for an input [B,T,3D].
 Shape heads_together(const Tensor& input) {
   return {input.shape[0], input.shape[1], input.shape[2] / 3};
 }

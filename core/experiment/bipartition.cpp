@@ -50,7 +50,7 @@ class Walk {
   std::vector<int> side_, from_, circle_;
 };
 
-// "0, 1 and 2"; a long list is shortened.
+// Returns the ranks as text, such as "0, 1 and 2". A long list is shortened.
 std::string describe(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 9;
   std::string words;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bipartition of the graph for asynchronous gossip: one side asks, the other answers. Two neighbors
-// must never be on the same side, or ranks could wait for each other in a cycle (plan/pairing.h).
-// So the graph must be bipartite: without odd cycles (König 1916).
+// Splits the neighbor graph of asynchronous gossip into two sides. Ranks of one side request an
+// average; ranks of the other side answer. Neighbors must be on different sides, or ranks could
+// wait for each other in a cycle (plan/pairing.h). So the graph must be bipartite, that is, have no
+// odd cycle (König 1916).
 #pragma once
 
 #include <string>
@@ -12,18 +13,21 @@
 namespace trainyard::experiment {
 
 struct Bipartition {
-  // By rank: true if it asks; the others answer. The larger side asks; if equal, that of rank 0.
+  // By rank: true if the rank requests averages, false if it answers. The larger side requests; if
+  // both are equal, the side of rank 0.
   std::vector<bool> asks;
-  // Ranks of an odd cycle in order, which shows why the graph is not bipartite; empty if it is.
+  // Ranks of one odd cycle, in order, as evidence that the graph is not bipartite. Empty if it is
+  // bipartite.
   std::vector<int> odd_cycle;
 };
 
-// Expects a connected graph.
+// Returns the two sides of a connected graph.
 Bipartition bipartition_of(const Graph& graph);
 
-bool is_asynchronous_gossip(const StrategySpec& strategy);  // Asynchronous gossip.
+// True for gossip with mode asynchronous.
+bool is_asynchronous_gossip(const StrategySpec& strategy);
 
-// Returns additional requirements of asynchronous gossip on its connected graph.
+// Returns problems of the connected graph that only asynchronous gossip has.
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph);
 
 }  // namespace trainyard::experiment

@@ -33,7 +33,7 @@ std::vector<Bucket> buckets(const Resolved& e) {
     const bool goes_on = !list.empty() && list.back().first_segment == next.last_segment + 1 &&
                          at(owners, next.last_segment) == at(owners, next.last_segment + 1);
     if (next.count > 0) list.push_back(next);
-    // Segments before the first parameters belong to the last bucket.
+    // Segments before the first one with parameters are added to the last bucket.
     else if (goes_on) list.back().first_segment = s;
     next = {0, s - 1, 0, 0};
   }
@@ -58,9 +58,10 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
   return work;
 }
 
-// Compares three kinds of sums: of ranks that share layers (every micro-batch), of replicas (once a
-// step), and of a table that is in two stages (once a step). If replicas reduce-scatter, that
-// decides, because not every algorithm supports it.
+// Returns the largest of three collectives: the sum of a layer's outputs among ranks that split it
+// (every micro-batch), the sum of gradients among replicas (once a step), and the sum of a table
+// that two stages hold (once a step). A reduce-scatter among replicas takes precedence over sums of
+// layers, because not every algorithm supports it.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);

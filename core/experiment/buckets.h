@@ -9,23 +9,23 @@
 
 namespace trainyard::experiment {
 
-// Segments [first, last] in model order, reduced as one.
+// Segments [first, last] in model order, whose gradients are reduced in one collective.
 struct Bucket {
   int first_segment = 0, last_segment = 0;
   std::int64_t first = 0, count = 0;  // Elements of the flat gradient buffer.
 };
 
 // Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the
-// first. A segment is never split, no bucket is empty, and no bucket spans two stages. For a rank's
-// local model (`of_rank`), the buckets cover what the rank has, except a table that is in two
-// stages (ties.h): that is summed separately.
+// first. A segment is never split, no bucket is empty, and no bucket spans two stages. Given a
+// rank's local model (`of_rank`), returns buckets of the rank's parameters. A table that two stages
+// hold (ties.h) is in no bucket, because it is summed separately.
 std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);
 
-// Returns the payload of the largest bucket over all ranks that have it, or, if ranks share layers,
-// the largest sum inside the layers. `auto` chooses the algorithm by it. The list of devices is
-// empty if nothing is summed: a mesh without replicas, or trainers for which all layers are remote.
+// Returns the largest collective over the gradient, or over values within layers that ranks split.
+// `auto` chooses the algorithm for this collective. Its list of devices is empty if nothing is
+// summed: a mesh without replicas, or rpc trainers whose layers are all remote.
 collective::Work largest_reduction(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

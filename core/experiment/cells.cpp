@@ -14,7 +14,8 @@ std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
   return stages;
 }
 
-// Passes groups of `of_round` micro-batches through all stages and back, group after group.
+// Returns cells in which groups of `of_round` micro-batches pass all stages forward, then all
+// stages backward, group after group.
 std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, int of_round) {
   std::vector<Cell> cells;
   for (int first = 0; first < micro_batches; first += of_round) {
@@ -45,8 +46,8 @@ void forward_then_backward(int count, int ahead, Forward forward, Backward backw
   }
 }
 
-// With `has_weight_pass`, weight gradients are delayed by as many backward passes as stages precede
-// this one.
+// With `has_weight_pass`, the weight gradients of a micro-batch are computed `stage` backward
+// passes later than its input gradients.
 std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batches,
                                            bool has_weight_pass) {
   std::vector<Cell> cells;
@@ -64,8 +65,8 @@ std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batc
   return cells;
 }
 
-// Passes p micro-batches through one of the rank's stages, then through its next stage, and so on;
-// then the next p.
+// Returns the cells of a rank with several stages. p micro-batches pass the rank's first stage,
+// then its second, and so on; then the next p micro-batches follow.
 std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, int micro_batches) {
   const int v = static_cast<int>(own.size()), all = micro_batches * v;
   const auto stage = [&](int i, bool forward) {

@@ -13,8 +13,8 @@ namespace trainyard::experiment {
 
 enum class Pass : std::uint8_t {
   forward,
-  backward,        // Input gradients, and weight gradients if they have no separate pass.
-  backward_weight  // Weight gradients, later.
+  backward,        // Gradient of the input, and of weights unless they have a separate pass.
+  backward_weight  // Gradient of weights, in a separate later pass.
 };
 
 // One pass of one micro-batch through one stage.
@@ -24,29 +24,29 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// Replicas of the first stage that call the later stages, which exist once. Micro-batch i of a step
-// belongs to caller i % count.
+// Replicas of the first stage (rpc trainers). All of them call the later stages, which have only
+// one copy. Micro-batch i of a step belongs to caller i % count.
 struct CallerSet {
   int count = 1, own = -1;  // -1: the rank is called by all callers.
   bool has(int micro) const { return own < 0 || micro % count == own; }
 };
 
-// Returns the cells of `rank` in its order. `ranks` gives the rank of each stage. With every
-// schedule, all stages process all micro-batches both ways in every step, those of a stage in
-// ascending order, and no rank deadlocks (`check` proves it for the plan). p: stages with a rank
-// each, m: micro-batches. "Idle" assumes equal stages.
+// Returns the cells of `rank`, in execution order. `ranks` gives the rank of each stage. In every
+// step each stage processes all micro-batches forward and backward, in ascending order. No schedule
+// deadlocks (`check` proves it for the plan). Below, p is the number of stages, m of micro-batches;
+// "idle" is the idle fraction of time if all stages take equally long.
 //
 // naive:             one micro-batch at a time; one stage works at a time. With several
-//                    callers, one micro-batch of each together: a stage runs them forward,
-//                    then backward, so a caller waits while others are served
+//                    callers, groups of one micro-batch per caller: a stage runs a group
+//                    forward, then backward, so a caller waits while others are served
 // gpipe:             all forward, then all backward; idle (p-1)/(m+p-1) (Huang et al. 2019)
 // 1f1b:              as many forward as stages follow, then alternating forward and
 //                    backward; as idle as gpipe, but a stage holds at most as many
 //                    micro-batches as there are stages from it to the last
 //                    (Narayanan et al. 2019, 2021: PipeDream-Flush)
 // interleaved_1f1b:  1f1b with v stages on each rank, in turn; idle (p-1)/(vm+p-1), p ranks
-//                    (Narayanan et al. 2021). m is a multiple of p; for other m, possible in
-//                    the last steps of an epoch, as gpipe
+//                    (Narayanan et al. 2021). If m is no multiple of p, as may happen in the
+//                    last steps of an epoch, the order is that of gpipe
 // zb_h1:             as 1f1b, but weight gradients of a stage are delayed by as many
 //                    backward passes as stages precede it, and fill idle time;
 //                    idle (p-1)(F+B-W) per step (Qi et al. 2023)
@@ -56,8 +56,8 @@ std::vector<Cell> cells_of(PipelineSchedule schedule, const std::vector<int>& ra
                            int micro_batches, const CallerSet& callers = {});
 
 // Returns the maximum number of micro-batches in flight at once. A micro-batch is in flight from
-// the first to the last of its cells for which `is_meant` is true.
+// its first to its last cell, counting only cells for which `is_meant` is true.
 int max_held(const std::vector<Cell>& cells, const std::function<bool(const Cell&)>& is_meant);
-int max_held(const std::vector<Cell>& cells, int stage);  // For one stage.
+int max_held(const std::vector<Cell>& cells, int stage);  // Counts only cells of one stage.
 
 }  // namespace trainyard::experiment

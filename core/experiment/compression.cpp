@@ -62,7 +62,7 @@ std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
   return list;
 }
 
-// Total over all ranks.
+// Returns the bytes that all ranks together send.
 std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
   const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)),
                               e.ranks, e.hosts, payload.collective};
@@ -89,7 +89,7 @@ double ratio(std::int64_t a, std::int64_t b) {
   return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : 1;
 }
 
-// True if all ranks reduce gradients and make the same update.
+// True if gradients are all-reduced, so that all ranks make the same update.
 bool all_reduces(const StrategySpec& strategy) {
   return strategy.kind != StrategyKind::one_device && strategy.kind != StrategyKind::fsdp &&
          !splits_model(strategy.kind) && !fixed_algorithm(strategy.kind) &&

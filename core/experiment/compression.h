@@ -16,28 +16,29 @@ struct Payload {
   // all_reduce or all_gather.
   collective::Collective collective = collective::Collective::all_reduce;
   base::DType dtype = base::DType::fp32;
-  // On every rank. For all_gather: of all ranks together, equally many each.
+  // On every rank. For all_gather: in total over all ranks, of which each has an equal part.
   std::int64_t elements = 0;
 
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };
 
-// True if gradients are compressed: requested, and several ranks reduce them.
+// True if the experiment requests compression and several ranks reduce gradients.
 bool compresses(const Resolved& experiment);
 
-// Returns the payloads in execution order. The second one exists for power_sgd: the right matrices.
+// Returns the payloads in execution order. Only power_sgd has a second one: that of its right
+// matrices.
 std::vector<Payload> payloads(const Resolved& experiment, const Bucket& bucket);
 
-// Compression ratios: of a rank's encoded gradient, and of the gradient bytes that all ranks send
-// with the algorithm, both relative to no compression. For all-reduced encodings both are equal.
-// For gathered encodings each of n ranks sends n - 1 parts, where an all-reduce sends 2 (n - 1) / n
-// of the full gradient; so with ring or direct, sent = encoded 2 / n.
+// Compression ratios, relative to no compression. `encoded` is that of a rank's encoded gradient;
+// `sent` is that of the gradient bytes that all ranks send. For all-reduced encodings both are
+// equal. For gathered encodings each of n ranks sends n - 1 parts, while an all-reduce sends 2 (n -
+// 1) / n of the full gradient. So with ring or direct, sent = encoded 2 / n.
 struct Savings {
   double encoded = 1;
-  std::optional<double> sent;  // Other engines do not report sent bytes.
+  std::optional<double> sent;  // Unset for engines other than own, which do not report sent bytes.
   bool operator==(const Savings&) const = default;
 };
-// Nothing if gradients are not compressed.
+// Returns nothing if gradients are not compressed.
 std::optional<Savings> savings(const Resolved& experiment);
 std::string savings_line(
     const Savings& savings);  // "encoded 3.98x smaller, sent 1.99x less than uncompressed"

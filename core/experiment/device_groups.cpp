@@ -110,7 +110,7 @@ bool continues_group(const Json& first, const Json& device, std::int64_t i) {
   return device == expected;
 }
 
-// The group has its count behind its name.
+// Returns the group as one entry, with its count after its name.
 Json group_of(const Json& first, std::int64_t count) {
   Json group = Json::object();
   for (const auto& [key, value] : first.items()) {

@@ -64,8 +64,8 @@ bool is_within(const std::string& place, const std::string& whole) {
          (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
 }
 
-// True if the problem is at a value that the override set, or at an object that exists only because
-// of it. The file contains neither.
+// True if the problem is at a value that the override set, or at an object that only the override
+// created. In both cases the file does not contain the value.
 bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
   const std::string path = path_and_value.substr(0, path_and_value.find('='));
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
@@ -81,7 +81,8 @@ Problems in_file(const std::filesystem::path& file, const Json& written,
   return problems;
 }
 
-// Appends problems of meaning, unless the document is not an object or has an unknown version.
+// Appends the semantic problems of the values that could be read. Appends none if the document is
+// not an object or its version is unknown.
 Problems add_semantic_problems(Problems refused, const Json& written,
                                const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
@@ -130,8 +131,9 @@ bool is_resolved_file(const Json& file) {
          file.contains("data");
 }
 
-// Extracts the document of kVersion, with expanded device groups. A resolved.json contains it in
-// its complete form, beside measured values and the data summary.
+// Returns the experiment document of a file, converted to kVersion, with device groups expanded. A
+// resolved.json contains the document in its complete form, next to measured values and the data
+// summary.
 Json document_of(const Json& file, Problems& problems) {
   Json document = is_resolved_file(file) ? file["document"] : file;
   upgrade(document);
@@ -167,7 +169,8 @@ std::string dropped_keys_note(const std::string& object, const std::string& kind
                      object, kind, base::detail::join_names(keys));
 }
 
-// Removes the keys that the new kind of the object at `object` does not have. Returns a note.
+// Removes keys from the object at path `object` that its new kind does not have. Returns a note
+// that names them.
 std::string drop_foreign_keys(Json& document, const std::string& object) {
   Experiment read;
   Problems problems;
@@ -188,14 +191,15 @@ std::string drop_foreign_keys(Json& document, const std::string& object) {
   return dropped_keys_note(object, removed.front().kind, chosen);
 }
 
-// Sets a missing algorithm to auto for strategies that support only one all-reduce.
+// Sets a missing algorithm to auto if the strategy supports only one all-reduce.
 void complete(Experiment& experiment, const Json& written) {
   if (required_all_reduce(experiment.strategy.kind) &&
       !base::value_at(written, "strategy.algorithm"))
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 
-// Reads a document of kVersion. Reports unknown keys, and foreign keys if there shall be none.
+// Reads a document of kVersion. Reports unknown keys, and with `refused` also keys that the chosen
+// kinds do not have.
 enum class ForeignKeys { ignored, refused };
 Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
   if (is_newer(json)) return tl::unexpected(Problems{newer_version(json["version"])});
@@ -260,7 +264,7 @@ std::string to_document(const Experiment& experiment) {
   document.update(base::write_chosen(experiment));
   document["version"] = kVersion;
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
-  if (required_all_reduce(experiment.strategy.kind)) {  // their default is auto
+  if (required_all_reduce(experiment.strategy.kind)) {  // for these strategies auto is the default
     document["strategy"].erase("algorithm");
     if (algorithm != collective::Algorithm::automatic)
       document["strategy"]["algorithm"] = base::name_of(algorithm);

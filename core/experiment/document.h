@@ -18,12 +18,13 @@ using Checked = tl::expected<T, base::Problems>;  // Reports all problems at onc
 // Complete form: every field, with one entry per device. Used in memory, on the wire and in the
 // resolved.json of a run. `--set` and problems name values by their path in this form.
 base::Json to_json(const Experiment& experiment);
-// Reads the complete form, or a document of any version; accepts keys of other kinds. Checks
-// syntax, unknown keys, types, ranges, and the version. Does not check meaning: see `validate`.
+// Reads the complete form, or a document of any version. Accepts keys that the chosen kinds do not
+// have. Checks syntax, unknown keys, types, ranges and the version, but not semantics: see
+// `validate`.
 Checked<Experiment> from_json(const base::Json& json);
 
-// Converts a document of any known version to kVersion (versions.h). Whatever cannot be read
-// remains, for `from_json` to refuse.
+// Converts a document of any known version to kVersion (versions.h). Leaves values that it cannot
+// convert unchanged, so that `from_json` reports them.
 void upgrade(base::Json& document);
 
 // Text of a saved document: only values that differ from their defaults, only keys of the chosen
@@ -34,27 +35,27 @@ std::string to_document(const Experiment& experiment);
 // had other values.
 std::vector<std::string> reset_foreign_fields(Experiment& experiment);
 
-// Reads a file of at most 64 MiB: an experiment, or the resolved.json of a run. Refuses keys of
-// other kinds. Problems name the file, or "--set" if an override is wrong. `overrides` are
-// "PATH=VALUE": the value is JSON, or else plain text. Appends to `notes` what was dropped because
-// an override changed a kind.
+// Reads a file of at most 64 MiB: an experiment, or the resolved.json of a run. Refuses keys that
+// the chosen kinds do not have. Problems name the file, or "--set" if an override is wrong. Each
+// override is "PATH=VALUE", where VALUE is JSON or else plain text. If an override changes a kind,
+// the keys that were dropped are listed in `notes`.
 Checked<Experiment> load(const std::filesystem::path& file,
                          const std::vector<std::string>& overrides = {},
                          std::vector<std::string>* notes = nullptr);
 // Writes `to_document` atomically.
 base::Result<void> save(const Experiment& experiment, const std::filesystem::path& file);
 
-// Sets a value of a document, which may leave out keys. If it is the kind of an object, drops the
-// keys of the object that this kind does not have. Returns a note about the dropped keys whose
-// values differed from their defaults; empty if there is none.
+// Sets one value of a document, in which keys may be missing. If the value is the kind of an
+// object, drops the object's keys that the new kind does not have. Returns a note about dropped
+// keys that had other values than their defaults; empty if there are none.
 base::Result<std::string> apply_override(base::Json& document, const std::string& path_and_value);
 
 // Returns the JSON Schema (draft 2020-12) of a saved document.
 base::Json schema();
 
-// Returns all problems of the document's meaning at once, each at its field. If there are none,
-// `resolve` succeeds unless the data changes on disk. Relative data paths start at `directory`.
-// Command line and workbench show the same list.
+// Returns all semantic problems of the experiment, each at its field. If there are none, `resolve`
+// succeeds unless the data changes on disk. Relative data paths start at `directory`. The command
+// line and the workbench show the same list.
 base::Problems validate(const Experiment& experiment, const std::filesystem::path& directory);
 
 }  // namespace trainyard::experiment

@@ -59,7 +59,7 @@ Problem too_few_rows(std::int64_t rows, const data::Indices& indices, const std:
           "Raise it, or lower data.vocabulary."};
 }
 
-// Checks a layer that looks up indices.
+// Checks a lookup layer.
 void judge(const Experiment& e, const LayerSpec& layer, const data::Indices& indices,
            const std::string& where, base::Problems& problems) {
   if (indices.slot_count == 0) return problems.push_back(nothing_to_look_up(e, layer, where));

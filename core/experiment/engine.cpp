@@ -41,8 +41,8 @@ Problems not_on_gpus(const topology::Topology& topology) {
   return {};
 }
 
-// True if ranks of this strategy exchange data other than in collectives of all ranks, which the
-// engine cannot do.
+// True if ranks of this strategy exchange data other than by collectives of all ranks, which the
+// engine does not support.
 bool is_beyond(Engine engine, StrategyKind kind) {
   if (engine == Engine::nccl && has_stages(kind)) return kind == StrategyKind::rpc;
   return fixed_algorithm(kind).has_value();

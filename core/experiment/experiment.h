@@ -26,18 +26,20 @@ enum class StrategyKind {
   // Rank 0 has the parameters, the samples and the loss. At every step it sends parameters and
   // samples to the other ranks, which return outputs and gradients.
   data_parallel,
-  // Variables on servers. Workers pull, compute and push, asynchronously or in lockstep.
+  // A replica on every device, with local parameters. Each replica averages with its neighbors only
+  // (D-PSGD, AD-PSGD).
   parameter_server,
   // A replica with local parameters on every device, averaged with its neighbors only (D-PSGD,
   // AD-PSGD).
   gossip,
-  // A replica with local parameters on every device. Every H steps all replicas are averaged, or
+  // A replica on every device, with local parameters. Every H steps all replicas are averaged, or
   // pulled toward a center.
   local_sgd,
-  // As mirrored, on (emulated) TPUs in a torus. Factors of products are bfloat16; gradients are
-  // summed along rows and columns.
+  // As mirrored, on (emulated) TPUs in a torus. Inputs of matrix multiplications are bfloat16;
+  // gradients are summed along rows and columns of the torus.
   tpu,
-  // Each device has some layers. Every sample passes from device to device, and its gradient back.
+  // Each device has some layers. Activations of every sample pass from device to device, and
+  // gradients pass back.
   model_parallel,
   pipeline,  // As model_parallel, in stages that process several micro-batches concurrently.
   // Different samples as in ddp, but each device keeps only 1/n of parameters, gradients and
@@ -46,8 +48,8 @@ enum class StrategyKind {
   // Each layer is split: every device has some rows or columns of it, and all take the same
   // samples.
   tensor_parallel,
-  // A mesh of devices: replicas take different samples, each is a pipeline of stages, and layers of
-  // a stage are split.
+  // A mesh of devices. Replicas take different samples; each replica is a pipeline of stages, and
+  // devices of a stage split its layers.
   hybrid,
   // Trainers take different samples and call layers that parameter servers keep. Servers return
   // outputs and gradients.
@@ -61,8 +63,8 @@ enum class AveragedQuantity {
 };
 
 enum class Engine {
-  // Trainyard's: a collective is a program of sends and receives (see `algorithm`), each of which
-  // is visible.
+  // The implementation of Trainyard: each collective is a sequence of visible sends and receives
+  // (see `algorithm`).
   own,
   gloo,  // The library that PyTorch uses on CPUs, over TCP. Each collective is a single op.
   nccl,  // NVIDIA's library for its GPUs. Each collective is a single op.
@@ -72,20 +74,21 @@ using compute::compression::CompressionSpec;
 
 // Rule for when a server applies pushed gradients and replies (plan/arrivals.h).
 enum class ServerMode {
-  asynchronous,  // Every gradient on arrival.
-  synchronous,   // The gradients of all workers together.
-  softsync,      // An update after λ/n gradients from any workers; workers do not wait.
-  // Every gradient on arrival, but no worker may be ahead of the slowest by more than a bound.
+  asynchronous,  // Applies every gradient on arrival.
+  synchronous,   // Applies the gradients of all workers together.
+  softsync,      // Updates after λ/n gradients from any workers; workers do not wait.
+  // Applies every gradient on arrival. No worker may be more than `bound` rounds ahead of the
+  // slowest one.
   stale_synchronous,
-  backup_workers,  // The first λ - b gradients of a step together; the rest are dropped.
+  backup_workers,  // Applies the first λ - b gradients of a step; drops the rest.
 };
 
 // Placement of variables on servers.
 enum class VariablePlacement {
   balanced,     // All servers hold equally much; a variable may be split.
   round_robin,  // Full variables, assigned to servers in turn.
-  // Full variables as given by `places`. Each other variable goes to the server with the fewest
-  // elements at that point.
+  // Full variables on the servers that `places` names. Each variable without an entry goes to the
+  // server that has the fewest elements so far.
   by_hand,
 };
 
@@ -112,9 +115,9 @@ enum class TablePull {
 
 struct ServerSpec {
   ServerMode mode = ServerMode::asynchronous;
-  std::int64_t softsync = 1;  // n
+  std::int64_t softsync = 1;  // n: an update takes λ/n gradients.
   std::int64_t bound = 3;     // For stale_synchronous, in rounds.
-  std::int64_t backups = 1;   // b
+  std::int64_t backups = 1;   // b: number of dropped gradients per step.
   VariablePlacement placement = VariablePlacement::balanced;
   StalenessRate staleness_rate = StalenessRate::ignored;
   std::vector<VariablePlacementEntry> places = {};
@@ -134,7 +137,7 @@ enum class GossipMode {
 // Neighbor graph (mixing_matrix.h).
 enum class GossipGraph { ring, exponential, torus, complete, drawn };
 
-// Weight of rank b in the average of rank a, and of a in that of b.
+// Weight with which rank a averages the parameters of rank b, and b those of a.
 struct GossipWeight {
   std::int64_t a = 0, b = 0;
   double weight = 0;
@@ -160,7 +163,7 @@ enum class LocalRule {
 };
 
 struct LocalSgdSpec {
-  std::int64_t average_every_steps = 8;  // H
+  std::int64_t average_every_steps = 8;  // H: steps between averages.
   LocalRule rule = LocalRule::average;
   double elasticity = 0;  // alpha; 0: 0.9 / ranks, set by resolve.
 
@@ -176,7 +179,7 @@ enum class Partition {
   measured,
 };
 
-// Segments from `segment` on, up to the next place, are on `rank`.
+// First segment of a stage, and the stage's rank. The stage ends before the next entry's segment.
 struct StagePlace {
   std::string segment;  // "2", or "1.4" for a part of a block.
   std::int64_t rank = 0;
@@ -199,18 +202,18 @@ enum class PipelineSchedule {
   one_forward_one_backward,  // Backward as early as possible, alternating with forward.
   interleaved_1f1b,          // As one_forward_one_backward, with several stages per rank.
   zb_h1,                     // As one_forward_one_backward, with weight gradients delayed.
-  // As one_forward_one_backward, but every micro-batch is an update of its own. Its backward pass
-  // uses the weight version of its forward pass.
+  // As one_forward_one_backward, but with an update after every micro-batch. The backward pass of a
+  // micro-batch uses the same weight version as its forward pass.
   pipedream,
 };
 
 struct StageSpec {
   Partition partition = Partition::cost;
-  std::vector<StagePlace> places = {};  // Resolved: set for every partition.
-  PipelineSchedule schedule =
-      PipelineSchedule::one_forward_one_backward;  // For pipeline; model_parallel is naive.
+  std::vector<StagePlace> places = {};  // In a resolved experiment: set for every partition.
+  // For pipeline; model_parallel always uses naive.
+  PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   std::int64_t chunks = 2;              // For interleaved_1f1b: number of stages per rank.
-  std::vector<SegmentTime> times = {};  // Resolved: set if `partition` is measured.
+  std::vector<SegmentTime> times = {};  // In a resolved experiment: set if `partition` is measured.
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -226,8 +229,8 @@ enum class Shard {
 // Ranks among which one model is sharded.
 enum class ShardGroup {
   world,  // All ranks.
-  // The ranks of each host, which together hold a full model. Hosts then all-reduce corresponding
-  // shards (hybrid sharding).
+  // The ranks of each host hold a full model together. Corresponding ranks of the hosts all-reduce
+  // the gradients of their shards (hybrid sharding).
   host,
 };
 
@@ -246,14 +249,14 @@ struct MeshSpec {
   std::int64_t data = 0;      // Replicas; 0: as many as the devices allow, set by resolve.
   std::int64_t pipeline = 1;  // Stages of a replica.
   std::int64_t tensor = 2;    // Devices that share the layers of a stage.
-  bool shards_data = false;   // Replicas keep only shards of what `fsdp` specifies.
+  bool shards_data = false;   // Replicas shard their state, with the options of `fsdp`.
 
   bool operator==(const MeshSpec&) const = default;
 };
 
 // Layers that the parameter servers of rpc keep. Trainers have the other layers, each as a replica.
 enum class RemoteLayers {
-  embeddings,  // Tables.
+  embeddings,  // Embedding tables.
   all,         // All layers with parameters.
 };
 
@@ -274,9 +277,11 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  // 0: chosen by whether ranks share memory. Resolved to 0: a bucket is reduced in one piece.
+  // Size of a pipelined piece of a bucket. 0: chosen automatically (whether ranks share memory). In
+  // a resolved experiment 0 means that a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
-  Engine engine = Engine::own;  // With other engines, algorithm and segment_bytes have no effect.
+  // With an engine other than own, algorithm and segment_bytes have no effect.
+  Engine engine = Engine::own;
   AveragedQuantity average = AveragedQuantity::gradients;
   CompressionSpec compression;
   ServerSpec servers;
@@ -290,8 +295,9 @@ struct StrategySpec {
   bool operator==(const StrategySpec&) const = default;
 };
 
-// `has_stages`: true if a rank has only some layers of the model. `splits_model`: true if a rank
-// has only a part of the model of any kind; then all ranks of a replica take the same samples.
+// `has_stages`: true if ranks may have only some layers of the model. `splits_model`: true if ranks
+// have only a part of the model (layers, or parts of layers). All ranks of a replica then take the
+// same samples.
 constexpr bool has_stages(StrategyKind kind) {
   return kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline ||
          kind == StrategyKind::hybrid || kind == StrategyKind::rpc;
@@ -319,13 +325,13 @@ struct OptimizerSpec {
 
 enum class ScheduleKind {
   constant,
-  step,    // Learning rate times `factor` after every `every_steps`.
-  cosine,  // From the learning rate to `final_fraction` of it at the last step.
+  step,    // Multiplies the learning rate by `factor` after every `every_steps`.
+  cosine,  // Cosine decay from the learning rate to `final_fraction` of it at the last step.
 };
 
 struct ScheduleSpec {
   ScheduleKind kind = ScheduleKind::constant;
-  std::int64_t warmup_steps = 0;  // Linear from 1/warmup_steps.
+  std::int64_t warmup_steps = 0;  // Linear increase from 1/warmup_steps.
   std::int64_t every_steps = 1000;
   double factor = 0.1;
   double final_fraction = 0;
@@ -336,8 +342,8 @@ struct ScheduleSpec {
 enum class Precision {
   fp32,
   fp64,
-  // Mixed: activations and factors of products are bfloat16; parameters, their gradients, moments
-  // and sums are fp32.
+  // Mixed precision: activations and inputs of matrix multiplications are bfloat16; parameters,
+  // their gradients, moments and sums are fp32.
   bf16,
   fp16,  // As bf16 with binary16; the loss is scaled so that small gradients do not underflow.
 };
@@ -353,7 +359,7 @@ struct LossScaleSpec {
   bool operator==(const LossScaleSpec&) const = default;
 };
 
-// Place of data that a device does not need for a while.
+// Storage of values that a device does not need for a while.
 enum class OffloadTarget {
   nowhere,  // On the device.
   host,     // In the host's memory.
@@ -368,8 +374,8 @@ struct OffloadSpec {
   bool operator==(const OffloadSpec&) const = default;
 };
 
-// Number format of the factors of products in linear layers and convolutions, forward and backward
-// (`compute::Multiplies`).
+// Number format to which linear layers and convolutions round the inputs of matrix multiplications,
+// forward and backward (`compute::Multiplies`).
 enum class Multiplies {
   automatic,  // bfloat16 for the strategy tpu, else full.
   full,
@@ -388,8 +394,8 @@ struct TrainingSpec {
   std::int64_t batch_per_rank = 32;  // Batch of one micro-step.
   std::int64_t accumulation_steps =
       1;  // Micro-steps per step. Their gradients are summed, followed by one update.
-  // 0: activations are kept from forward to backward. Otherwise only the input of every run of this
-  // many segments is kept.
+  // 0: all activations are kept from forward to backward. k > 0: for every k consecutive segments
+  // only the input is kept, and the rest is recomputed.
   std::int64_t recompute_segments = 0;
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // If above 0, the number of steps, overriding `epochs`.
@@ -421,7 +427,7 @@ enum class TransportKind {
 
 enum class LinkSpeed {
   drawn_only,  // Bytes travel as fast as this machine moves them.
-  // Each direction of a link (and of a host's bus) is limited to its drawn bandwidth, and delayed
+  // Each direction of a link (and of a host's bus) is throttled to its drawn bandwidth, and delayed
   // by its drawn latency.
   imposed,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Field templates of an experiment and its larger parts, instantiated once in document.cpp: each
-// takes seconds to compile.
+// Declares field templates of an experiment and its larger parts. They are instantiated only in
+// document.cpp, because each takes seconds to compile.
 #pragma once
 
 #include "core/base/fields.h"

@@ -443,8 +443,8 @@ struct Fields<experiment::StrategySpec> {
   static constexpr bool overlaps(const S& s) {
     return s.kind == experiment::StrategyKind::pipeline || (is_mesh(s) && s.mesh.pipeline > 1);
   }
-  // Hides the schedule if stages do not overlap and it has its default value, and the sharding of a
-  // mesh whose replicas are not sharded.
+  // Hides the schedule if stages do not overlap and it has its default value. Also hides the
+  // options of `fsdp` in a mesh whose replicas are not sharded.
   static constexpr bool hides(const S& s, std::string_view part, std::string_view name) {
     if (part == "fsdp") return is_mesh(s) && !s.mesh.shards_data;
     return part == "stages" && name == "schedule" && !overlaps(s) &&

@@ -26,7 +26,8 @@ Problem of_group(std::string what, std::string accepted, std::string advice) {
           std::move(what),       std::move(accepted),    std::move(advice)};
 }
 
-// Groups of ranks that hold the same part of the model: one per mesh position, else all ranks.
+// Returns groups of ranks that hold the same part of the model: one group per mesh position, or one
+// group of all ranks if there is no mesh.
 std::vector<std::vector<int>> places(const Resolved& resolved) {
   std::vector<std::vector<int>> list;
   if (!splits_model(resolved.document.strategy.kind)) {
@@ -92,7 +93,7 @@ std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved) {
 
 namespace {
 
-// Position in the mesh, and shard there.
+// A pipeline and tensor position in the mesh, and the number of a shard there.
 using ShardPosition = std::pair<int, int>;
 
 ShardPosition part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups,

@@ -10,7 +10,7 @@
 namespace trainyard::experiment {
 namespace {
 
-// bit/s; the arithmetic of link shares is limited to this range.
+// Bandwidth limits in bit/s, for which the arithmetic of link shares is valid.
 constexpr double kSlowest = 1, kFastest = 1e16;
 
 bool imposes_links(const RunSpec& run) { return run.links == LinkSpeed::imposed; }
@@ -53,9 +53,9 @@ double max_op_gap_seconds(const Resolved& resolved) {
     crosses(link.bandwidth_bits_per_second, link.latency_seconds);
   const double element_bits = resolved.document.training.precision == Precision::fp64 ? 64 : 32;
   const std::int64_t rows = resolved.on_rank_0() ? resolved.global_batch * resolved.model.features
-                                                 : 0;  // Rank 0 sends them.
+                                                 : 0;  // Rank 0 sends the samples.
   const auto largest = static_cast<double>(
-      std::max(resolved.model.elements, rows));  // Upper bound: less with compression.
+      std::max(resolved.model.elements, rows));  // Upper bound; compression sends less.
   return largest * element_bits * resolved.world() * resolved.world() / narrowest + latencies;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Drawn speeds in a real run: which are imposed, and the caveats to show with its figures.
+// Drawn speeds in a real run: speeds of throttled (imposed) links, and texts that say which speeds
+// apply.
 #pragma once
 
 #include <string>
@@ -8,12 +9,13 @@
 
 namespace trainyard::experiment {
 
-// Returns the drawing with the link and bus speeds of the run: scaled if imposed, else as drawn.
+// Returns the drawing with the link and bus speeds of the run. With run.links imposed, they are
+// scaled by run.link_scale; otherwise they are as drawn.
 topology::Topology as_imposed(const Experiment& experiment);
 
-// Returns an upper bound of the time that imposed links may keep a run without any completed op:
-// the full gradient of every rank for every rank, as all-to-all sends it, over the slowest link,
-// plus all latencies. 0 if links are not imposed.
+// Returns an upper bound of the time in which no op may complete because links are throttled: every
+// rank sends its full gradient to every rank over the slowest link, plus all latencies. Returns 0
+// if links are not throttled.
 double max_op_gap_seconds(const Resolved& resolved);
 
 // Text for a link: "drawn, not imposed", "imposed" or "imposed at 0.1 of drawn".

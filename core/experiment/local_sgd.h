@@ -8,8 +8,7 @@
 //           equations 5 and 6 of Zhang, Choromanska, LeCun 2015 (beta = n alpha), applied
 //           after the gradient step instead of together with it.
 //
-// n alpha = 1 puts the center on the mean. Moments of an optimizer are never averaged: they stay
-// local.
+// With n alpha = 1 the center equals the mean. The optimizer's moments are never averaged.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +18,15 @@
 
 namespace trainyard::experiment {
 
-// beta = n alpha as a reduced fraction moves / of of `ranks`, so that a plan can hold it; rounded
-// to 12 decimals.
+// The fraction beta = n alpha, as moves / of in lowest terms, so that a plan can contain it.
+// Rounded to 12 decimals. `ranks` is n.
 struct Elasticity {
   std::int64_t moves = 0, ranks = 1, of = 1;
   bool operator==(const Elasticity&) const = default;
 };
 Elasticity elasticity(double alpha, std::int64_t ranks);
 
-// For the elastic rule; nothing for other experiments.
+// Returns the elasticity of the elastic rule; nothing for other experiments.
 std::optional<Elasticity> elasticity(const Resolved& experiment);
 
 // Returns 0.9 / ranks, that is beta = 0.9 as in the paper.
@@ -36,8 +35,8 @@ double usual_elasticity(std::int64_t ranks);
 // Returns requirements of local SGD on a document with a valid drawing that has workers.
 base::Problems local_sgd_problems(const Experiment& experiment);
 
-// Number of all-reduces of the parameters in the run: after every H-th step, for every evaluation,
-// and after the last step.
+// Returns the number of all-reduces of the parameters in the run: after every H-th step, for every
+// evaluation, and after the last step.
 std::int64_t count_meetings(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

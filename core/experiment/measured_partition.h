@@ -15,15 +15,15 @@ namespace trainyard::experiment {
 // True if times are not measured yet; until then layers are partitioned by cost.
 bool needs_measured_times(const StrategySpec& strategy);
 
-// Returns a message that times are not measured yet, so memory and bytes shown before the run are
-// those of a partition by cost. Nothing if nothing is to be measured.
+// Returns a message that times are not measured yet, and that memory and bytes are therefore shown
+// for a partition by cost. Returns nothing if no times are to be measured.
 std::optional<std::string> times_pending_line(const StrategySpec& strategy);
 
-// Sets the measured times of all segments, in order, and the places that follow from them.
+// Sets the measured times of all segments, in order, and the stage places computed from them.
 void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times);
 
-// "; as measured, 1.2 ms, 800 us for a sample", rank by rank, or that they are not measured yet;
-// empty for other partitions.
+// Returns a text such as "; as measured, 1.2 ms, 800 us for a sample", with one time per rank. If
+// times are not measured yet, the text says so. Empty for other partitions.
 std::string segment_times_text(const Resolved& resolved);
 
 // Returns problems of times that are given in the document.

@@ -49,7 +49,7 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
           "Change pipeline or tensor, or the roles of devices."};
 }
 
-// Returns the problem of the first stage whose parts are on several hosts.
+// Returns a problem for the first stage whose tensor parts are on several hosts.
 std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topology) {
   const topology::Network network(topology);
   const std::vector<int> hosts = hosts_of(network, network.workers());
@@ -72,7 +72,7 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
   return std::nullopt;
 }
 
-// Checks for each mesh position that its replicas can shard host by host.
+// Checks for each mesh position that its replicas can be sharded within each host.
 std::optional<Problem> on_hosts(const Mesh& mesh, const topology::Topology& topology) {
   const topology::Network network(topology);
   const std::vector<int> hosts = hosts_of(network, network.workers());
@@ -106,7 +106,7 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
   return std::nullopt;
 }
 
-// Checks the use of pipedream, which updates after every micro-batch.
+// Checks that the mesh supports pipedream, which updates after every micro-batch.
 std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
   if (strategy.stages.schedule != PipelineSchedule::pipedream ||
       (strategy.mesh.pipeline > 1 && !strategy.mesh.shards_data))

@@ -101,7 +101,8 @@ std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
 }
 
-// Returns the least common multiple of the weights' denominators, limited to kMostDenominator.
+// Returns the least common multiple of the weights' denominators, or kMaxDenominator if that is
+// less.
 std::int64_t common_denominator(const Graph& graph) {
   std::int64_t common = 1;
   for (int i = 0; i < size(graph); ++i)
@@ -121,7 +122,7 @@ class Writer {
     return made_.numerators[at_rank(i) * at_rank(made_.ranks) + at_rank(j)];
   }
 
-  // Sets the diagonal to one minus the other weights of the row.
+  // Sets the diagonal element to one minus the sum of the row's other weights.
   void set_rest(int rank) {
     std::int64_t others = 0;
     for (int j = 0; j < made_.ranks; ++j) others += j == rank ? 0 : at(rank, j);
@@ -154,7 +155,7 @@ std::int64_t to_numerator(double weight) {
 
 using Given = std::map<std::pair<int, int>, double>;
 
-// Adds the reverse direction of each weight, unless it was given as well.
+// Returns the given weights, each in both directions unless the other direction was given as well.
 Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   Given given;
   const auto there = [&](const GossipWeight& one) { return one.a < ranks && one.b < ranks; };
@@ -165,7 +166,8 @@ Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   return given;
 }
 
-// Corrects a self-weight that differs only by rounding, as in 1 - 2 x 0.333333333333.
+// Corrects a self-weight if it differs from the exact value only by rounding, as in 1 - 2 x
+// 0.333333333333.
 void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);
@@ -230,7 +232,8 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
   return std::nullopt;
 }
 
-// Returns the side (0 or 1) on which each rank is reached from rank 0; -1 if it is not reached.
+// Assigns ranks that can be reached from rank 0 alternately to side 0 and 1; -1 marks a rank that
+// cannot be reached. Sets `two_sided` to false if two neighbors are on the same side.
 std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
   std::vector<int> side(at_rank(m.ranks), -1), open{0};
   side[0] = 0;
@@ -321,7 +324,7 @@ class Jacobi {
 
   void run() {
     constexpr int kMaxSweeps = 60;
-    // Rounding limit for entries of at most 1; smaller values are never reached.
+    // Rounding limit of `off_diagonal` for entries of at most 1. Rotations reach no smaller value.
     const double rounding = 1e-31 * n_ * n_;
     for (int sweep = 0; sweep < kMaxSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)

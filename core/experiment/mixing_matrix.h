@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixing matrix of gossip: which ranks average with which weights, and how fast ranks
-// converge. The matrix W of D-PSGD (Lian et al. 2017), x_i <- sum_j W_ij x_j - learning rate g_i,
-// is symmetric and doubly stochastic, so the mean of all ranks moves by the mean of all steps.
-// Without gradients the consensus distance (distance of all ranks from their mean) shrinks at every
-// step by the factor |lambda_2| or more strongly, and by exactly that factor in the direction of
-// its eigenvector (Xiao and Boyd 2004).
+// Mixing matrix of gossip: which ranks average with which weights, and how fast their parameters
+// converge. In D-PSGD (Lian et al. 2017) the matrix W is used as x_i <- sum_j W_ij x_j - learning
+// rate g_i. W is symmetric and doubly stochastic, so the mean of all x_i moves by the mean of all
+// steps. Without gradients, the distance of the x_i from their mean (consensus distance) shrinks at
+// every step at least by the factor |lambda_2|. It shrinks by exactly that factor in the direction
+// of the eigenvector of lambda_2 (Xiao and Boyd 2004).
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 namespace trainyard::experiment {
 
-// W_ij = numerators[i ranks + j] / denominator. Integers make rows and columns sum to one exactly,
-// and can be part of a plan.
+// W_ij = numerators[i ranks + j] / denominator. With integers, rows and columns sum to exactly one,
+// and a plan can contain the matrix.
 struct MixingMatrix {
   int ranks = 1;
   std::int64_t denominator = 1;
@@ -37,7 +37,7 @@ struct MixingMatrix {
   bool operator==(const MixingMatrix&) const = default;
 };
 
-// Neighbors by rank, ascending. For n ranks:
+// Neighbor graph: the neighbors of each rank, ascending. For n ranks, those of rank i are:
 //
 // ring         i - 1 and i + 1, modulo n
 // exponential  i - 2^k and i + 2^k, modulo n, for every 2^k < n (the static exponential
@@ -50,23 +50,23 @@ using Graph = std::vector<std::vector<int>>;
 inline std::size_t at_rank(int rank) { return static_cast<std::size_t>(rank); }
 Graph graph_of(const Experiment& experiment);
 
-// Metropolis-Hastings weights (Xiao, Boyd, Lall 2005, "max degree" form): W_ij = 1 / (1 +
-// max(degree i, degree j)) between neighbors, W_ii the rest; 1/3 in a ring. Exact, unless the
-// degrees have no common multiple below 10^12. Then weights are rounded to 10^-12, and rows still
-// sum to one.
+// Returns Metropolis-Hastings weights (Xiao, Boyd, Lall 2005, "max degree" form). W_ij = 1 / (1 +
+// max(degree i, degree j)) between neighbors, and W_ii makes the row sum to one; in a ring all are
+// 1/3. The weights are exact if their denominators have a common multiple below 10^12. Otherwise
+// they are rounded to 10^-12, and rows still sum to one.
 MixingMatrix metropolis(const Graph& graph);
 
-// Mixing matrix of the experiment: Metropolis weights, overridden by weights given by hand,
-// to 12 decimals. W_ji is W_ij if only one is given, and W_ii is the rest if not given. Pure;
-// `mixing_problems` validates the matrix.
+// Returns the mixing matrix of the experiment: Metropolis weights, replaced by the weights in the
+// document, to 12 decimals. If only one of W_ij and W_ji is given, both are equal. If W_ii is not
+// given, it makes the row sum to one. `mixing_problems` validates the result.
 MixingMatrix mixing(const Experiment& experiment);
 
 // Returns problems of the matrix: negative entries, asymmetry, rows or columns that do not sum to
-// 1, a disconnected graph, and a bipartite graph without self-weights, whose two sides swap values
-// at every step and never converge.
+// 1, or a disconnected graph. Also a problem is a bipartite graph without self-weights: its two
+// sides would swap values at every step and never converge.
 base::Problems mixing_problems(const MixingMatrix& mixing, const std::string& where);
 
-// Returns requirements of gossip on a document with a valid drawing that has workers.
+// Returns problems of gossip in a document with a valid drawing that has workers.
 base::Problems gossip_problems(const Experiment& experiment);
 
 // All eigenvalues of a symmetric matrix, by descending absolute value, and eigenvectors of length
@@ -85,7 +85,8 @@ struct SecondEigenvalue {
 };
 SecondEigenvalue second_eigenvalue(const MixingMatrix& mixing);
 
-// lambda_2| of an experiment with synchronous gossip of two or more ranks; nothing for others.
+// Returns |lambda_2| of an experiment with synchronous gossip of two or more ranks; nothing for
+// others.
 std::optional<double> lambda_2(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

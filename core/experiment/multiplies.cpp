@@ -53,7 +53,7 @@ Problem tpu_problem(Multiplies asked) {
           "Set it to bfloat16, or strategy.kind to mirrored."};
 }
 
-// Records if ranks compute on real GPUs, and on anything else.
+// Kinds of devices that ranks compute on: real GPUs, anything else, or both.
 struct Placed {
   bool on_gpus = false, elsewhere = false;
 };

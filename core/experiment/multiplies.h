@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Number format of the factors of products in an experiment.
+// Number format of the inputs of matrix multiplications (training.multiplies).
 #pragma once
 
 #include <optional>
@@ -14,11 +14,12 @@ namespace trainyard::experiment {
 // else; full for others. `tf32` becomes full if no rank is on a GPU.
 Multiplies factor_format_of(const Experiment& experiment);
 
-// Returns problems of rounding with fp64 or mixed precision, and of a tpu with another format than
-// bfloat16.
+// Returns problems of bfloat16 or tf32 with fp64 or mixed precision, and of a tpu with a format
+// other than bfloat16.
 base::Problems multiplies_problems(const Experiment& experiment);
 
-// Returns which ranks tf32 applies to if not all are on GPUs.
+// Returns a note that tf32 applies only to ranks on GPUs, or to none; nothing if it applies to all
+// or is not set.
 std::optional<std::string> tf32_note(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -25,7 +25,8 @@ double flops_per_second(const topology::Device& device) {
   return device.peak_flops / (device.slow_down * (1 + device.jitter / 2));
 }
 
-// Speed of each stage, determined by its slowest device, which has one part of its layers.
+// Returns the speed of each stage. Its parts are equally large, so the slowest device determines
+// it.
 std::vector<double> speeds_of_stages(const Resolved& e) {
   const topology::Network network(e.document.topology);
   const std::vector<topology::DeviceId> ranks = network.ranks();
@@ -46,7 +47,7 @@ int moments_of(const OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Assigns consecutive runs of segments to ranks in turn.
+// Assignment of consecutive runs of segments to ranks, in turn.
 struct Turns {
   int ranks = 1, runs = 1, first = 0;
   int rank_of(int run) const { return first + run % ranks; }
@@ -60,7 +61,7 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// Cost of a segment if it is in the given run.
+// Cost of a segment if it is in that run, and hence on that run's rank.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
@@ -96,7 +97,7 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const std::int64_t k =
       std::max<std::int64_t>(training.recompute_segments,
                              // With recomputation, one of k consecutive outputs is held for all
-                             // micro-batches, the others for one.
+                             // micro-batches in flight, the others for one micro-batch.
                              1);
   return [&e, width, passing, copies, keeps_versions, held, k, turns](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
@@ -111,8 +112,8 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   };
 }
 
-// Cuts consecutive segments into nonempty runs so that the most expensive run is as cheap as
-// possible, and with that limit the sum of squared costs is smallest.
+// Cuts consecutive segments into nonempty runs. The most expensive run is as cheap as possible;
+// among such cuts, the sum of squared costs is smallest.
 class RunPartitioner {
  public:
   RunPartitioner(int segments, int runs, const CostOf& cost)
@@ -148,7 +149,7 @@ class RunPartitioner {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // By number of segments: true if a run can end, or begin, after that many.
+  // By number n of segments: true if a run can end (or the next one begin) after n segments.
   using Ends = std::vector<bool>;
 
   std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
@@ -160,11 +161,12 @@ class RunPartitioner {
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Returns where a run can end that begins at one of `begins` and costs at most `limit`.
+  // Returns where a run can end if it begins at one of `begins` and costs at most `limit`.
   Ends ends_of(int run, const Ends& begins, double limit) const {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
-      within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;  // Counts begins in [low, end).
+      // Number of begins in [low, end).
+      within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;
       for (; low < end && cost(run, low, end) > limit; ++low)
         within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
       ends[static_cast<std::size_t>(end)] = within > 0;
@@ -192,8 +194,8 @@ class RunPartitioner {
     return std::bit_cast<double>(high);
   }
 
-  // Finds the best beginning in [from, to] of a run that ends at each of `ends`. Squares are
-  // convex, so a later end never has an earlier best beginning (divide and conquer).
+  // Finds the best begin in [from, to] of a run for each of `ends`, by divide and conquer. A later
+  // end never has an earlier best begin, because squares are convex.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;
@@ -211,9 +213,11 @@ class RunPartitioner {
   int segments_, runs_;
   std::vector<std::vector<double>> sums_;  // By run: prefix sums of the cost of segments.
   double limit_ = 0;                       // Maximum cost of a run.
-  std::vector<std::vector<int>> firsts_;   // By run and its end.
+  std::vector<std::vector<int>> firsts_;   // First segment of a run, by run and its end.
   std::vector<double> before_,
-      squares_;  // Least sum of squares by end, of the runs before and including this one.
+      // By end of a run: least sum of squared costs of the previous runs (`before_`), and including
+      // this run (`squares_`).
+      squares_;
 };
 
 }  // namespace
@@ -241,7 +245,8 @@ bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks)
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
 }
 
-// A segment tied to the first one that must be in the same stage is added to it and takes no run.
+// If a segment is tied to the first segment and must be in the same stage, its cost is added to the
+// first one, and it belongs to no run.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool together = e.model.ties() && !may_span_stages(e.document.strategy);

@@ -10,17 +10,18 @@
 
 namespace trainyard::experiment {
 
-// First place that gets layers; for rpc the trainers are skipped.
+// Returns the first position in the pipeline that gets partitioned layers: 0, or 1 for rpc, where
+// position 0 is the trainers.
 int first_place(const StrategySpec& strategy);
 
-// Returns the segment that a place names; -1 if there is none.
+// Returns the number of the segment with this name (`place_name`); -1 if there is none.
 int segment_named(const model::Model& model, const std::string& name);
 
-// Returns the place of each segment. A segment that no place names is where the segment before it
-// is.
+// Returns the position in the pipeline of each segment. `places` names the first segment of each
+// stage; the segments after it belong to the same stage.
 std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model);
 
-// True if all ranks have equally many stages, in turn.
+// True if stages are assigned to ranks in turn, the same number to each rank.
 bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks);
 
 // Partitions by cost, measured time or memory; see `places_of` in stages.h.

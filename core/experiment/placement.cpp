@@ -42,8 +42,8 @@ Problem no_workers() {
           "at least one worker", "Draw a device, or set the role of a device to worker."};
 }
 
-// Checks routes from the first rank to one rank of every other host. That suffices: links work both
-// ways, and devices of a host share its bus.
+// Checks routes from the first rank to one rank of every other host. That suffices: links have both
+// directions, and devices of a host share its bus.
 void check_routes(const std::vector<DeviceId>& ranks, const Network& network, Problems& problems) {
   std::set<int> seen{network.host_index(ranks.front())};
   for (const DeviceId rank : ranks) {
@@ -114,7 +114,7 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
   }
 }
 
-// Evaluators exchange no data with other ranks.
+// Leaves out evaluators, which exchange no data with other ranks.
 std::vector<DeviceId> data_plane_ranks(const Network& network) {
   std::vector<DeviceId> ranks = network.workers();
   for (const DeviceId server : network.with_role(Role::parameter_server)) ranks.push_back(server);
@@ -176,7 +176,7 @@ bool computes_on_both(const Topology& topology) {
   return std::ranges::any_of(workers, on_gpu) && !std::ranges::all_of(workers, on_gpu);
 }
 
-// Sums over devices that ranks run on.
+// Sums `figure(device)` over devices that ranks run on.
 template <class Figure>
 std::int64_t sum_over_ranks(const Topology& topology, Figure figure) {
   std::int64_t sum = 0;
@@ -196,15 +196,15 @@ bool normalizes(const model::ModelSpec& model) {
   });
 }
 
-// True if a layer normalizes by each rank's local samples.
+// True if a batch normalization layer uses statistics of each rank's local samples.
 bool has_local_batch_norm(const model::ModelSpec& model) {
   return std::any_of(model.layers.begin(), model.layers.end(), [](const model::LayerSpec& layer) {
     return layer.kind == model::LayerKind::batch_norm && !layer.synchronized;
   });
 }
 
-// Describes how averaging weights differs from averaging gradients; empty if it does not, that is,
-// if the update is linear in the gradient.
+// Describes how averaging weights differs from averaging gradients. Empty if the update is linear
+// in the gradient, because then both are the same.
 std::string of_averaged_weights(const TrainingSpec& training) {
   const OptimizerSpec& optimizer = training.optimizer;
   const bool adam = optimizer.kind != OptimizerKind::sgd,
@@ -218,8 +218,8 @@ std::string of_averaged_weights(const TrainingSpec& training) {
   return text;
 }
 
-// Describes how rarely ranks synchronize and what is not synchronized, or that the run ends before
-// they do.
+// Describes how often ranks synchronize, and what they do not synchronize. If the run ends before
+// the first synchronization, says so instead.
 std::string of_local_steps(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;

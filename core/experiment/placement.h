@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks that the drawing can hold the ranks that the strategy needs, and caveats of its devices.
+// Checks that the drawing has the devices that the strategy needs, and returns caveats of measured
+// times on this machine.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,8 @@ std::vector<int> hosts_of_workers(const topology::Topology& topology);
 std::int64_t count_workers(const topology::Topology& topology);
 std::int64_t count_servers(const topology::Topology& topology);
 
-// True if a rank on it runs emulated (if `run.emulate` allows it): the device is not a cpu and is
-// not mapped to a GPU of this machine.
+// True if a rank on this device is emulated (run.emulate must allow it): the device is not a cpu,
+// and is not mapped to a GPU of this machine.
 bool is_emulated(const topology::Device& device);
 
 // Caveat to show after EMULATED beside measured times: "1 of 2 devices run on the CPU, whose speed
@@ -29,13 +30,13 @@ bool is_emulated(const topology::Device& device);
 std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 
 // Caveat to show beside measured times if the ranks need more than the `usable` cores of this
-// machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if each has its
-// own cores, or if times are virtual.
+// machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if there are
+// enough cores, or if times are virtual.
 std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
                                                const RunSpec& run, int usable);
 
-// The same for ranks on one GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1 by 3: times
-// include waiting for each other".
+// Returns the corresponding caveat for ranks on one GPU of this machine: "GPU 0 is shared by 2
+// ranks, GPU 1 by 3: times include waiting for each other".
 std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
 // Index of a rank among the ranks on its GPU of this machine, in the order of their numbers. Ranks
@@ -43,16 +44,17 @@ std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology
 int index_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 
-// Caveat if n ranks are not equivalent to one device: several ranks own samples, batch_norm sees
-// less than the global batch, averaging weights differs from averaging gradients, and other cases.
+// Returns why training on n ranks is not equivalent to training on one device. For example, several
+// ranks own samples, batch_norm sees less than the global batch, or averaging weights differs from
+// averaging gradients. Nothing if it is equivalent.
 std::optional<std::string> equivalence_caveats(const Experiment& experiment);
 
-// Returns problems: no worker, workers without a route between them, a strategy for another number
-// of devices.
+// Returns problems such as no worker, no route between workers, or a number of devices that the
+// strategy does not support.
 base::Problems placement_problems(const Experiment& experiment);
 
-// Returns hosts and devices that this version cannot start ranks on: other machines, and
-// accelerators without permission to emulate them.
+// Returns problems of hosts and devices on which this version cannot start ranks: other machines,
+// and accelerators if run.emulate is false.
 base::Problems start_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -31,8 +31,8 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
       std::move(accepted),       std::move(advice)};
 }
 
-// Returns why ranks do not see one common gradient by which to update or skip, and the alternative
-// to bf16. Empty if they do.
+// Returns why ranks have no common gradient that decides whether to update or to skip, and what to
+// use instead. Empty if they have one.
 std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
@@ -48,8 +48,8 @@ std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strat
   return {};
 }
 
-// True if the encoding may lose that a number is not finite. The residual kept for the next step
-// would also have another scale.
+// True if the encoding may hide that a number is not finite. Such encodings also keep a residual
+// for the next step, whose loss scale may differ.
 bool hides_scale(const compute::compression::CompressionSpec& compression) {
   return compression.kind != Scheme::none && compression.kind != Scheme::fp16 &&
          compression.kind != Scheme::bf16;

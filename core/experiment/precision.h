@@ -18,8 +18,8 @@ base::DType input_dtype(
     // else as activations.
     const Resolved& experiment);
 
-// Returns problems of mixed precision where it has no effect, or where a loss scale cannot be
-// maintained.
+// Returns problems of mixed precision that would have no effect, or whose loss scale cannot be
+// adjusted.
 base::Problems precision_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -81,8 +81,8 @@ Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
   return second ? Problems{*second} : Problems{};
 }
 
-// Limit of ranks: rank 0 has a group, and so a channel, with every other rank, and channels within
-// one machine are few.
+// Maximum number of workers. Rank 0 forms a group with every other rank, and each group needs a
+// channel, of which one machine has only a few.
 constexpr std::int64_t kMaxParallel = 16;
 
 Problems data_parallel_problems(const Experiment& experiment) {
@@ -190,7 +190,8 @@ Problems no_order(const Experiment& experiment) {
        "any strategy."}};
 }
 
-// Refuses imposed links and paced devices on the virtual clock, which uses the drawn speeds anyway.
+// Refuses imposed links and paced devices with the virtual clock, which always uses the drawn
+// speeds.
 Problems virtual_clock_problems(const Experiment& experiment) {
   Problems problems;
   if (experiment.run.clock == RunClock::machine) return problems;

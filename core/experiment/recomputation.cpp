@@ -111,18 +111,20 @@ class FreedOutputs {
         add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
-  // Skips the first layer if it is split by columns, because it is summed over ranks.
+  // Skips the first layer if it is split by columns: its output is summed over ranks, so it is
+  // kept.
   void find_replica(const Resolved& e, std::int64_t k) {
     add_runs(shards_columns(e) ? 1 : 0, last(), k, runs_);
     drop_last(runs_);
   }
 
-  // Other ranks receive what they need as input.
+  // True if the segment is on this rank. Other ranks do not need the output kept, because they
+  // receive it.
   bool is_local(int segment) const {
     return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_;
   }
 
-  // Recomputing a sum would require another all-reduce.
+  // True if the output was summed over ranks: recomputing it would require another all-reduce.
   bool is_sum(int output) const {
     const model::Split split = splits_[static_cast<std::size_t>(output)];
     return split == model::Split::inputs || split == model::Split::rows;
@@ -138,7 +140,7 @@ class FreedOutputs {
     return !returns_to_rank(output);
   }
 
-  // True if a later stage of the same rank forwards it again.
+  // True if the output passes this rank again, in a later stage that forwards it.
   bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
@@ -168,10 +170,12 @@ class FreedOutputs {
   }
 
   const model::Model& model_;
-  std::vector<model::Split> splits_;  // By segment, among ranks that share layers.
+  std::vector<model::Split> splits_;  // How each segment is split among ranks that share layers.
   Runs runs_;
   std::vector<bool> given_up_;
-  int own_ = 0;  // For stages only, as the next three members: the rank's position in the pipeline.
+  // Position of the rank in the pipeline. This and the next three members are used only with
+  // stages.
+  int own_ = 0;
   std::vector<int> owners_;
   std::vector<model::Stage> stages_;
   std::vector<std::vector<int>> paths_;
@@ -179,11 +183,11 @@ class FreedOutputs {
 
 // Totals over all ranks, per sample.
 struct Sum {
-  std::int64_t freed = 0, again = 0;  // Outputs.
+  std::int64_t freed = 0, again = 0;  // Number of outputs that are freed, and that are recomputed.
   std::int64_t flops = 0, flops_again = 0;
 };
 
-// Counts one replica, because all are alike.
+// Sums over the stages of one replica, because all replicas are alike.
 Sum sum_of(const Resolved& e) {
   const model::Model& model = e.model;
   Sum sum;

@@ -17,17 +17,17 @@ bool is_inside(const std::string& where, const std::string& place) {
          (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');
 }
 
-// True if the unknown key may be a misspelling of the field at `where`, which is missing in the
-// same object.
+// True if the refused unknown key may be a misspelling of the field at `where`, which is missing in
+// the same object.
 bool may_mean(const Problem& refused, const std::string& where, const Json& written) {
-  // Without a dot: 0, the document itself.
+  // Start of the last name in the path; 0 if the key is at the top level.
   const std::size_t beside = refused.where.rfind('.') + 1;
   if (refused.id != base::kUnknownKey || !where.starts_with(refused.where.substr(0, beside)))
     return false;
   return !base::value_at(written, where.substr(0, where.find_first_of(".[", beside)));
 }
 
-// True for a list or an object: everything in it is missing.
+// True if the value is a list or an object. If it was rejected, everything in it is missing.
 bool is_part(const std::string& where, const Json& kept) {
   const auto value = base::value_at(kept, where);
   return value && value->is_structured();
@@ -49,14 +49,14 @@ bool counts_workers(const std::string& where) {
 }
 
 // True if a rejected part of the drawing may cause the problem at `where`. Links refer to names,
-// and roles determine the number of workers, so without them neither can be judged.
+// and roles determine the number of workers, so problems of both may follow from the rejected part.
 bool invalidates_drawing(const std::string& refused, const std::string& where, const Json& kept) {
   if (!is_inside(refused, "topology")) return false;
   const bool part = is_part(refused, kept),
              may_hold_devices = refused == "topology" || is_inside(refused, "topology.hosts");
   if ((part || refused.ends_with(".name")) && is_link_problem(where)) return true;
   if (may_hold_devices && refused.ends_with(".kind") && where == "strategy.kind")
-    return true;  // Strategies require devices of a kind.
+    return true;  // Some strategies require devices of a certain kind.
   return may_hold_devices && (part || refused.ends_with(".role")) && counts_workers(where);
 }
 

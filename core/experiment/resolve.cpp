@@ -25,7 +25,7 @@
 #include "core/experiment/tpu.h"
 #include "core/experiment/validation_result.h"
 
-// Fields of a data summary that are sent and recorded.
+// Fields of a data summary. They are sent to ranks and recorded.
 template <>
 struct trainyard::base::Fields<trainyard::data::DataSummary> {
   using D = trainyard::data::DataSummary;
@@ -51,7 +51,8 @@ using base::Problems;
 
 constexpr double kMaxFeatures = 1e9;
 
-// Returns shm if all ranks share a drawn host, zmq if no two do; stays `automatic` for a mixture.
+// Returns shm if all ranks are on one drawn host, zmq if each is on a host of its own, else
+// `automatic`.
 TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
   if (asked != TransportKind::automatic) return asked;
   const std::set<int> distinct(hosts.begin(), hosts.end());
@@ -61,7 +62,7 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  // Such strategies reduce nothing.
+  // True for strategies that pass activations between stages and reduce nothing.
   const bool hands_on = has_stages(strategy.kind) && fixed_algorithm(strategy.kind);
   const bool reduces =
       strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
@@ -99,8 +100,8 @@ void use_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   resolved.document.strategy.algorithm = only;
 }
 
-// Chooses by the cost of the largest bucket on the drawn links. Ring if no bucket is reduced: norms
-// are only a few bytes, and a ring supports every drawing.
+// Chooses the cheapest algorithm for the largest bucket on the drawn links. Chooses ring if no
+// bucket is reduced: only norms of a few bytes are then summed, and ring supports every drawing.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) {
@@ -148,7 +149,7 @@ void fill_automatic_values(Resolved& resolved) {
     document.run.checkpoint_every_steps = document.run.evaluate_every_steps;
 }
 
-// Derives all values of an experiment without problems. Pure and idempotent.
+// Derives all values of an experiment that has no problems. Pure and idempotent.
 base::Result<Resolved> derive(const Experiment& experiment, const data::DataSummary& data,
                               const data::ShardTable& shards) {
   return model::build(experiment.model, sample_shape(data), data.classes)
@@ -208,7 +209,7 @@ base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
           ""};
 }
 
-// Reads the samples of each class of one rank, each at most the total.
+// Reads the number of samples of each class that one rank has. Each must be at most the total.
 std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
                                                      const data::DataSummary& data) {
   if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes)
@@ -223,7 +224,7 @@ std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
   return counts;
 }
 
-// Makes all devices but this worker idle.
+// Sets the role of all devices but this worker to idle.
 void keep_only_worker(topology::Topology& topology, std::size_t worker) {
   std::size_t next = 0;
   for (topology::Host& host : topology.hosts)
@@ -285,7 +286,7 @@ std::pair<std::int64_t, std::int64_t> Resolved::held_out(int rank) const {
   if (servers > 0)
     return {0, (evaluators > 0 ? is_evaluator(rank) : rank < workers())
                    ? data.held_out_samples
-                   : 0};  // A worker evaluates on request.
+                   : 0};  // Without an evaluator, a worker evaluates on request.
   if (const Mesh mesh = mesh_of(*this); splits_model(document.strategy.kind)) {
     const MeshCoordinates at = mesh.place_of(rank);
     return mesh.is_called(at) ? std::pair<std::int64_t, std::int64_t>{0, 0}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Resolved experiment: nothing is left to choose. It is sent to ranks, hashed and recorded.
+// Resolved experiment: an experiment in which every automatic choice is made. It is sent to ranks,
+// hashed and recorded.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +15,10 @@
 namespace trainyard::experiment {
 
 struct Resolved {
-  // Document with every `auto` and every 0-means-automatic replaced by its value, and absolute data
-  // paths. One `auto` remains possible: the transport, if only some ranks share a drawn host. It
-  // then means shm within a host and zmq between hosts. With another engine it means that ranks are
-  // processes.
+  // Document in which every `auto`, and every 0 that means automatic, is replaced by its value,
+  // with absolute data paths. Only run.transport may remain `auto`, if some ranks share a drawn
+  // host: it then means shm within a host and zmq between hosts. With an engine other than own it
+  // means that ranks are processes.
   Experiment document;
   data::DataSummary data;
   model::Model model;
@@ -25,29 +26,30 @@ struct Resolved {
   std::vector<topology::DeviceId> ranks;
   std::vector<int> hosts;  // Host index of each rank.
   std::int64_t global_batch =
-      0;  // Samples of an epoch's first step over all ranks; the largest of all steps.
+      0;  // Samples of an epoch's first step, over all ranks. No step has more.
   std::int64_t steps_per_epoch = 0;
-  std::int64_t full_steps_per_epoch = 0;  // Steps as large as the first.
+  std::int64_t full_steps_per_epoch = 0;  // Steps per epoch that have as many samples as the first.
   std::int64_t tail_samples =
-      0;  // Samples of the shorter steps at the end of an epoch, together; 0: there are none.
+      0;  // Total samples of the smaller steps at the end of an epoch; 0 if there are none.
   std::int64_t steps = 0;  // Steps of the run.
   // Training samples by rank and class: those that each rank owns, or for iid sharding those
-  // assigned to it in the first epoch. Counted by the coordinator. Empty if there are too many iid
-  // samples to count, and in old recordings.
+  // assigned to it in the first epoch. The coordinator counts them. Empty in old recordings, and if
+  // there are too many iid samples to count.
   data::ShardTable shards;
-  // Reason of `auto` for the algorithm, in one line; empty if the user named one, or if nothing is
+  // Why `auto` chose the algorithm, in one line; empty if the user named one, or if nothing is
   // reduced.
   std::string algorithm_reason = {};
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
 
   std::int64_t first_step = 0;     // Steps already done by the run that this one resumes from.
-  std::int64_t first_version = 0;  // Updates of servers already done, likewise.
+  std::int64_t first_version = 0;  // Server updates already done by that run.
 
-  // Number of ranks that keep variables and answer requests of workers (servers.h). Their ranks
-  // follow those of the workers. 0 for rpc, whose servers work in lockstep with all ranks.
+  // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
+  // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
   int servers = 0;
-  // Number of ranks that only evaluate checkpoints on held-out samples: the last rank, or none.
+  // Number of evaluators, which only evaluate checkpoints on held-out samples: 1 (the last rank) or
+  // 0.
   int evaluators = 0;
   int chief = 0;  // Worker that writes the state that all ranks share (roles.h).
 
@@ -61,10 +63,10 @@ struct Resolved {
       int rank) const;  // Held-out samples that the rank evaluates: {first, count}.
   bool on_rank_0() const {
     return document.strategy.kind == StrategyKind::data_parallel;
-  }  // Rank 0 has all samples, for training and evaluation.
+  }  // True if rank 0 has all samples, for training and evaluation.
 };
 
-// Returns the experiment with absolute data paths; relative ones start at `directory`.
+// Returns the experiment with absolute data paths. Relative paths are relative to `directory`.
 Experiment located(Experiment experiment, const std::filesystem::path& directory);
 
 // Resolves the experiment. Fails with the first problem that `validate` finds.
@@ -82,17 +84,17 @@ Resolved on_one_device(Resolved resolved);
 // if they differ from those that were counted.
 base::Result<data::Sampler> sampler(const Resolved& resolved);
 
-// JSON that the coordinator sends: document, data summary and shards, so that ranks agree without
-// reading the data again.
+// Returns the JSON that the coordinator sends: document, data summary and shards. With it all ranks
+// agree without reading the data again.
 base::Json to_json(const Resolved& resolved);
 base::Result<Resolved> resolved_from_json(const base::Json& json);
-// Returns the shards of a recorded resolved experiment of any software version; empty if there are
-// none that can be read.
+// Returns the shards of a recorded resolved experiment of any software version; empty if it
+// contains none that can be read.
 data::ShardTable shards_of(const base::Json& resolved);
 
-// Learning rate of `step` (from 0) of `steps`. Warm-up: lr (step + 1) / warmup_steps while step <
-// warmup_steps, times the schedule. Cosine: Loshchilov and Hutter 2017, over the steps after the
-// warm-up.
+// Returns the learning rate of `step` (from 0) of `steps`. During warm-up it is lr (step + 1) /
+// warmup_steps, multiplied by the schedule's factor. The cosine schedule (Loshchilov and Hutter
+// 2017) covers the steps after warm-up.
 double learning_rate(const TrainingSpec& training, std::int64_t step, std::int64_t steps);
 
 }  // namespace trainyard::experiment

@@ -21,7 +21,7 @@ using topology::Role;
 
 struct Drawn {
   const Device* device;
-  std::string path;  // Path of its role.
+  std::string path;  // Path of the role in the document.
 };
 
 std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {

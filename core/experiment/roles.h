@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Roles of drawn devices, and what each requires of the strategy and the document.
+// Roles of drawn devices, and what each role requires of the strategy and the document.
 #pragma once
 
 #include "core/data/dataset.h"
@@ -12,8 +12,8 @@ namespace trainyard::experiment {
 int chief_rank(const Experiment& experiment);
 
 // Returns problems of a valid drawing: roles that the strategy does not use, several devices in a
-// role for one, and an evaluator without checkpoints or without held-out samples. `data` is null if
-// not known yet.
+// role that only one may have, and an evaluator without checkpoints or held-out samples. `data` is
+// null if unknown.
 base::Problems role_problems(const Experiment& experiment, const data::DataSummary* data);
 
 }  // namespace trainyard::experiment

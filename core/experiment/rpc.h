@@ -11,20 +11,21 @@
 
 namespace trainyard::experiment {
 
-model::RemoteCalls calls_of(const StrategySpec& strategy);  // `none` for other strategies.
+model::RemoteCalls calls_of(const StrategySpec& strategy);  // Returns `none` for other strategies.
 
 // True if servers keep the parameters of the segment: with `embeddings` a table or a layer tied to
 // one, else any segment with parameters.
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
-// Returns the segments that are partitioned over servers, ascending: the tables, or else all
-// segments, so that samples are not sent back and forth for a layer without parameters. A tied
-// layer goes with its owner and is not listed. For other strategies: all segments, including a tied
-// one if it may be in another stage (ties.h).
+// Returns the segments that are partitioned over servers, ascending: the tables, or all segments.
+// Layers without parameters are included, so that activations need not return to the trainer for
+// them. A tied layer is on its owner's server and is not listed. For other strategies, returns all
+// segments, including a tied one if it may be in another stage (ties.h).
 std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model);
 
-// Return problems of drawing and document; and once the model is known, of too many servers, and of
-// places by hand. `owners`: by segment, 0 for the trainers or a server from 1 on.
+// Return problems of rpc. `rpc_problems`: of the drawing and the document. `remote_problems`: too
+// many servers for the model. `remote_place_problems`: of places by hand. `owners`: by segment, 0
+// for the trainers or the number of a server, from 1.
 base::Problems rpc_problems(const Experiment& experiment);
 base::Problems remote_problems(const Experiment& experiment, const model::Model& model);
 base::Problems remote_place_problems(const Experiment& experiment, const model::Model& model,

@@ -13,8 +13,8 @@ double warm_up(const ScheduleSpec& schedule, std::int64_t step) {
   return static_cast<double>(step + 1) / static_cast<double>(schedule.warmup_steps);
 }
 
-// Falls from 1 at the first step after the warm-up to the final fraction at the last step of the
-// run.
+// Returns 1 at the first step after the warm-up, falling to the final fraction at the last step of
+// the run.
 double cosine(const ScheduleSpec& schedule, std::int64_t step, std::int64_t steps) {
   const std::int64_t done = step - schedule.warmup_steps, last = steps - 1 - schedule.warmup_steps;
   if (done <= 0 || last <= 0) return 1;

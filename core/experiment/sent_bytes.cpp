@@ -49,8 +49,8 @@ class Sent {
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
-  // Adds collectives of ranks that hold the same model part and shard it in groups: within each
-  // group, and among ranks with the same shard.
+  // Adds collectives of ranks that hold the same part of the model: within each shard group, and
+  // among ranks with the same shard.
   void add_sharded_replicas(const std::vector<int>& ranks, const Resolved& own) {
     const auto groups = shard_groups_within(e_, ranks);
     for (const auto& members : groups) among_sharers(members, own);
@@ -70,7 +70,7 @@ class Sent {
   std::vector<std::int64_t> take() { return std::move(sent_); }
 
  private:
-  // Adds all-gathers and reduce-scatters of units.
+  // Adds all-gathers and reduce-scatters of units within one shard group.
   void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
     const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
     const std::int64_t micro_steps = count_micro_steps(own),
@@ -150,7 +150,7 @@ class MeshBytes {
   }
 
   // Adds what a rank sends to other stages: activations and their gradients, or samples. A called
-  // rank sends to all callers.
+  // rank (rpc server) sends to all its callers.
   void add_crossings(int rank) {
     const MeshCoordinates at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
@@ -177,7 +177,7 @@ class MeshBytes {
            base::size_of(activation_dtype(e_));
   }
 
-  // Adds sums among ranks that share layers.
+  // Adds sums within layers, among ranks that split these layers.
   void add_layers(const MeshCoordinates& at) {
     const int rank = mesh_.rank_of(at);
     const std::vector<int> parts = mesh_.tensor_group(rank);

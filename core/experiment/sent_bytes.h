@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bytes that ranks send in a full run by formula, without a plan.
+// Bytes that ranks send in a full run, computed by formula without a plan.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,8 @@ namespace trainyard::experiment {
 //   norms are summed;
 // - fsdp and sharded replicas: see core/strategy/strategy.h, within each shard group.
 //
-// 0 for a single rank. Nothing for strategies that reduce in other ways, and for other engines.
+// Returns zeros for a single rank. Returns nothing for strategies that reduce in other ways, and
+// for engines other than own.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

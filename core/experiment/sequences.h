@@ -7,10 +7,10 @@
 
 namespace trainyard::experiment {
 
-// Returns problems of model, data and sharding. Sequences require an embedding as first layer with
-// a row for every class; other data allow none. The model must predict as many classes per sample
-// as there are labels. A sequence has no single class and no columns, so its sharding must be iid.
-// `data` is the summary of the actual data.
+// Returns problems of model, data and sharding. Sequences require an embedding as first layer, with
+// a row for every class; other data allow no embedding. The model must predict one class per label
+// of a sample. Sharding must be iid, because a sequence has no single class and no columns. `data`
+// is the summary of the actual data.
 base::Problems sequence_problems(const Experiment& experiment, const data::DataSummary& data);
 
 }  // namespace trainyard::experiment

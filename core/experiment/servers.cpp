@@ -99,7 +99,7 @@ std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t
   return Share{share.server, first, end - first, share.table};
 }
 
-// Separates tables whose rows are pulled from their neighbors.
+// Makes a separate share of each table whose rows are pulled.
 std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
   std::vector<Share> list;
   for (const Share& share : shares)
@@ -113,8 +113,8 @@ std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& sha
   return list;
 }
 
-// Splits shares at bucket boundaries, so that a share is sent once its part of the backward pass is
-// done. Leaves them unsplit if that makes too many.
+// Splits shares at bucket boundaries, so that each can be sent as soon as the backward pass has
+// computed it. Returns them unsplit if there would be more than kMaxShares.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
@@ -160,8 +160,8 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
          "Lower it, or draw more workers."});
 }
 
-// Refuses several servers: each would take the gradients that arrive first, so two servers could
-// drop different workers, and an update would mix two sets of gradients.
+// Refuses several servers with backup workers. Each server would take the gradients that arrive
+// first, so servers could drop different workers, and an update would mix two sets of gradients.
 void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
   const std::int64_t servers = count_servers(experiment.topology);
   if (experiment.strategy.servers.mode == ServerMode::backup_workers && servers > 1)
@@ -284,9 +284,9 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
 
 namespace {
 
-// At stage s of p, the i-th micro-batch of a step does not see the updates of micro-batches in
-// flight, min(i, p - 1 - s) of them (Narayanan et al. 2019, with an empty pipeline at the beginning
-// of a step).
+// Returns the staleness of a pipeline that updates after every micro-batch. At stage s of p, the
+// i-th micro-batch of a step misses the updates of the micro-batches in flight, which are min(i, p
+// - 1 - s) (Narayanan et al. 2019). The pipeline is empty at the beginning of a step.
 StalenessTheory staleness_of_stages(const Resolved& e) {
   const data::Shares shares = e.shares();
   const Mesh mesh = mesh_of(e);
@@ -294,7 +294,7 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
   for (const data::StepRange& stretch : shares.stretches()) {
-    std::int64_t max_samples = 0;  // Per replica.
+    std::int64_t max_samples = 0;  // Of one replica in a step.
     for (int replica = 0; replica < mesh.data; ++replica)
       max_samples = std::max(max_samples, shares.samples(stretch.first_step, replica));
     const std::int64_t micro_batches = (max_samples + batch - 1) / batch;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Strategy parameter_server: which device keeps what, how many gradients make an update, and its
-// requirements on drawing and document. Workers are the first ranks in drawing order, followed by
-// servers in drawing order, and last the evaluator.
+// Strategy parameter_server: which server keeps which variables, how many gradients make an update,
+// and the strategy's requirements on drawing and document. Ranks are numbered workers first, then
+// servers, both in drawing order, and last the evaluator.
 #pragma once
 
 #include <optional>
@@ -14,40 +14,41 @@ namespace trainyard::experiment {
 
 bool has_servers(StrategyKind kind);
 
-// True if workers take samples in lockstep, each its part of a global batch. Otherwise each request
-// of a worker gets the next batch.
+// True if workers take samples in lockstep: each takes its part of a global batch. Otherwise each
+// request of a worker gets the next batch.
 bool is_lockstep(const ServerSpec& servers);
 
-// Number of ranks whose samples make a step: all that take samples, but 1 for asynchronous workers,
-// and the number of replicas if the model is split.
+// Returns the number of ranks whose samples make a step: all that take samples. It is 1 for
+// asynchronous workers, and the number of replicas if the model is split.
 std::int64_t ranks_of_step(const Experiment& experiment);
 
-// For λ workers: 1, λ, floor(λ / n) or λ - b.
+// Returns the number of gradients per update for λ workers, by mode: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
 
-// Message for softsync if n does not divide the number of workers: how many gradients an update
-// takes, and which mode that equals.
+// Returns a message if mode is softsync and n does not divide the number of workers: how many
+// gradients an update takes, and which other mode that equals.
 std::optional<std::string> softsync_line(const Experiment& experiment);
 
-// Message that run.restarts has no effect; nothing if it has.
+// Returns a message if run.restarts has no effect; nothing if it has one.
 std::optional<std::string> unused_restarts_line(const Experiment& experiment);
 
-// Message for asynchronous workers with a pace: the pace is kept by giving one worker a turn at a
-// time.
+// Returns a message if asynchronous workers have a minimum step time: workers then take turns, one
+// at a time.
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step);
 
-// Minimum number of workers for an update: in lockstep as many as gradients per update, else one.
+// Returns the minimum number of workers that an update needs: in lockstep the gradients per update,
+// else one.
 int min_workers(const ServerSpec& servers, int workers);
 
 // True if each rank is a process; otherwise they are threads of one process, or all in one thread.
 bool ranks_are_processes(const RunSpec& run);
 
 // True if training continues without this rank: a worker if enough others are left, or an
-// evaluator. False if ranks are threads of one process, which dies as a unit.
+// evaluator. False if ranks are threads of one process, which fail together.
 bool is_loss_allowed(const Resolved& experiment, int rank);
 
-// Expected staleness of gradients of λ workers, if a push and the next pull are one request.
-// Nothing if it depends on speeds.
+// Expected staleness of gradients of λ workers, if a worker's push and its next pull are one
+// request. Unset values depend on the speeds of workers.
 //
 // asynchronous       mean λ - 1 at any speeds (between two updates of a worker, each other
 //                    worker's gradient is applied, on average once)
@@ -58,36 +59,36 @@ bool is_loss_allowed(const Resolved& experiment, int rank);
 struct StalenessTheory {
   std::optional<double> mean;
   std::optional<std::int64_t> most;
-  std::string words;  // Formula, for example "λ - 1".
+  std::string words;  // Formula as text, for example "λ - 1".
 };
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
-// Theory of a resolved experiment: of its servers, or of stages that update after every
-// micro-batch. Nothing if no gradient is stale.
+// Returns the theory for the experiment's servers, or for stages that update after every
+// micro-batch. Returns nothing if no gradient is stale.
 std::optional<StalenessTheory> staleness_theory(const Resolved& experiment);
 
 // Elements [first, first + count) of the flat parameters, kept by server number `server` (from 0).
 struct Share {
   int server = 0;
   std::int64_t first = 0, count = 0;
-  // Segment whose table rows this share contains, if workers pull only the rows they look up; -1:
-  // workers pull all of it.
+  // Number of the segment whose table rows this share contains, if workers pull only the rows that
+  // they look up. -1: workers pull the full share.
   int table = -1;
   bool operator==(const Share&) const = default;
 };
 
-// Returns shares that cover all parameters once, in order. Neighbors on one server are merged, but
-// split at bucket boundaries unless that makes more than kMostShares. A table whose rows are pulled
-// has separate shares, and no row is split.
+// Returns shares that cover all parameters once, in order. Adjacent ranges on one server are
+// merged, then split at bucket boundaries unless that makes more than kMaxShares. A table whose
+// rows are pulled has separate shares, and no row is split.
 inline constexpr int kMaxShares = 48;
 std::vector<Share> shares_of_servers(const Resolved& experiment);
 
-// Returns problems of runs that write checkpoints during training, or resume from one.
+// Returns problems of runs that checkpoint during training, or that resume from a checkpoint.
 base::Problems checkpoint_problems(const Experiment& experiment);
 
 // Returns problems of variables placed by hand: unknown variables, and servers that are not drawn.
 base::Problems place_problems(const Experiment& experiment, const model::Model& model);
 
-// Returns problems of a valid drawing that has workers.
+// Returns problems of servers in a valid drawing that has workers.
 base::Problems server_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Problems of stages, each at its field.
+// Checks of pipeline stages. Each problem is at its field.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using base::Problems;
 
 constexpr const char* kPlaces = "strategy.stages.places";
 
-// Name of the unit that has layers, for messages.
+// Returns what has the layers of a stage, for messages: parameter server, stage or worker.
 std::string who(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::rpc) return "parameter server";
   return strategy.kind == StrategyKind::hybrid ? "stage" : "worker";
@@ -162,7 +162,7 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
-// Problems if there are too few segments.
+// Returns a problem if the model has too few segments for the stages.
 Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
                          const model::Model& model) {
   const bool bound = model.ties() && !may_span_stages(strategy);

@@ -34,8 +34,8 @@ Problem of_optimizer(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Returns why no file can be created there; empty if it can. Creates a file instead of checking
-// permissions, because root passes every permission check but still may not be able to write.
+// Returns why no file can be created in the directory; empty if one can. Creates a file instead of
+// checking permissions: root passes every permission check, but may still be unable to write.
 std::string file_creation_error(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";

@@ -15,8 +15,8 @@ inline bool offloads_to_disk(const TrainingSpec& training) {
          training.swap.optimizer == OffloadTarget::disk;
 }
 
-// Returns problems of offloaded moments that do not exist or are kept by servers, whose accesses
-// cannot be predicted; and of a directory that is not absolute.
+// Returns problems of offloading: moments that do not exist, moments on servers (whose accesses
+// cannot be predicted), and a directory that is not absolute.
 base::Problems offload_problems(const Experiment& experiment);
 
 // Returns a problem if no file can be created in the directory on this machine; tests it with a

@@ -17,7 +17,7 @@ bool is_sync_batch_norm(const model::LayerSpec& layer) {
   return layer.kind == model::LayerKind::batch_norm && layer.synchronized;
 }
 
-// Returns why sums over ranks would not be those of one batch; empty if they are.
+// Returns why statistics summed over ranks would not be those of one batch; empty if they are.
 std::string unsupported_reason(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
@@ -45,7 +45,7 @@ std::int64_t micro_steps(const Resolved& e, const data::Shares& shares, std::int
   return (max_samples(shares, step) + batch - 1) / batch;
 }
 
-// For the first `steps` of an epoch.
+// Returns the number of micro-steps in the first `steps` steps of an epoch.
 std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
   const data::Shares shares = e.shares();
   std::int64_t count = 0;
@@ -60,7 +60,7 @@ std::int64_t micro_steps_of_epoch(const Resolved& e, std::int64_t steps) {
 bool synchronizes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   if (splits_model(strategy.kind))
-    return false;  // The one rank that has the layer sees the full micro-batch.
+    return false;  // Only one rank has the layer, and that rank sees the full micro-batch.
   if (e.world() < 2 || strategy.kind == StrategyKind::one_device ||
       !unsupported_reason(e.document).empty())
     return false;

@@ -9,24 +9,26 @@
 
 namespace trainyard::experiment {
 
-// True if a layer requests it and there are several ranks.
+// True if a layer requests synchronization and there are several ranks.
 bool synchronizes(const Resolved& experiment);
 
-// True if the backward pass needs sums as well: if the layer has an input gradient.
+// True if the layer's backward pass also needs sums over ranks, that is, if it computes an input
+// gradient.
 bool sums_gradients(const model::Model& model, int segment);
 
 // Returns the number of fp64 elements of each all-reduce of one micro-step. A layer of C channels
 // needs 2 C + 1 forward (sum, sum of squares, count), and 2 C backward if it has an input gradient.
 std::vector<std::int64_t> summed_elements(const Resolved& experiment);
 
-// Returns the samples of the rank with the most samples in a step, which determines the number of
+// Returns the largest number of samples that a rank has in a step. It determines the number of
 // micro-steps of all ranks.
 std::int64_t max_samples(const data::Shares& shares, std::int64_t step);
 
-// Micro-steps of the full run.
+// Returns the number of micro-steps of the full run.
 std::int64_t count_micro_steps(const Resolved& experiment);
 
-// Returns problems at the field of each layer that requests it where it is not possible.
+// Returns problems of layers that request synchronization where it is not possible, each at the
+// layer's field.
 base::Problems sync_batch_norm_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

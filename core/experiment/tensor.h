@@ -14,9 +14,10 @@ namespace trainyard::experiment {
 
 bool splits_layers(const Resolved& resolved);
 
-// Collective of one sample among ranks that share layers: all-reduce of the outputs of a pair's
-// second layer or of a table (forward), all-reduce of the input gradients of a pair's first layer
-// (backward), and all-gather of four numbers per rank for each row of split logits.
+// Collective among ranks that split layers, for one sample. There are three kinds. An all-reduce
+// sums the outputs of the second layer of a pair, or of a table (forward). An all-reduce sums the
+// input gradients of the first layer of a pair (backward). An all-gather of four numbers per rank
+// combines each row of split logits.
 struct LayerSum {
   int segment = 0;
   bool backward = false;
@@ -24,14 +25,14 @@ struct LayerSum {
 };
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
-// Calls `visit(samples, number in training, number in evaluation)` for each size of
-// micro-batch of a rank in the full run.
+// Calls `visit(samples, train, evaluate)` for each size of micro-batch of a rank: `train` and
+// `evaluate` are how often it occurs in training and evaluation of the full run.
 void for_each_micro_batch(const Resolved& experiment, int rank,
                           const std::function<void(std::int64_t samples, std::int64_t train,
                                                    std::int64_t evaluate)>& visit);
 
-// "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...". Nothing if no layer is
-// split.
+// Returns a text such as "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...".
+// Returns nothing if no layer is split.
 std::optional<std::string> tensor_split_text(const Resolved& experiment);
 // True if ranks that share layers are on several hosts.
 bool is_on_several_hosts(const Resolved& experiment);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Requirements of the strategy tpu, except precision (multiplies.h). This version emulates TPUs on
-// CPU cores: they compute and send the same as a TPU, but their times are not those of a TPU.
+// Requirements of the strategy tpu, except number formats (multiplies.h). This version emulates
+// TPUs on CPU cores: results and traffic equal those of a TPU, but times do not.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) 
                      fmt::format("micro-batches pass through {} one at a time", passed)));
 }
 
-// Partitions by hand are validated elsewhere.
+// Partitions by hand are checked elsewhere (stage_problems.cpp).
 void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::string>& said) {
   const StrategySpec& strategy = resolved.document.strategy;
   const Partition asked = strategy.stages.partition;
@@ -42,7 +42,8 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
     said.push_back(unused_setting("strategy.stages.partition", asked, "each server has one layer"));
 }
 
-// A reference only saves traffic between two servers by way of the trainer.
+// The output `reference` has an effect only with several servers: it avoids sending a value from
+// one server to another by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
   said.push_back(unused_setting("strategy.rpc.output", rpc.output,

@@ -36,7 +36,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-// Adds problems, at most one per field: the first is kept.
+// Appends problems, at most one per field: the first one reported.
 void append(Problems& problems, Problems more) {
   std::set<std::string> judged;
   for (const Problem& known : problems) judged.insert(known.where);
@@ -44,8 +44,8 @@ void append(Problems& problems, Problems more) {
     if (judged.insert(problem.where).second) problems.push_back(std::move(problem));
 }
 
-// Checks against the field tables, because an experiment built in code or in a form may hold values
-// that no file can.
+// Checks the values against the field tables. An experiment built in code or in a form may hold
+// values that could not be read from a file.
 Problems form_problems(const Experiment& experiment) {
   auto read = from_json(to_json(experiment));
   return read ? Problems{} : std::move(read.error());
@@ -62,7 +62,7 @@ std::string exceeds_samples_text(std::int64_t samples) {
   return fmt::format(" exceed the {}", base::counted(samples, "training sample"));
 }
 
-// Expects a batch that fits.
+// Expects that the batch of one micro-step fits the data.
 Problems accumulation_problems(const Experiment& e, std::int64_t consumers, std::int64_t samples) {
   const TrainingSpec& training = e.training;
   const std::int64_t most = samples / consumers / training.batch_per_rank;
@@ -115,8 +115,8 @@ Problems accumulation_problems(const Experiment& experiment) {
            "data_parallel scatters the batch of a step at once", "1", "Set it to 1, or use ddp."}};
 }
 
-// Up to this many samples, all labels are read, which is fast and small. Beyond it, labels are read
-// only if they determine who owns which samples.
+// Maximum number of samples for which all labels are always read, because that is fast. For more
+// samples, labels are read only if they determine which rank owns which samples.
 constexpr std::int64_t kCountedAtMost = 2'000'000;
 
 // Reads labels only if they are needed.
@@ -141,9 +141,9 @@ bool can_be_sharded(const Problems& problems) {
   });
 }
 
-// Returns problems of layers and variables on devices, for the actual model. Skipped if model or
-// drawing is invalid, or if numbers are out of range. Stages are skipped if the mesh does not cover
-// the drawing.
+// Returns problems of layers and variables on devices, for the actual model. Returns none if model
+// or drawing is invalid, or if numbers are out of range. Does not check stages if the mesh does not
+// cover the workers.
 Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data,
                             const Problems& known) {
   const auto is_of_no_model = [](const Problem& problem) {
@@ -164,7 +164,7 @@ Problems problems_of_layers(const Experiment& experiment, const data::DataSummar
   return problems;
 }
 
-// Among ranks that take samples.
+// Counts samples by class, only for ranks that take samples.
 data::ShardTable count_among_trainers(const Experiment& experiment, const data::Survey& survey) {
   if (data::owns_columns(experiment.data.sharding) && count_trainers(experiment) > 1)
     return {};                                            // Every rank has a part of every sample.

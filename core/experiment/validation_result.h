@@ -17,30 +17,30 @@ struct Findings {
   data::ShardTable shards;                // As in `Resolved`.
 };
 
-// Validates the experiment, including data files and this machine. If the data settings are not as
-// written (`data_as_written` is false), does not judge model and batch by the data.
+// Validates the experiment, including data files and this machine. `data_as_written` is false if
+// some data settings are not those that the user wrote; model and batch are then not checked
+// against the data.
 Findings examine(const Experiment& experiment, const std::filesystem::path& directory,
                  bool data_as_written = true);
 
 // Shape of a sample as the model takes it.
 model::Shape sample_shape(const data::DataSummary& data);
 
-// Returns problems without access to data files or this machine: the same result everywhere. `data`
-// may be null if unknown.
+// Returns the problems that can be found without data files or this machine, so the result is the
+// same everywhere. `data` may be null if unknown.
 base::Problems semantic_problems(const Experiment& experiment, const data::DataSummary* data);
 
 // Returns a problem if a rank would own no sample. Pure.
 base::Problems shard_problems(const Experiment& experiment, const data::ShardTable& shards);
 
-// Returns problems of meaning in a document whose fields at `refused` were rejected. Those fields
-// hold defaults that the user did not write, so problems that may only be caused by a default are
-// left out. Checks the data in `directory` and this machine, which may take long; neither if it is
-// null.
+// Returns semantic problems of a document whose fields at `refused` were rejected. Those fields
+// have their defaults, so problems that may be caused only by a default are left out. Also checks
+// the data in `directory` and this machine, which may take long, unless `directory` is null.
 base::Problems remaining_problems(const base::Problems& refused, const base::Json& written,
                                   const std::filesystem::path* directory);
 
-// As the other `load`, which only reads the file. If the file is not a valid experiment, this one
-// also checks data and this machine for remaining problems.
+// As `load` in document.h, which only reads the file. If the file is not a valid experiment, this
+// function also checks data and this machine for remaining problems.
 Checked<Experiment> load(const std::filesystem::path& file,
                          const std::vector<std::string>& overrides,
                          const std::filesystem::path& directory,

@@ -25,7 +25,8 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-constexpr std::int64_t kNoStep = 1'000'000'000'000;  // Maximum of run.evaluate_every_steps.
+// Maximum of run.evaluate_every_steps, which means no evaluation.
+constexpr std::int64_t kNoStep = 1'000'000'000'000;
 
 std::string counted_ranks(std::int64_t ranks) {
   return format_count(ranks) + (ranks == 1 ? " rank" : " ranks");

@@ -7,8 +7,8 @@
 namespace trainyard::experiment {
 
 enum class Scaling {
-  weak,    // The batch per rank is constant: the global batch grows with the ranks.
-  strong,  // The global batch is constant (that of the full drawing): ranks share it.
+  weak,    // The batch per rank is constant, so the global batch grows with the number of ranks.
+  strong,  // The global batch is constant: that of the full drawing, divided among the ranks.
 };
 
 struct Variant {
@@ -21,10 +21,11 @@ struct Variant {
 };
 
 // Returns the experiment on the first `ranks` ranks of the drawing (`topology::first_ranks`), with
-// the given steps at full speed and without evaluations; seed, data and all else as given. If all
-// ranks are on one host, multi_worker_mirrored becomes mirrored, which has the same plan. Fails for
-// more ranks than drawn, a strategy without a choice of algorithm, an engine that reports no bytes,
-// an algorithm that does not fit, or a global batch that cannot be shared evenly.
+// the given number of steps, at full speed and without evaluations. Everything else, such as seed
+// and data, is unchanged. If all ranks are on one host, multi_worker_mirrored becomes mirrored,
+// which has the same plan. Fails if there are fewer ranks, if the strategy's algorithm cannot be
+// chosen, or if the engine reports no bytes. Also fails if the algorithm does not fit, or if the
+// global batch cannot be divided evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
 // "ring on 4 ranks", "1 rank".

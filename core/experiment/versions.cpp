@@ -13,13 +13,13 @@ namespace {
 
 using base::Json;
 
-// Keys of layers that have another name now.
+// Layer keys that were renamed.
 struct RenamedKey {
   std::string_view before, now;
 };
 constexpr std::array kRenamedLayerKeys{RenamedKey{"synchronised", "synchronized"}};
 
-// A key that is there under both names remains, and is refused as unknown.
+// If a key is present under both names, it remains, and is refused as unknown.
 void rename_layer_keys(Json& layer) {
   for (const auto& [before, now] : kRenamedLayerKeys) {
     if (!layer.is_object() || !layer.contains(before) || layer.contains(now)) continue;

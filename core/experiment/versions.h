@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Versions of experiment documents. A file keeps its meaning: it is read with the keys and the
-// defaults of its version.
+// Versions of experiment documents. Each file is read with the keys and defaults of its version, so
+// its meaning never changes.
 //
 //   1   every key of every kind is written; keys of other kinds are ignored
 //   2   only values that differ from their defaults are written; keys of other kinds are refused;
 //       a device entry may have a count; `synchronised` of a batch_norm layer is `synchronized`
 //
 // A changed default needs a new version, and a step in `upgrade` that writes the old default into
-// older documents that leave the key out. tests/golden/experiment_defaults.vN.json guard this.
+// older documents without the key. tests/golden/experiment_defaults.vN.json guard the defaults.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace trainyard::experiment {
 
-// Gives renamed keys their present names: synchronised is now synchronized. A key that is there
-// under both names remains, and is refused as unknown.
+// Renames old keys to their current names, for example synchronised to synchronized. A key that is
+// present under both names remains, and is refused as unknown.
 void rename_old_keys(base::Json& document);
 
 bool has_version(const base::Json& document, int version);
@@ -26,7 +26,7 @@ bool has_version(const base::Json& document, int version);
 bool lacks_version(const base::Json& document);
 bool is_newer(const base::Json& document);
 
-// Returns the path of a field with its present name.
+// Returns the path with every old name replaced by its current one.
 std::string present_path(std::string path);
 
 }  // namespace trainyard::experiment

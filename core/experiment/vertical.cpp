@@ -27,7 +27,7 @@ Problem refused(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Returns why ranks cannot exchange the results of their columns; empty if they can.
+// Returns why ranks cannot exchange the outputs of their columns; empty if they can.
 std::string unsupported_reason(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
@@ -92,7 +92,7 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
               "Begin the model with a linear layer, or use iid.")};
 }
 
-// Applies to every layer, not only the first: a wide layer reads the sample itself.
+// Checks every layer, not only the first one, because a wide layer reads the sample directly.
 base::Problems lookup_problems(const model::ModelSpec& model) {
   const auto at = std::find_if(model.layers.begin(), model.layers.end(),
                                [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
@@ -104,8 +104,8 @@ base::Problems lookup_problems(const model::ModelSpec& model) {
               "Use iid.")};
 }
 
-// Returns the rows of each micro-step of one step. The rank with the most samples determines their
-// number.
+// Returns the number of rows in each micro-step of one step. The rank with the most samples
+// determines how many micro-steps there are.
 std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples,
                                           std::int64_t batch) {
   const std::int64_t most = *std::max_element(samples.begin(), samples.end());
@@ -123,7 +123,7 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
   if (times > 0) list.push_back({rows, times, backward});
 }
 
-// Returns how often each of a stretch of equal steps of an epoch occurs in the run.
+// Returns how often a step of `stretch` (equal steps of an epoch) occurs in the run.
 std::int64_t times_in_run(const Resolved& e, const data::StepRange& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   return epochs * stretch.steps +

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 22;  // of a page
+constexpr std::size_t kMaxBytes = std::size_t{1} << 22;  // maximum size of a page
 constexpr std::size_t kMaxSimilar = 5;
 constexpr std::string_view kFields = "fields", kProblemsPage = "problems.md",
                            kAlgorithmsPage = "all_reduce.md", kVerbsPage = "command_line.md";
@@ -30,7 +30,7 @@ std::string lower(std::string_view text) {
 
 bool same(std::string_view a, std::string_view b) { return lower(a) == lower(b); }
 
-// Returns the path with empty brackets in place of list indices.
+// Returns the path with the index removed from all brackets: "hosts[].name".
 std::string without_indices(const std::string& path) {
   static const std::regex index(R"(\[\d*\])");
   return std::regex_replace(path, index, "[]");
@@ -40,7 +40,7 @@ std::string stem(std::string_view file) {
   return std::string(file.ends_with(".md") ? file.substr(0, file.size() - 3) : file);
 }
 
-// Splits "page.md#slug".
+// Splits "page.md#slug" into file and slug.
 std::pair<std::string, std::string> split(std::string_view target) {
   const std::size_t hash = std::min(target.find('#'), target.size());
   return {std::string(target.substr(0, hash)),
@@ -141,7 +141,8 @@ void Manual::read_contents() {
   }
 }
 
-// Reads the fields that a page explains. A row whose field is a link refers to another page.
+// Reads the "Fields" tables of a page. A row whose field is a link refers to another page and is
+// skipped.
 void Manual::read_fields(const Page& page) {
   for (const TableRow& row : table_rows_of(page)) {
     if (row.slug != kFields || row.cells.size() < 3) continue;
@@ -150,7 +151,7 @@ void Manual::read_fields(const Page& page) {
   }
 }
 
-// Reads the tables of problems: message, cause, what to do, ids.
+// Reads the tables of problems, whose columns are message, cause, what to do, and ids.
 void Manual::read_problems() {
   constexpr std::size_t columns = 4;
   const Page* problems = page(kProblemsPage);
@@ -168,12 +169,12 @@ std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) c
   std::vector<std::pair<int, SearchHit>> found;  // rank, hit
   for (const Page& page : pages_)
     for (const Section& section : page.sections) {
-      if (page.file == kContentsPage) continue;  // it only names other pages
+      if (page.file == kContentsPage) continue;  // this page only lists the others
       const std::string plain = plain_text(
           std::string_view(page.text).substr(section.begin, section.end - section.begin));
       const std::string body = lower(plain), heading = lower(section.title),
                         title = lower(page.title);
-      int rank = 0;  // lower is better
+      int rank = 0;  // order of the hit; lower is better
       bool all = true;
       for (const std::string& word : words) {
         const bool in_body = body.find(word) != std::string::npos;
@@ -182,7 +183,8 @@ std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) c
         if (heading.find(word) != std::string::npos) rank -= section.level == 1 ? 3 : 2;
         else if (in_title) rank -= 1;
       }
-      // A section below a fitting title is found only if it contains one of the words itself.
+      // If the words are in a title above the section, the section is found only if it contains at
+      // least one of them itself.
       const auto first = std::ranges::find_if(
           words, [&](const std::string& w) { return body.find(w) != std::string::npos; });
       if (!all || first == words.end()) continue;
@@ -212,7 +214,8 @@ std::optional<ManualLocation> Manual::field(std::string path) const {
   path = without_indices(path);
   for (;;) {
     if (const auto at = fields_.find(path); at != fields_.end()) return at->second.front();
-    // An element or a part without a row of its own is explained with the field around it.
+    // If a list element or a nested field has no row of its own, the field that contains it
+    // explains it.
     const std::size_t end = path.ends_with("[]") ? path.size() - 2 : path.rfind('.');
     if (end == std::string::npos) return std::nullopt;
     path.resize(end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The manual: pages, table of contents, search, and the sections that explain fields, strategies,
-// algorithms, panels, verbs and problems. All of these are read from the pages themselves: from the
-// tables of index.md, from "Fields" tables and from headings.
+// algorithms, panels, verbs and problems. All of these are read from the pages: from the tables in
+// index.md, from tables headed "Fields", and from headings.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ namespace trainyard::manual {
 
 inline constexpr std::string_view kContentsPage = "index.md";
 
-// A section of a page. `word` is the text in it that explains the topic, such as the field's path
-// in a table; empty: the whole section.
+// Section of a page. `word` is the text in the section that explains the topic, such as a field's
+// path in a table. If it is empty, the full section explains the topic.
 struct ManualLocation {
   std::string file;
   std::string slug;
@@ -29,7 +29,7 @@ struct ManualLocation {
 };
 std::string to_string(const ManualLocation& place);  // "training.md#fields"
 
-// Heading of the contents with its pages, in order.
+// Heading in the table of contents, with its pages in order.
 struct ContentsGroup {
   std::string title;
   std::vector<std::string> files;
@@ -37,39 +37,41 @@ struct ContentsGroup {
 
 struct SearchHit {
   ManualLocation place;
-  std::string page, section;  // titles
-  std::string excerpt;        // plain text around the first word found
+  std::string page, section;  // titles of the page and of the section
+  std::string excerpt;        // plain text around the first matching word
 };
 
 class Manual {
  public:
-  // Reads all pages below the directory.
+  // Reads all pages in the directory and its subdirectories.
   static base::Result<Manual> load(const std::filesystem::path& directory);
   explicit Manual(std::vector<Page> pages = {});
 
   const std::vector<Page>& pages() const { return pages_; }
   const Page* page(std::string_view file) const;  // null if there is none
-  // Groups of index.md. Pages that it does not name are left out.
+  // Groups of pages in index.md. Pages that index.md does not list are left out.
   const std::vector<ContentsGroup>& contents() const { return contents_; }
-  // Sections that contain all words; those with the words in a title come first.
+  // Returns the sections that contain all words, at most `most`. Sections with the words in a title
+  // come first.
   std::vector<SearchHit> search(std::string_view words, std::size_t most = 100) const;
 
-  // Topic: a file ("training.md" or "training"), a file and a slug ("training.md#fields"), a title,
-  // or the name of a verb, strategy, algorithm, panel or field. An unknown topic is a Problem that
-  // names similar topics.
+  // Returns the section about a topic. A topic is a file ("training.md" or "training"), a file and
+  // a slug ("training.md#fields"), a title, or the name of a verb, strategy, algorithm, panel or
+  // field. An unknown topic is a Problem that names similar topics.
   base::Result<ManualLocation> find(const std::string& topic) const;
 
-  std::optional<ManualLocation> field(std::string path) const;  // list indices do not matter
+  std::optional<ManualLocation> field(std::string path) const;  // ignores list indices in the path
   std::optional<ManualLocation> strategy(std::string_view kind) const;
   std::optional<ManualLocation> algorithm(std::string_view name) const;
   std::optional<ManualLocation> panel(std::string_view title) const;
   std::optional<ManualLocation> verb(std::string_view name) const;
-  // The row of problems.md with the problem's id, else the field where the problem is, else the
-  // section of problems.md for its code.
+  // Returns the row of problems.md with the problem's id. If there is none, returns the field where
+  // the problem is, or else the section of problems.md for the problem's code.
   std::optional<ManualLocation> problem(const base::Problem& problem) const;
-  const std::map<std::string, ManualLocation>& problems() const { return problems_; }  // rows by id
+  // rows of problems.md by id
+  const std::map<std::string, ManualLocation>& problems() const { return problems_; }
 
-  // All places of a field that has more than one row of its own in "Fields" tables, or one.
+  // By field: all rows in "Fields" tables that explain it.
   const std::map<std::string, std::vector<ManualLocation>>& fields() const { return fields_; }
 
  private:

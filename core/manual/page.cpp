@@ -19,9 +19,9 @@ std::string_view trimmed(std::string_view text) {
 
 struct Line {
   std::string_view text;
-  std::size_t begin = 0;  // position in the page
+  std::size_t begin = 0;  // offset in the page's text
   std::size_t number = 1;
-  bool code = false;  // a line of a code block, or its fence
+  bool code = false;  // true for a line of a code block, and for its fences
 };
 
 void for_each_line(std::string_view text, const std::function<void(const Line&)>& visit) {
@@ -48,7 +48,7 @@ int heading_level(const Line& line) {
 
 bool is_table_line(const Line& line) { return !line.code && trimmed(line.text).starts_with('|'); }
 
-// Splits a line of a table at the bars that are neither escaped nor inside backticks.
+// Splits a table line at the vertical bars that are neither escaped nor inside backticks.
 std::vector<std::string> cells_of(std::string_view line) {
   line = trimmed(line);
   line.remove_prefix(1);
@@ -71,7 +71,7 @@ bool is_ruler(const std::vector<std::string>& cells) {
   });
 }
 
-// Replaces code spans that contain a link as text by spaces.
+// Replaces code spans that contain link syntax by spaces.
 std::string without_code_links(std::string_view line) {
   std::string text(line);
   for (std::size_t begin = text.find('`'); begin != std::string::npos;) {
@@ -84,7 +84,7 @@ std::string without_code_links(std::string_view line) {
   return text;
 }
 
-// Removes the license comment, which is no part of what is read.
+// Removes the license comment, which readers do not see.
 std::string_view without_comment(std::string_view text) {
   if (!text.starts_with("<!--")) return text;
   const std::size_t end = text.find("-->");
@@ -138,7 +138,7 @@ std::vector<std::string> code_spans(std::string_view markdown) {
 
 Page parse_page(std::string file, std::string_view markdown) {
   Page page{std::move(file), "", std::string(without_comment(markdown)), {}};
-  std::map<std::string, int> uses;  // of each slug
+  std::map<std::string, int> uses;  // number of uses of each slug
   for_each_line(page.text, [&](const Line& line) {
     const int level = heading_level(line);
     if (level == 0) return;
@@ -157,7 +157,7 @@ std::vector<Link> links_of(const Page& page) {
   // The text of a link may continue on the next line.
   static const std::regex link(R"((!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^)\s]+)\))");
   std::vector<Link> links;
-  std::string prose;  // the page with code replaced by spaces, so that positions stay
+  std::string prose;  // the page with code replaced by spaces, so that offsets are unchanged
   for_each_line(page.text, [&](const Line& line) {
     prose += line.code ? std::string(line.text.size(), ' ') : without_code_links(line.text);
     prose += '\n';
@@ -188,7 +188,7 @@ std::vector<CodeBlock> code_blocks_of(const Page& page) {
 std::vector<TableRow> table_rows_of(const Page& page) {
   std::vector<TableRow> rows;
   std::string slug;
-  bool body = false;  // below the ruler of a table
+  bool body = false;  // true below the line that separates a table's header from its rows
   std::size_t heading = 0;
   for_each_line(page.text, [&](const Line& line) {
     if (heading_level(line) > 0) slug = page.sections[heading++].slug;

@@ -13,35 +13,35 @@ namespace trainyard::manual {
 struct Section {
   int level = 1;      // number of # characters
   std::string title;  // without markup
-  std::string slug;   // anchor as on GitHub, unique in the page
+  std::string slug;   // anchor as on GitHub; unique in the page
   std::size_t begin = 0;
-  std::size_t end = 0;  // positions in the page's text: from the heading to the next heading
+  std::size_t end = 0;  // offsets in the page's text, from the heading to the next heading
 };
 
 struct Page {
   std::string file;   // relative to the directory of the manual: "developers/threads.md"
-  std::string title;  // the first heading
+  std::string title;  // text of the first heading
   std::string text;   // Markdown, without the license comment
   std::vector<Section> sections;
 
   const Section* section(std::string_view slug) const;  // null if there is none
-  // Markdown of the section, with the deeper sections that follow it.
+  // Returns the Markdown of the section and of the subsections below it.
   std::string_view text_with_subsections(const Section& section) const;
 };
 
 struct Link {
-  std::string target;  // as written
+  std::string target;  // target as written in the link
   bool picture = false;
-  std::size_t line = 0;  // in the page's text, from 1
+  std::size_t line = 0;  // line in the page's text, from 1
 };
 
 struct CodeBlock {
   std::string language;  // "sh"; empty if none is given
   std::string text;
-  std::size_t line = 0;  // of its first line of code
+  std::size_t line = 0;  // line of the first line of code
 };
 
-// Row of a table, without the header.
+// Row of a table below its header.
 struct TableRow {
   std::vector<std::string> cells;  // Markdown
   std::string slug;                // section that contains the table
@@ -53,8 +53,9 @@ std::vector<CodeBlock> code_blocks_of(const Page& page);
 std::vector<TableRow> table_rows_of(const Page& page);
 
 std::string slug_of(std::string_view title);
-std::string plain_text(std::string_view markdown);  // without links, emphasis and code marks
-// Texts between backticks that are not part of a link.
+// Returns the text without links, emphasis and code marks.
+std::string plain_text(std::string_view markdown);
+// Returns the texts between backticks that are not part of a link.
 std::vector<std::string> code_spans(std::string_view markdown);
 
 }  // namespace trainyard::manual

@@ -167,7 +167,8 @@ std::string to_text(const Shape& sample) {
 
 namespace {
 
-constexpr double kMaxNumbers = 9007199254740992;  // 2^53: the largest exact integer in JSON.
+// 2^53, up to which JSON numbers are exact integers.
+constexpr double kMaxNumbers = 9007199254740992;
 
 double numbers_of(const Shape& shape) {
   double numbers = 1;
@@ -175,13 +176,13 @@ double numbers_of(const Shape& shape) {
   return numbers;
 }
 
-// Products of the linear layers and the attention of a block.
+// Returns the multiplications in the linear layers and the attention of a block.
 double work_of_block(double rows, double width, double hidden) {
   return rows * width * (4 * width + 2 * hidden) + 2 * rows * rows * width;
 }
 
-// Returns the products of a sample, or its outputs if these are more. Floating point, so that
-// nothing overflows.
+// Returns the multiplications for a sample, or the number of its outputs if that is larger.
+// Floating-point, so that nothing overflows.
 double work_of(const LayerSpec& layer, const Shape& input, const Shape& output) {
   const double outputs = numbers_of(output);
   if (layer.kind == LayerKind::conv2d)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Properties of single layers of the list, and the shapes between layers.
+// Properties of single layers in the list of layers, and the shapes between layers.
 #pragma once
 
 #include <optional>
@@ -29,26 +29,27 @@ inline bool takes_activation(const LayerSpec& layer) {
          layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }
 
-// Window with a stride of 0 replaced by its default.
+// Returns the layer's window, with a stride of 0 replaced by the default.
 compute::Window window_of(const LayerSpec& layer);
 
 std::string to_text(const Shape& sample);  // "28 x 28 x 1", "784"
 
-// True for a sequence: rows of numbers. Linear layers apply to each row.
+// True if the sample is a sequence, that is, rows of numbers. Linear layers are applied to each
+// row.
 inline bool is_sequence(const Shape& sample) { return sample.dimensions == 2; }
 
-// Layer of a transformer block, on rows of `width` numbers.
+// One layer of a transformer block, whose rows have `width` numbers.
 struct BlockLayer {
   LayerSpec layer;
   std::int64_t outputs = 0;  // Numbers per row.
 };
-// x + linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))):
-// pre-norm as in GPT-2 (Radford et al. 2019). The addend of an `add` is the input of its half of
-// the block.
+// Returns the layers of a pre-norm block as in GPT-2 (Radford et al. 2019): y = x +
+// linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))). Each
+// `add` adds x or y, which is the input of its half of the block.
 std::vector<BlockLayer> layers_of_block(const LayerSpec& transformer, std::int64_t width);
 
-// Returns the output shapes of the layers, up to the first that does not fit, which is reported in
-// `problem` at its field. Expects a list that is otherwise valid.
+// Returns the output shape of each layer, up to the first layer that does not fit its input. That
+// layer is reported in `problem`, at its field. All other rules must hold for the list.
 std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
                           const std::string& path, std::optional<base::Problem>& problem);
 

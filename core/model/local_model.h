@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Partitioned model: each rank has some of its segments. Outputs of segments and their gradients
-// are sent between ranks.
+// Partitioned model: each rank has some of its segments. Ranks send outputs of segments and their
+// gradients to each other.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace trainyard::model {
 
-// Returns the local model of a rank, given the owner (a rank) of each segment: all segments, but
-// only local ones have parameters, contiguous in local flat buffers. If a tied segment and its
-// owner are on two ranks, both ranks have all parameters of the owner, and both segments are marked
-// `apart`.
+// Returns the local model of a rank. `owners` gives the rank of each segment. The local model has
+// all segments, but only local ones have parameters, without gaps in the local flat buffers. If a
+// tied segment and its owner are on two ranks, both ranks have the owner's parameters, and both
+// segments are marked `apart`.
 Model part_of(const Model& model, const std::vector<int>& owners, int rank);
 
-// Consecutive segments on one rank, as many as possible.
+// Longest run of consecutive segments on one rank.
 struct Stage {
   int first = 0, last = 0, rank = 0;
   bool has(int segment) const { return first <= segment && segment <= last; }
@@ -23,21 +23,20 @@ struct Stage {
 };
 std::vector<Stage> stages_of(const std::vector<int>& owners);
 
-// Returns the outputs of earlier segments that a segment takes as input: ascending, with the
-// preceding segment last; -1: the samples.
+// Returns the outputs that a segment takes as input, as segment numbers, ascending; -1 stands for
+// the samples. The last one is the output of the preceding segment.
 std::vector<int> inputs_of(const Model& model, int segment);
 
-// True if the input gradient, or the gradient before its activation, depends on the segment's
-// output (or input).
+// True if the backward pass to the segment's input needs the segment's output (or input).
 bool backward_needs_output(const Segment& segment);
 bool backward_needs_input(const Segment& segment);
-// Returns the outputs that the segment's backward pass reads, weight gradients included. Only for
-// segments that need a gradient.
+// Returns the outputs that the segment's backward pass reads, including those for weight gradients.
+// Only for segments that need a gradient.
 std::vector<int> backward_inputs_of(const Model& model, int segment);
 
-// Returns by segment the stages that an output passes: the one that computes it, then all that take
-// it as input, each once, ascending. Its gradient goes back the same way: each stage adds its part
-// to what came from later stages.
+// Returns, by segment, the stages that an output passes: the stage that computes it, then every
+// stage that takes it as input, ascending. The gradient passes the same stages in reverse order.
+// Each adds its contribution to the gradient from later stages.
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages);
 
 }  // namespace trainyard::model

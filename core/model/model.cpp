@@ -30,7 +30,7 @@ std::string shortened(double number) {
   return text.ends_with('.') ? text + "0" : text;
 }
 
-// Part of the segment's name after position and kind.
+// Returns the last part of the segment's name, after its position and kind.
 std::string details(const Segment& s) {
   switch (s.kind) {
     case LayerKind::linear: return between(s.inputs_of_output(), s.channels());
@@ -89,7 +89,7 @@ class Builder {
     segment_of_layer_.push_back(static_cast<int>(model_.segments.size()) - 1);
   }
 
-  // Numbers the parts through all blocks: "1.0", "1.1", ...
+  // Adds the segments of all blocks, numbered continuously: "1.0", "1.1", ...
   void add_blocks(const LayerSpec& layer, std::size_t i, Shape input) {
     const std::int64_t rows = input[0], width = input[1];
     int part = 0;
@@ -162,8 +162,9 @@ class Builder {
     model_.state_elements += 2 * s.channels();
   }
 
-  // Marks which segments accumulate gradients. Gradients are computed from the last segment to the
-  // first, so the last user of a value writes its gradient, and the others add.
+  // Marks the segments whose input gradient must be added to an existing gradient. Gradients are
+  // computed from the last segment to the first. So the last segment that uses a value writes its
+  // gradient, and earlier ones add to it.
   void mark_accumulation() {
     std::vector<char> written(model_.segments.size());
     for (std::size_t s = model_.segments.size(); s-- > 0;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Model with known sizes: segments in order, and the offset of every parameter in the flat
+// Model with known sizes: its segments in order, and the offset of every parameter in the flat
 // parameter buffer.
 #pragma once
 
@@ -16,9 +16,10 @@ namespace trainyard::model {
 
 using compute::Shape;
 
-// Box of rows and columns of a tensor. The first extent counts rows, all others together columns.
+// Part of a tensor, viewed as a matrix: some rows and columns. The first dimension of the tensor is
+// the rows; all others together are the columns.
 struct Box {
-  Shape whole;  // Shape of the full tensor; without dimensions: not a box but the tensor itself.
+  Shape whole;  // Shape of the full tensor. Without dimensions, the parameter is the full tensor.
   std::int64_t first_row = 0, first_column = 0;
 
   bool any() const { return whole.dimensions > 0; }
@@ -27,83 +28,86 @@ struct Box {
 // Named tensor in a flat buffer; offset and size in elements.
 struct Parameter {
   std::string name;  // "0.weight"
-  Shape shape;       // For a box, its rows and columns.
+  Shape shape;       // Of a part of a tensor: its rows and columns.
   std::int64_t offset = 0;
   int segment = 0;
   std::uint32_t number = 0;  // Number in the full model, which selects its random initialization.
   Box box = {};              // Position in the full tensor, if it is a part of one.
 
-  // Returns the row-major index in the full tensor of element `i`.
+  // Returns the row-major index, in the full tensor, of element `i` of this parameter.
   std::int64_t index_in_full(std::int64_t i) const;
 };
 
-// Dimension in which a layer is split among ranks that take the same samples (core/model/split.h).
-// All ranks have a layer that is not split.
+// How a layer is split among ranks that take the same samples (core/model/split.h). With `none`
+// every rank has the full layer.
 enum class Split : std::uint8_t {
   none,
-  outputs,  // Each rank computes some outputs from all inputs.
-  // Each rank computes all outputs from some inputs; the sum over ranks is the layer's output.
+  outputs,  // Each rank computes some outputs, from all inputs.
+  // Each rank computes a term of all outputs, from some inputs. The sum over ranks is the output.
   inputs,
-  // Each rank looks up some rows of a table, and adds nothing for other rows; summed over ranks.
+  // Each rank has some rows of a table, and gives zeros for other rows. The sum over ranks is the
+  // output.
   rows,
 };
 
-// Finest run of layers in a plan: a layer and the activation that follows it. Only some have
-// parameters. Flatten is not a segment, because it only changes the shape.
+// Smallest unit of the model in a plan: a layer, together with an activation that follows it. Only
+// some kinds have parameters. A flatten layer is no segment, because it only changes the shape.
 struct Segment {
   std::string name;                      // "0 linear 784-512 relu"
-  std::int64_t inputs = 0, outputs = 0;  // Numbers per sample.
+  std::int64_t inputs = 0, outputs = 0;  // Per sample.
   compute::Activation activation = compute::Activation::none;
   std::int64_t first = 0,
-               elements = 0;  // Its parameters in the flat buffer: weight, then bias if it has one.
+               // Range of its parameters in the flat buffer: weight, then bias if it has one.
+      elements = 0;
   LayerKind kind = LayerKind::linear;
   int layer = 0;  // Index in the list of layers.
   // Shapes of one sample: {features}, {rows, channels} of a sequence, or {height, width, channels}.
   Shape input_shape, output_shape;
   compute::Window window;     // conv2d and pools
   double momentum = 0;        // batch_norm
-  bool synchronized = false;  // batch_norm: statistics over the samples of all ranks.
+  bool synchronized = false;  // batch_norm: true if statistics are over the samples of all ranks.
   double probability = 0;     // dropout
-  std::int64_t slot_count =
-      0;        // Lookup layers: the first columns of the sample, which are row numbers.
+  // Lookup layers: number of leading columns of a sample that are indices of table rows.
+  std::int64_t slot_count = 0;
   Shape table;  // Lookup layers: [rows, width].
-  // embedding: [rows, width] of the vocabulary table; its bias has a row for each position in
-  // the sample.
+  // embedding: shape of the table [rows, width]. Its bias has a row for each position in the
+  // sample.
   Shape vocabulary;
   std::int64_t heads = 0;  // attention
-  int tied_to = -1;  // linear: the segment whose weight it uses and trains instead of its own.
-  // True for it and for that segment if they are on two ranks, each of which has the weight
+  int tied_to = -1;  // linear: the segment whose weight it uses and trains; -1: it has its own.
+  // True for two tied segments on different ranks. Each of these ranks then has the weight
   // (core/model/local_model.h).
   bool apart = false;
-  int addend = -1;  // add: the segment whose output is added to that of the preceding one.
-  // batch_norm: offset of its running means and variances [2, channels] in the flat state.
+  // add: the segment whose output is added to the output of the preceding segment.
+  int addend = -1;
+  // batch_norm: offset of its running means and variances [2, channels] in the flat state buffer.
   std::int64_t running = 0;
   Split split = Split::none;
-  // Split segment: has `split_of` outputs (per row), inputs or rows in total, of which this rank
-  // has those from `split_first` on.
+  // For a split segment: total number of outputs (per row), inputs or rows, and the first one of
+  // this rank.
   std::int64_t split_first = 0, split_of = 0;
-  bool biased = true;  // False: another rank adds the bias.
-  // True if the gradient of its input (or addend) was already written by a later segment that uses
-  // the same value, so that this one must be added.
+  bool biased = true;  // False if another rank adds the bias.
+  // True if a later segment that uses the same value already wrote the gradient of this segment's
+  // input (or addend). This segment must then add to that gradient.
   bool accumulates = false, addend_accumulates = false;
 
-  // True if its only parameter is a table, stored row by row from `first` on. A sample uses the
-  // rows named by its first `slot_count` columns; the output depends on no other row, and no other
-  // row has a gradient.
+  // True if the segment's only parameter is a table, stored row by row from `first` on. The first
+  // `slot_count` columns of a sample are the indices of its rows. The output depends only on these
+  // rows, and only they get a gradient.
   bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
-  Shape weight_shape() const;  // For lookup layers the table.
+  Shape weight_shape() const;  // For lookup layers, that of the table.
   std::int64_t bias_elements()
-      const;  // One per channel, for embedding one per position and channel; 0: none.
+      const;  // One per channel; for embedding one per position and channel; 0 if there is no bias.
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
-  std::int64_t inputs_of_output() const;  // Number of inputs that one output is a weighted sum of.
+  std::int64_t inputs_of_output() const;  // Number of inputs in the weighted sum of one output.
 
-  // Floating-point operations of one sample: a multiply and an add for each weight and position;
-  // all else counts one for each operation on an element.
+  // Floating-point operations for one sample. Each use of a weight counts as a multiply and an add;
+  // everything else counts one for each operation on an element.
   std::int64_t forward_flops() const;
   std::int64_t backward_input_flops() const;
   std::int64_t backward_weight_flops() const;
-  // batch_norm, a part of forward: the statistics summed over samples.
+  // Part of forward_flops for batch_norm: sums of its statistics over samples.
   std::int64_t sums_flops() const;
 };
 
@@ -112,10 +116,10 @@ struct Model {
   std::vector<Segment> segments;
   std::vector<Parameter> parameters;
   std::int64_t elements = 0;     // Size of the flat parameter buffer.
-  std::vector<Parameter> state;  // Training state besides parameters: running means and variances.
+  std::vector<Parameter> state;  // Training state that is not trained: running means and variances.
   std::int64_t state_elements = 0;  // Size of the flat state buffer.
 
-  // Returns the segment whose parameters it uses.
+  // Returns the segment whose parameters the segment uses: itself, or the one it is tied to.
   const Segment& owner(const Segment& segment) const {
     return segment.tied_to < 0 ? segment : segments[static_cast<std::size_t>(segment.tied_to)];
   }
@@ -126,23 +130,26 @@ struct Model {
   bool ties() const;  // True if a segment uses the parameters of another.
   std::int64_t labels() const {
     return segments.empty() ? 1 : segments.back().outputs / classes;
-  }                               // Labels per sample: one per row of a sequence.
-  bool drops() const;             // True if a segment is dropout.
-  int first_with_parameters = 0;  // No gradient is needed before it.
+  }                    // Number of labels per sample: one, or one per row of a sequence.
+  bool drops() const;  // True if any segment is dropout.
+  // First segment with parameters. Segments before it need no gradient.
+  int first_with_parameters = 0;
 };
 
-// `validate` returns problems of the layer list (paths start at `path`); `build` returns the model.
-// `sample` is the shape of a sample, {features} or {height, width, channels}; without dimensions if
-// unknown. Checks that depend on an unknown shape, or on `classes` if 0, are skipped. Rules:
+// `validate` returns problems of the list of layers; their paths start with `path`. `build` returns
+// the model. `sample` is the shape of a sample: {features} or {height, width, channels}, or without
+// dimensions if unknown. If the shape is unknown, or `classes` is 0, checks that depend on it are
+// skipped. Rules:
 //
 // - an activation follows a linear layer, a convolution, a batch normalization or a sum;
 // - convolutions and pools take images, and a window fits the image;
-// - a sum adds equal shapes;
-// - an embedding_bag is the first layer, and takes rows of columns;
+// - the two inputs of a sum have equal shapes;
+// - an embedding_bag is the first layer, and its samples are rows of feature columns;
 // - the last layer is linear with as many units as classes, or wide after such a layer;
-// - it may be tied to an embedding with rows as wide as its input, one for each class;
+// - the last linear layer may be tied to an embedding that has one row per class, as wide as the
+//   layer's input;
 // - an embedding is the first layer;
-// - attention takes a sequence, to each row of which linear layers apply.
+// - attention takes a sequence, that is, rows of numbers.
 base::Problems validate(const ModelSpec& spec, const Shape& sample, std::int64_t classes,
                         const std::string& path);
 base::Result<Model> build(const ModelSpec& spec, const Shape& sample, std::int64_t classes);
@@ -151,12 +158,13 @@ inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features,
   return build(spec, Shape{features}, classes);
 }
 
-// Initializes weights and biases uniformly in +-1/sqrt(inputs of an output) (the default of
-// torch.nn.Linear and Conv2d); for a bag these are the rows that it sums; for an embedding
-// +-1/sqrt(width). Batch normalization starts with 1 and 0. A wide table starts with 0, as a linear
-// model of TensorFlow (tf.feature_column.linear_model): there is no symmetry to break, and rows
-// never looked up then contribute nothing. Equal for every number of ranks, and for every dtype up
-// to rounding. `state` (may be empty): means 0, variances 1.
+// Initializes parameters and state. Weights and biases are uniform in +-1/sqrt(number of inputs of
+// an output), the default of torch.nn.Linear and Conv2d. For an embedding_bag this number is that
+// of the rows that it sums; for an embedding it is the width. Batch normalization starts with scale
+// 1 and shift 0. A wide table starts with 0, as a linear model of TensorFlow does
+// (tf.feature_column.linear_model): there is no symmetry to break, and rows that are never looked
+// up then contribute nothing. The values do not depend on the number of ranks, nor, up to rounding,
+// on the dtype. In `state`, which may be empty, means are 0 and variances 1.
 void initialize(const Model& model, std::int64_t seed, const compute::Tensor& parameters,
                 const compute::Tensor& state = {});
 

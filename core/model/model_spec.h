@@ -2,9 +2,9 @@
 // The `model` part of an experiment: a list of layers, ending in a softmax cross-entropy loss over
 // the classes.
 //
-// Wide and deep (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"): an
-// embedding_bag and linear layers are the deep part; a wide layer at the end adds the logits of a
-// linear model of the same indices. Both are trained together.
+// Wide and deep model (Cheng et al. 2016, "Wide & Deep Learning for Recommender Systems"). The deep
+// part is an embedding_bag and linear layers. A wide layer at the end adds the logits of a linear
+// model of the same indices. Both parts are trained together.
 #pragma once
 
 #include <vector>
@@ -17,33 +17,35 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh a segment, because
-  // its gradient needs its input.
+  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh it is a segment,
+  // because its gradient needs its input.
   gelu,
-  conv2d,        // A window slides over an image; see `compute::Conv2dForward`.
+  // Convolution with a window that slides over an image; see `compute::Conv2dForward`.
+  conv2d,
   max_pool,      // Maximum of each window, per channel.
   average_pool,  // Mean of each window.
-  // Normalizes each channel to mean 0 and deviation 1 over the samples of the rank, or of all
-  // ranks; then scales and shifts.
+  // Normalizes each channel to mean 0 and standard deviation 1, over the samples of the rank or of
+  // all ranks. Then scales and shifts.
   batch_norm,
-  layer_norm,  // Normalizes each row of channels to mean 0 and deviation 1; then scales and shifts.
-  rms_norm,    // Normalizes each row of channels to root mean square 1; then scales.
-  dropout,     // Drops elements during training.
-  flatten,     // Reshapes an image to a row of features; nothing is copied.
-  add,         // Residual sum: adds the output of an earlier layer.
-  // Maps numbers of a vocabulary, such as characters, to rows of a table, and adds a row per
-  // position in the sample. Must be the first layer.
+  // Normalizes each row of channels to mean 0 and standard deviation 1. Then scales and shifts.
+  layer_norm,
+  rms_norm,  // Normalizes each row of channels to root mean square 1; then scales.
+  dropout,   // Drops elements during training.
+  flatten,   // Reshapes an image to a row of features; nothing is copied.
+  add,       // Residual sum: adds the output of an earlier layer.
+  // Maps numbers, such as those of characters in a vocabulary, to rows of a table, and adds a
+  // trained row for each position in the sample. Must be the first layer.
   embedding,
-  // Causal attention with several heads and without parameters; linear layers are before and after
-  // it.
+  // Causal multi-head attention, without parameters. A linear layer before it computes query, key
+  // and value; one after it combines the heads.
   attention,
-  // Transformer blocks, one after another. Each part of a block is a segment, so a block can be cut
-  // anywhere (layers.h).
+  // Sequence of transformer blocks. Each part of a block is a segment, so a pipeline can be cut
+  // inside a block (layers.h).
   transformer,
-  // Sums rows of a table, named by the first columns of a sample, and passes the other columns on.
-  // Must be the first layer.
+  // Sums table rows whose indices are the first columns of a sample, and passes the other columns
+  // on. Must be the first layer.
   embedding_bag,
-  // Linear model of the sample's indices: adds rows of a table, as wide as there are classes, to
+  // Linear model of the sample's indices. It adds table rows, which have one number per class, to
   // the logits. Must be the last layer.
   wide,
 };
@@ -52,7 +54,7 @@ constexpr bool normalizes_rows(LayerKind kind) {
   return kind == LayerKind::layer_norm || kind == LayerKind::rms_norm;
 }
 
-// True if the weight is a table whose rows are named by the sample.
+// True if the layer looks up rows of a table by indices in the sample.
 constexpr bool looks_up(LayerKind kind) {
   return kind == LayerKind::embedding_bag || kind == LayerKind::wide;
 }
@@ -60,24 +62,25 @@ constexpr bool looks_up(LayerKind kind) {
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
   std::int64_t units = 0;  // linear: outputs; 0: number of classes.
-  bool tied =
-      false;  // linear, last layer: its weight is the table of the embedding, and it has no bias.
-  std::int64_t channels = 32;  // conv2d: of the output image.
+  // linear, last layer: true if its weight is the table of the embedding; it then has no bias.
+  bool tied = false;
+  std::int64_t channels = 32;  // conv2d: channels of the output.
   std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels.
   std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools.
-  std::int64_t padding = 0;    // conv2d and pools: pixels around the image.
+  std::int64_t padding = 0;    // conv2d and pools: pixels added on each side of the image.
   double momentum = 0.1;       // batch_norm
-  bool synchronized = false;   // batch_norm: over the samples of all ranks.
+  bool synchronized = false;   // batch_norm: true if statistics are over the samples of all ranks.
   double probability = 0.5;    // dropout
-  std::int64_t back = 2;       // add: layers back to the one whose output is added.
+  std::int64_t back = 2;       // add: number of layers back to the layer whose output is added.
   std::int64_t slot_count =
-      8;  // embedding_bag and wide: columns of the sample that are row numbers.
-  // embedding, embedding_bag and wide: rows of the table; embedding: 0: number of classes.
+      8;  // embedding_bag and wide: number of columns of the sample that are row indices.
+  // embedding, embedding_bag and wide: rows of the table. For embedding, 0 means the number of
+  // classes.
   std::int64_t rows = 20'000;
-  std::int64_t width = 16;  // embedding and embedding_bag: numbers per row.
+  std::int64_t width = 16;  // embedding and embedding_bag: numbers per table row.
   std::int64_t heads = 4;   // attention and transformer
   std::int64_t blocks = 4;  // transformer
-  // transformer: units between its last two linear layers; 0: four times the numbers per row.
+  // transformer: units between its last two linear layers; 0: four times the width of a row.
   std::int64_t hidden = 0;
 
   bool operator==(const LayerSpec&) const = default;
@@ -87,8 +90,8 @@ struct ModelSpec {
   std::vector<LayerSpec> layers{
       {LayerKind::linear, 128}, {LayerKind::relu, 0}, {LayerKind::linear, 0}};
 
-  // Returns the layer that computes the logits: the last, or the one that a final wide layer adds
-  // to. The list must not be empty.
+  // Returns the index of the layer that computes the logits: the last one, or the one before a
+  // final wide layer. The list must not be empty.
   std::size_t output_layer() const {
     std::size_t last = layers.size() - 1;
     while (last > 0 && layers[last].kind == LayerKind::wide) --last;

@@ -6,9 +6,9 @@
 
 namespace trainyard::model {
 
-// Layout of the parameters in elements [first, first + count) of the flat buffer: a weight is a
-// matrix [first extent, product of the others], everything else a vector. No parameter may cross
-// the ends.
+// Returns the PowerSGD layout of the parameters in elements [first, first + count) of the flat
+// buffer. A weight is a matrix [first dimension, product of the others]; everything else is a
+// vector. The range must not begin or end inside a parameter.
 compute::compression::PowerSgdLayout power_sgd_layout(const Model& model, std::int64_t first,
                                                       std::int64_t count, std::int64_t rank);
 

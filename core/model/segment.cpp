@@ -4,21 +4,22 @@
 namespace trainyard::model {
 namespace {
 
-constexpr std::int64_t kGelu = 10;  // Flops per element: erf or exp by a polynomial.
+constexpr std::int64_t kGelu = 10;  // Flops per element, for erf or exp as a polynomial.
 
-constexpr std::int64_t kExponential = 10;  // Same.
+constexpr std::int64_t kExponential = 10;  // Flops per element.
 
 std::int64_t square(std::int64_t side) { return side * side; }
 
-// Multiplies and adds of one sample through its weights, in one direction.
+// Returns the multiplies and adds with the segment's weights for one sample, in one pass.
 std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
 
-// Pairs of a row and a visible row, per sample.
+// Returns the number of pairs (query row, key row that it may attend to) per sample.
 std::int64_t pairs_of_rows(const Segment& s) {
   return s.output_shape[0] * (s.output_shape[0] + 1) / 2;
 }
 
-// `products` products of rows of all heads for each pair, plus operations on each score.
+// Returns the operations of attention: for each pair of rows `products` dot products over all
+// channels, and `of_score` operations on the score of each head.
 std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64_t of_score) {
   return pairs_of_rows(s) * (2 * products * s.channels() + of_score * s.heads);
 }
@@ -68,9 +69,9 @@ std::int64_t Segment::forward_flops() const {
     case LayerKind::max_pool:
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm:
-      return sums_flops() + 4 * outputs;  // 3 to normalize, 1 for the activation.
+      return sums_flops() + 4 * outputs;  // 3 operations to normalize, 1 for the activation.
     case LayerKind::layer_norm:
-      return 8 * outputs;  // 4 for mean and variance, 4 to normalize, scale and shift.
+      return 8 * outputs;  // 4 operations for mean and variance, 4 to normalize, scale and shift.
     case LayerKind::rms_norm: return 4 * outputs;
     case LayerKind::gelu: return kGelu * outputs;
     case LayerKind::attention: return attention_flops(*this, 2, kExponential + 4);
@@ -90,12 +91,12 @@ std::int64_t Segment::backward_input_flops() const {
     case LayerKind::average_pool: return square(window.kernel) * outputs;
     case LayerKind::batch_norm: return 5 * outputs;
     case LayerKind::layer_norm:
-      return 14 * outputs;  // Recomputed statistics, two means, and the result.
+      return 14 * outputs;  // Operations for recomputed statistics, two means, and the result.
     case LayerKind::rms_norm: return 10 * outputs;
     case LayerKind::gelu: return 2 * kGelu * outputs;
     case LayerKind::attention:
       return attention_flops(*this, 5, kExponential + 6) +
-             2 * outputs;  // Recomputed scores, and a mean per row.
+             2 * outputs;  // Operations for recomputed scores, and for a mean per row.
     case LayerKind::add: return 2 * outputs;
     default: return outputs;
   }

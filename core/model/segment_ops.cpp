@@ -20,7 +20,7 @@ Tensor weight(const Segment& s, const Tensor& own) { return part(own, 0, s.weigh
 Tensor running(const Segment& s, const SegmentTensors& t) {
   return part(t.state, s.running, {2, s.channels()});
 }
-// Empty if there is none.
+// Returns an empty tensor if the segment has no bias.
 Tensor bias(const Segment& s, const Tensor& own) {
   return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()})
                                : Tensor{};
@@ -33,7 +33,7 @@ Pooling pooling(const Segment& s) {
   return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average;
 }
 
-// Reshapes [B, numbers of a sample] to [B, extents of a sample].
+// Reshapes [B, numbers of a sample] to [B, dimensions of a sample].
 Tensor shaped(Tensor rows, const Shape& sample) {
   const std::int64_t batch = rows.shape[0];
   rows.shape.dimensions = sample.dimensions + 1;
@@ -50,16 +50,17 @@ Tensor rows_of(Tensor tensor, std::int64_t columns) {
   return tensor;
 }
 
-// Treats each row of a sequence as a separate row.
+// Reshapes the samples of a sequence to one row for each of their rows.
 Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
-// For an embedding: each number of each sample as a row, and full samples as rows.
+// For an embedding. `numbers` has one row for each number of each sample, `full_rows` one row for
+// each sample.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
 Tensor full_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 
-// Reshapes inputs and outputs, and their gradients, to their full shapes.
+// Reshapes inputs and outputs, and their gradients, to the shapes of the segment.
 SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
   for (Tensor* tensor : {&t.input, &t.input_gradient, &t.partial})
     if (!tensor->empty()) *tensor = shaped(*tensor, s.input_shape);
@@ -74,7 +75,8 @@ compute::Dropout dropout(const Segment& s, const SegmentTensors& t, const Tensor
           s.probability};
 }
 
-// With a split table, only local rows are looked up, and positions are added on one rank only.
+// Returns the ops of an embedding. If its table is split, each rank looks up only its rows, and
+// only one rank adds the positions.
 Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
   Ops ops{compute::EmbeddingBagForward{numbers(t), weight(s, t.parameters),
                                        output_rows(s, t.output), 1, s.split_first, s.split_of}};
@@ -114,13 +116,13 @@ Ops common_forward(const Segment& s, const SegmentTensors& t) {
   }
 }
 
-// Passes the gradient of a sum on to its inputs.
+// Returns an op for the gradient of a sum: each input of the sum gets the same gradient.
 Op pass_gradient_on(const Tensor& gradient, const Tensor& to, bool accumulates) {
   if (accumulates) return compute::Accumulate{gradient, to};
   return compute::Copy{gradient, to};
 }
 
-// Writes the gradient of the segment's input to `to`.
+// Returns the op that writes the gradient of the segment's input to `to`.
 Op input_gradient(const Segment& s, const SegmentTensors& t, const Tensor& to) {
   switch (s.kind) {
     case LayerKind::conv2d:
@@ -159,8 +161,8 @@ Op normalized(const Segment& s, const SegmentTensors& t) {
                                    .activation = s.activation};
 }
 
-// Gradients of the table's rows, and of positions summed over all samples. Both are one span, whose
-// norm is computed.
+// Returns the ops for the gradient of an embedding: of the table's rows, and of the positions,
+// summed over all samples. Both gradients are one span, of which the norm is computed.
 Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table,
                        const Tensor& of_places) {
   Ops ops{compute::EmbeddingBagBackwardWeight{
@@ -171,7 +173,8 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
   return ops;
 }
 
-// Gradient of a table owned by another segment; the owner's other parameters get zero here.
+// Returns the ops for the gradient of a table that another segment owns. They set the gradient of
+// the owner's other parameters to zero.
 Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
   const std::int64_t rest = t.gradients.elements() - of_table.elements();
   Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input),

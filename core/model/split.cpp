@@ -7,12 +7,13 @@
 namespace trainyard::model {
 namespace {
 
-// Contiguous range.
+// Contiguous range of indices.
 struct Range {
   std::int64_t first = 0, count = 0;
 };
 
-// Splits evenly; the first ranks get one more if the count is not divisible.
+// Returns the rank's part of `count` elements. If `ranks` does not divide `count`, the first ranks
+// get one more.
 Range range_of(std::int64_t count, int ranks, int rank) {
   const std::int64_t each = count / ranks, longer = count % ranks;
   return {rank * each + std::min<std::int64_t>(rank, longer), each + (rank < longer ? 1 : 0)};
@@ -23,8 +24,8 @@ void set_last(Shape& shape, std::int64_t extent) {
   shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] = extent;
 }
 
-// Segments between which values are split: first and last linear layer, and the number of heads if
-// heads are split.
+// First and last linear layer of a pair, and the number of attention heads between them if heads
+// are split.
 struct Pair {
   int first = 0, last = 0;
   std::int64_t heads = 0;
@@ -49,7 +50,7 @@ class Splitter {
     return ranks_ > 1 && first.kind == LayerKind::embedding && first.vocabulary[0] >= ranks_;
   }
 
-  // True for a last linear layer that is in no pair.
+  // True if the last layer is linear, is in no pair, and can be split by classes.
   bool splits_classes() const {
     const Segment& last = model_.segments.back();
     return ranks_ > 1 && last.kind == LayerKind::linear &&
@@ -62,7 +63,7 @@ class Splitter {
  private:
   const Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
 
-  // True if only the next segment uses the output.
+  // True if only the next segment uses the output `value`, that is, no sum adds it.
   bool is_of_one(int value) const {
     return std::none_of(model_.segments.begin(), model_.segments.end(),
                         [&](const Segment& s) { return value >= 0 && s.addend == value; });
@@ -114,7 +115,7 @@ class Part {
   Segment& segment(int s) { return part_.segments[static_cast<std::size_t>(s)]; }
   const Segment& whole(int s) const { return whole_.segments[static_cast<std::size_t>(s)]; }
 
-  // Splits a pair; with heads, query, key and value are each split by heads.
+  // Splits a pair of layers. If heads are split, query, key and value are each split by heads.
   void split(const Pair& pair) {
     const std::int64_t wide = pair.heads > 0 ? 3 : 1,
                        all = last_extent(whole(pair.first).output_shape) / wide;
@@ -181,7 +182,7 @@ class Part {
       if (one.tied_to >= 0) one.first = part_.owner(one).first;
   }
 
-  // Outputs are rows of weights and of biases.
+  // Adds the rank's part of a parameter. Outputs are rows of the weight and elements of the bias.
   void add(const Segment& s, const Parameter& parameter) {
     const bool is_weight = parameter.offset == whole(parameter.segment).first;
     if (!is_weight && !s.biased) return;
@@ -213,8 +214,8 @@ class Part {
   const Model& whole_;
   int ranks_, rank_;
   Model part_;
-  std::vector<char> thirds_ = std::vector<char>(
-      whole_.segments.size(), 0);  // By segment: true if its outputs are query, key and value.
+  // By segment: true if its outputs are query, key and value, each of which is split.
+  std::vector<char> thirds_ = std::vector<char>(whole_.segments.size(), 0);
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kCaller = 0;
 
-// Adds the caller's stages that have no segment.
+// Adds the stages of the calling rank that have no segment.
 std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value) {
   std::vector<Stage> stages;
   for (const Stage& stage : with_segments) {
@@ -22,7 +22,8 @@ std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value
   return stages;
 }
 
-// Inserts the caller's stage right before each called stage, if outputs are passed by value.
+// Returns the path with a stage of the calling rank before each called stage, for outputs that are
+// passed by value.
 std::vector<int> with_relays(const std::vector<int>& path, const std::vector<Stage>& stages) {
   const auto rank_of = [&](int stage) { return stages[static_cast<std::size_t>(stage)].rank; };
   std::vector<int> all;
@@ -37,8 +38,8 @@ std::vector<int> with_relays(const std::vector<int>& path, const std::vector<Sta
 
 bool drops(const Segment& segment) { return segment.kind == LayerKind::dropout; }
 
-// Adds crossings of `value` to each rank with a segment that needs it, from the caller's last stage
-// before that.
+// Adds a transfer of `value` to each rank that has a segment that needs it. The sender is the last
+// stage of the calling rank before that segment.
 void add_sample_transfers(const std::vector<Stage>& stages, int value,
                           const std::function<bool(int)>& asks, std::vector<Crossing>& list) {
   std::set<int> have{kCaller};

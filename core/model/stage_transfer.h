@@ -9,39 +9,43 @@
 
 namespace trainyard::model {
 
-// Special values in place of a segment: samples, and sample numbers, which are sent to ranks that
-// do not have them. Sample numbers are for dropout, so only in training.
+// Special values in place of a segment: samples, and numbers of samples. They are sent to ranks
+// that do not have them. Dropout needs the numbers, so they are sent only in training.
 inline constexpr int kSamples = -1, kSampleNumbers = -2;
 
-// Output of a segment sent to a stage on another rank, or its gradient sent back; or samples. An
-// output is sent to each rank once.
+// Transfer between stages on two ranks: the output of a segment, its gradient (sent back), or
+// samples. An output is sent to each rank only once.
 struct Crossing {
   int value = 0;         // Segment, kSamples or kSampleNumbers.
-  int from = 0, to = 0;  // Stages.
+  int from = 0, to = 0;  // Numbers of the stages.
   bool forward() const { return from < to; }
 };
 
-// Remote calls: rank 0, which alone has samples and computes the loss, calls the layers of all
-// others. States how an output reaches another called rank.
+// Remote calls: rank 0 alone has samples and computes the loss; it calls the layers of all other
+// ranks. The value tells how the output of one called rank reaches another.
 enum class RemoteCalls {
-  // No calls: ranks that need samples have them, and the loss is on the rank of the last layer.
+  // No remote calls: ranks that need samples have them, and the rank of the last layer computes the
+  // loss.
   none,
   by_value,      // Back to rank 0, which sends it on.
   by_reference,  // Directly to the rank that needs it.
 };
 
-// Stages in the order of samples. With calls, rank 0 has the first and the last stage, and by value
-// one between any two stages of other ranks. Some of its stages have no segment.
+// Stages in the order in which samples pass them. With remote calls, the first and the last stage
+// are on rank 0. With `by_value`, rank 0 also has a stage between any two stages of other ranks.
+// Some stages of rank 0 have no segment.
 struct StageGraph {
   StageGraph(const Model& model, const std::vector<int>& owners, RemoteCalls calls);
 
   std::vector<Stage> stages;
-  // By segment: stages that its output passes, as `model::paths_of`, plus relaying stages.
+  // By segment: the stages that its output passes, as in `model::paths_of`, and stages that relay
+  // it.
   std::vector<std::vector<int>> paths;
-  std::vector<Crossing> crossings;  // All forward, then all backward.
+  std::vector<Crossing> crossings;  // All forward transfers, then all backward ones.
 
   int rank_of(int stage) const { return stages[static_cast<std::size_t>(stage)].rank; }
-  int last() const { return static_cast<int>(stages.size()) - 1; }  // Stage of the loss.
+  // Number of the stage that computes the loss.
+  int last() const { return static_cast<int>(stages.size()) - 1; }
 };
 
 }  // namespace trainyard::model

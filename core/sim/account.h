@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Account of a rank's time by activity. At every moment a rank counts as the first activity in
-// the list that is in progress.
+// Account of a rank's time by activity. If several activities are in progress, the time counts for
+// the first of them in the list.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ class TimeAccount {
     --under_way_[static_cast<std::size_t>(activity)];
   }
 
-  // Returns the times since the last call, or since 0.
+  // Returns the time of each activity since the last call, or since time 0.
   Times take(Picoseconds now) {
     settle(now);
     return std::exchange(times_, Times{});
@@ -41,7 +41,7 @@ class TimeAccount {
     since_ = now;
   }
 
-  std::array<int, kActivities - 1> under_way_{};  // waiting is the remainder
+  std::array<int, kActivities - 1> under_way_{};  // without waiting, which is the rest
   Times times_{};
   Picoseconds since_ = 0;
 };

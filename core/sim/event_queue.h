@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Event queue of the simulation, in one deterministic order: by time; at equal times first ends and
-// arrivals, then ranks that continue; then by rank and engine.
+// Event queue of the simulation, in one deterministic order. Events are ordered by time; at equal
+// times ends and arrivals come before ranks that continue; then by rank and engine.
 #pragma once
 
 #include <queue>
@@ -17,7 +17,8 @@ struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  int number = 0;  // busy_ends: engine; arrives: message; collective_ends: gathering
+  // busy_ends: the engine; arrives: the message; collective_ends: the pending collective
+  int number = 0;
 
   bool operator>(const Moment& other) const {
     return std::tie(time, kind, rank, number) >

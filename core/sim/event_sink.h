@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Receives all events of a simulation, forwards them, and computes their fingerprint.
+// Forwards all events of a simulation to a callback, and computes their fingerprint.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class EventSink {
   void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value,
               int index = 0);
 
-  // Returns xxh64, chained over (fingerprint so far, rank, event); little-endian, like all of the
-  // project's files.
+  // Returns the xxh64 hash of all events: each step hashes (fingerprint so far, rank, event),
+  // little-endian like all of the project's files.
   std::string fingerprint() const;
 
  private:

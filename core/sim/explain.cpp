@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Determines the bounds of a step. Each is a lower bound of the step's time, assuming perfect
-// overlap of everything else.
+// Determines the bounds of a step. Each bound is the least time that a step takes if everything
+// else overlaps perfectly.
 #include <fmt/core.h>
 
 #include <cctype>
@@ -13,12 +13,12 @@ namespace {
 
 using topology::Network;
 
-// Tolerance: with servers a step is the mean time between updates, some of which overlap at the
-// ends of the simulated interval.
+// Tolerance. With servers, a step's time is the mean between updates; some of these extend beyond
+// the simulated interval.
 constexpr double kOverTotal = 1.005;
 
-// Bound of the busiest thread or, with one engine per lane, of the busiest lane. Offload copies run
-// on their own thread and do not count.
+// Returns the bound of the busiest thread, or, with one engine per lane, of the busiest lane.
+// Offload copies do not count, because they run on their own thread.
 Bound device_bound(const Simulation& simulation, std::string_view program,
                    LanesPerThread lanes_per_thread) {
   Bound bound;
@@ -35,8 +35,8 @@ Bound device_bound(const Simulation& simulation, std::string_view program,
   return bound;
 }
 
-// Bound of a group's sequential rounds, each of which takes at least the latency of its slowest
-// message.
+// Returns the bound of the group with the most latency. The rounds of a group are sequential, and
+// each takes at least the latency of its slowest message.
 Bound latency_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::latency;
@@ -60,7 +60,8 @@ Bound latency_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// The collectives of a group are sequential; groups are independent.
+// Returns the bound of the group whose collectives take longest. Collectives of one group are
+// sequential; different groups are independent.
 Bound engine_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::engine;
@@ -79,7 +80,7 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// Two parts of the explanation, such as "Compute" and "cpu2 is busy for 461 us".
+// Two pieces of text of an explanation, such as "Compute" and "cpu2 is busy for 461 us".
 struct Words {
   std::string what, how;
 };
@@ -167,8 +168,8 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
   return all;
 }
 
-// Returns the explanation. A bound of less than half a step does not explain it: then its parts are
-// sequential.
+// Returns the explanation of a step's time. If the longest bound is less than half of the step, no
+// single bound explains it: the parts of the step are sequential.
 std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);

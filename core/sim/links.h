@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bandwidth sharing on the drawn links. Every edge has two ways (directions), each with the full
-// bandwidth. Transfers on a way share it max-min fairly (Bertsekas and Gallager, Data Networks,
-// 6.5.2): all rates grow together until a way is full; transfers that cross it keep that rate, the
-// others continue. When a transfer starts or ends, rates change for the transfers that share a way
-// with it, directly or through others. All arithmetic is in integers, so that results do not depend
-// on the machine.
+// Bandwidth sharing on the drawn links. Every edge has two directions, each with the full
+// bandwidth. Transfers in one direction of an edge share it max-min fairly (Bertsekas and Gallager,
+// Data Networks, section 6.5.2). All rates grow together until a direction is full. The transfers
+// that use this direction keep their rate, and the others grow further. When a transfer starts or
+// ends, rates change for all transfers that share a direction with it, directly or through other
+// transfers. All arithmetic is in integers, so that results do not depend on the machine.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace trainyard::sim {
 
-// One direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
+// One direction of an edge: 2 * edge is forward, 2 * edge + 1 is backward. Variables of this type
+// are named `way`.
 using DirectedLink = int;
 inline DirectedLink way(const topology::Hop& hop) {
   return 2 * hop.edge.value + (hop.forward ? 0 : 1);
@@ -37,7 +38,7 @@ class Links {
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none.
   // `now` must be the time of all starts since the last call.
   Picoseconds next_end(Picoseconds now);
-  // Returns the transfers that end at `now`, a result of `next_end`, by number.
+  // Returns the numbers of the transfers that end at `now`, which must be a result of `next_end`.
   std::vector<int> take_ended(Picoseconds now);
 
   std::int64_t bytes(DirectedLink way) const {
@@ -49,10 +50,12 @@ class Links {
   int ways() const { return static_cast<int>(ways_.size()); }
 
  private:
-  // Bits times 1e12 times kRateUnit: data moved by one unit of rate in one picosecond.
+  // Amount of data, in bits times 1e12 times kRateUnit: what one unit of rate moves in a
+  // picosecond.
   __extension__ using Amount = __int128;
-  static constexpr std::int64_t kRateUnit =
-      512;  // rates are in units of 1/512 bit/s: 1e16 bit/s fit, and shares of 1 kbit/s are precise
+  // a rate is a multiple of 1/512 bit/s: 1e16 bit/s fit in 64 bits, and shares of 1 kbit/s are
+  // precise
+  static constexpr std::int64_t kRateUnit = 512;
 
   struct Transfer {
     const std::vector<DirectedLink>* path = nullptr;
@@ -83,7 +86,7 @@ class Links {
   std::vector<Transfer> transfers_;
   std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // Scratch of `share`, by way and by transfer.
+  // Scratch memory of `share`, by direction and by transfer.
   std::vector<std::int64_t> left_, sharers_;
   std::vector<bool> seen_way_, open_;
 };

@@ -61,7 +61,8 @@ RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::De
   return use;
 }
 
-// Ranks that finish early count as idle until the last one finishes.
+// Returns the idle fraction of all ranks' time. A rank that finishes early counts as idle until the
+// last one finishes.
 double bubble_fraction(const std::vector<RankUse>& ranks) {
   double busy = 0, longest = 0;
   for (const RankUse& use : ranks) {

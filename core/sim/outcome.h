@@ -6,8 +6,8 @@
 
 namespace trainyard::sim {
 
-// Computes all figures except those that need another simulation (tails and evaluation that this
-// one did not reach) and predictions.
+// Computes all figures of the outcome, except predictions, and except tails and evaluation if this
+// simulation did not reach them.
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread);
 
@@ -17,7 +17,7 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
                           std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);
 
-// Returns the bound of the edge that takes longest for a step.
+// Returns the bound of the edge whose bytes of a step take longest.
 Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
 std::string explain(const Outcome& outcome, const topology::Network& network);

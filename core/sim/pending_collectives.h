@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Collectives of an engine on the virtual clock. A collective begins when its last member has
-// joined, and ends for all members at once, after the duration of the formula
-// (collective/engine_cost.h). This is an estimate: it does not share its links with other traffic,
-// and its bytes are not counted, because engines do not report them.
+// joined, and ends for all members at the same time. Its duration is computed by formula
+// (collective/engine_cost.h). This is an estimate: the collective does not share links with other
+// traffic. Its bytes are not counted, because engines do not report them.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ class PendingCollectives {
     bool over = false;
   };
 
-  // Joins a rank to its next collective of a group and returns the collective's number. Fails if it
-  // differs from that of its peers.
+  // Joins a rank to the next collective of a group. Returns the number of the pending collective.
+  // Fails if the rank's op differs from that of its peers.
   base::Result<int> join(int rank, const OpModel& op, std::int64_t step);
   bool complete(int number) const {
     return at(number).here == at(number).op->members.size();
@@ -53,7 +53,8 @@ class PendingCollectives {
   std::vector<topology::DeviceId> ranks_;
   std::vector<PendingCollective> collectives_;
   std::vector<int> complete_;
-  std::map<int, std::vector<int>> of_group_;                 // in the order of the group
+  // by group: numbers of its collectives, in order
+  std::map<int, std::vector<int>> of_group_;
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank
   std::map<Key, Picoseconds> durations_;
 };

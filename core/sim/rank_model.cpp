@@ -24,7 +24,8 @@ std::int64_t bytes_of(const std::vector<plan::Access>& accesses, const plan::Ran
   return bytes;
 }
 
-// Returns the maximum number of named rows of an op: the capacity of one worker's list.
+// Returns the maximum number of table rows that an op transfers: the capacity of one worker's list
+// of rows.
 std::int64_t max_rows(const Op& op, const plan::RankPlan& rank) {
   if (!op.named) return 0;
   if (op.kind == OpKind::push) return op.reads.front().count / op.row;
@@ -39,7 +40,8 @@ bool exchanges(OpKind kind) {
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};  // any peer
+  // the peer is any worker
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -68,7 +70,7 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
     return 0;
   const std::int64_t arrived =
       model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
-  // rows are read, and added or written, at both their packed and their table location
+  // each row is accessed at its packed and at its table location
   const std::int64_t rows = model.max_rows * model.row_bytes;
   const auto moved = static_cast<double>(
       op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Timing model of a rank's plan: how long each op occupies the device, and its messages.
 //
-// An op takes the longer of its arithmetic, flops / peak speed, and its memory traffic, bytes read
-// and written / memory bandwidth: the roofline (Williams, Waterman and Patterson 2009). Input and
-// compute ops also take the launch cost. A receive reads the message and reads and writes its
-// chunk. Sends and collectives of an engine do not occupy the device. A straggler's compute ops are
-// multiplied by its slow-down and its mean jitter. Offloads and fetches take the slower of the bus
-// to the host and, if they use it, the disk, plus the latencies of both.
+// The time of an op is the longer of its arithmetic (flops / peak speed) and its memory traffic
+// (bytes read and written / memory bandwidth): the roofline model (Williams, Waterman and Patterson
+// 2009). Input and compute ops also take the launch cost. A receive reads the message, and reads
+// and writes its chunk. Sends and collectives of an engine do not occupy the device. Times of a
+// straggler's compute ops are multiplied by its slow-down and its mean jitter. An offload or fetch
+// takes the time of the slower of the bus to the host and the disk (if used), plus the latencies of
+// both.
 #pragma once
 
 #include <map>
@@ -19,29 +20,29 @@
 
 namespace trainyard::sim {
 
-// Connection between a device and its host's memory: the host's bus; for a CPU, whose memory it is,
-// one read and one write.
+// Connection between a device and its host's memory. For a GPU it is the host's bus. A CPU uses
+// host memory itself, so a copy is one read and one write.
 struct HostLink {
   double bytes_per_second = 0, latency_seconds = 0;
 };
 HostLink host_link(const topology::Device& device, const topology::Host& host);
 
-// Drawings do not describe disks: assumes a solid-state disk with sustained writes.
+// Assumed disk, because drawings do not describe disks: a solid-state disk with sustained writes.
 inline constexpr HostLink kDisk{1e9, 100e-6};
 
 struct OpModel {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   Picoseconds takes = 0;
-  // Fields of sends and receives.
+  // Set for sends and receives only.
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
-  std::int64_t bytes = 0;         // of one message, or of a coarse collective's buffer
-  std::vector<int> members = {};  // members of a coarse collective
+  std::int64_t bytes = 0;         // of one message, or of the buffer of an engine's collective
+  std::vector<int> members = {};  // members of an engine's collective
   int element_bytes = 1;
-  std::int64_t engine_bytes = 0;  // bytes sent for it, by formula
-  // ops with named table rows: bytes of a row, and maximum number of rows; `bytes` are those of all
-  // rows
+  std::int64_t engine_bytes = 0;  // bytes that the rank sends for it, by formula
+  // for ops that transfer only some rows of a table: bytes of a row, and maximum number of rows;
+  // `bytes` is that of all rows
   std::int64_t row_bytes = 0, max_rows = 0;
 };
 
@@ -56,13 +57,13 @@ struct RankModel {
   std::vector<plan::Lane> lanes;
   std::map<std::string, int, std::less<>> program_numbers;
   std::vector<ProgramModel> programs;
-  std::int64_t memory_bytes = 0;  // arenas, with the layout of real ranks
+  std::int64_t memory_bytes = 0;  // size of the rank's memory with the same layout as in a real run
 
   int program(std::string_view name) const;  // -1 if not found
 };
 
-// Fails for a collective that is neither expanded nor assigned to an engine, a peer that the plan
-// does not have, or more ops than an event can number.
+// Fails for a collective that is neither expanded nor assigned to an engine, for a peer that is not
+// in the plan, and for more ops than the number in an event can count.
 base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan,
                                    const topology::Device& device, const HostLink& to_host,
                                    Picoseconds launch);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sequence of a rank's programs, admitted like in the interpreter: a step may be open before the
-// previous step ends, but not across an evaluation, which runs alone.
+// Sequence of a rank's program instances, admitted as by run::Interpreter. An instance is open from
+// its admission until it is complete. A step may be admitted before the previous step is complete.
+// An evaluation runs alone.
 #pragma once
 
 #include <deque>
@@ -16,7 +17,7 @@ struct ProgramInstance {
   std::int64_t step = 0;
   plan::Purpose purpose = plan::Purpose::training;
   bool ends_evaluation = false;
-  std::int64_t instance = 0;  // in the frontier, once admitted
+  std::int64_t instance = 0;  // number that plan::Frontier gave it when it was admitted
 };
 
 class ProgramSequence {
@@ -26,12 +27,12 @@ class ProgramSequence {
   static base::Result<ProgramSequence> make(const RankModel& model, const plan::Schedule& schedule,
                                             std::int64_t steps);
 
-  // Admits what may be admitted; returns true if anything was.
+  // Admits the next instances as far as possible. Returns true if it admitted any.
   bool admit(plan::Frontier& frontier);
   bool has_complete(const plan::Frontier& frontier) const {
     return !open_.empty() && frontier.instance_complete(open_.front().instance);
   }
-  // Removes and returns the oldest open part if it is complete.
+  // Removes and returns the oldest open instance, if it is complete.
   std::optional<ProgramInstance> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 

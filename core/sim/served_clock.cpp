@@ -35,7 +35,7 @@ Result<std::unique_ptr<ServerClock>> ServerClock::make(ServedClockParts parts) {
   return clock;
 }
 
-// Applies a drawn slow-down per step of the worker, so op times exclude it.
+// Models each rank without its drawn slow-down, which is applied per step of the worker instead.
 Result<void> ServerClock::open() {
   for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
@@ -100,8 +100,8 @@ void ServerClock::allow(std::int64_t steps, bool last) {
   if (!is_at_limit()) begin_job(0);
 }
 
-// True when the allowed steps are complete. Virtual time then stops, with all workers at work, so
-// that the time at which more steps are allowed does not affect events.
+// True when the allowed steps are complete. Virtual time then stops while all workers are at work.
+// So it does not affect events when the caller allows more steps.
 bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
@@ -201,8 +201,8 @@ void ServerClock::arrive(const Message& message) {
 // Servers
 // ------------------------------------------------------------------------------------------
 
-// Starts a server's next job: adding a gradient, and the update if the gradient completes it. The
-// server is busy meanwhile; later messages queue.
+// Starts a server's next job: it adds a gradient, and makes the update if this gradient completes
+// it. The server is busy until the job ends; later messages queue.
 void ServerClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
@@ -219,7 +219,8 @@ void ServerClock::begin_job(int number) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
-        if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;  // a wish
+        // takes a request, not a gradient
+        if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;
         const Picoseconds busy = slowed(ops[op], factor);
         op_event(rank_of(number), at, static_cast<int>(op),
                  std::max<std::int64_t>(0, serves.arrivals.steps() - 1), now_ + takes,
@@ -253,8 +254,8 @@ void ServerClock::end_job(int number) {
   if (number > 0 || !is_at_limit()) begin_job(number);
 }
 
-// Answers waiting workers after the current job, so that the worker whose gradient it processed is
-// included.
+// Answers waiting workers after the current job, including the worker whose gradient the job
+// processed.
 void ServerClock::answer(int number) {
   Server& serves = server(number);
   if (serves.busy || closing_) return;
@@ -284,7 +285,7 @@ void ServerClock::give(int number, int to, const run::WorkAssignment& turn, bool
   out_.push_back(given);
   Worker& receives = worker(to);
   if (number == 0) receives.turn = turn;
-  // A worker waits for the answers of all servers, from the first answer on.
+  // after its first answer, a worker waits for the answers of all servers
   if (receives.answers_missing == 0) receives.answers_missing = static_cast<int>(servers_.size());
 }
 
@@ -310,8 +311,8 @@ Picoseconds ServerClock::evaluation_time(const Worker& who) const {
   return takes;
 }
 
-// Calls `visit(pull op)` for the shares on a server of which the worker pulls only the rows
-// that its samples name.
+// Calls `visit(pull op)` for each share on a server of which the worker pulls only the rows that
+// its samples look up.
 template <class Visit>
 void ServerClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
@@ -340,14 +341,15 @@ void ServerClock::name_rows(int number) {
   }
 }
 
-// The first server has answered already.
+// Handles a worker's list of rows. The first server has already answered and now sends only the
+// rows; the other servers answer now.
 void ServerClock::receive_row_list(int number, int server) {
   if (server == 0) return send(PayloadKind::rows, number, server, bytes_of_rows(number, server));
   servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;
   answer(server);
 }
 
-// A worker that evaluates with the parameters gets all rows.
+// Returns the bytes of the rows that a worker pulls. A worker that evaluates pulls all rows.
 std::int64_t ServerClock::bytes_of_rows(int number, int server) const {
   std::int64_t bytes = 0;
   const bool all = workers_[static_cast<std::size_t>(number)].turn.evaluates;
@@ -357,7 +359,7 @@ std::int64_t ServerClock::bytes_of_rows(int number, int server) const {
   return bytes;
 }
 
-// Runs a round: ops in order, and each push as soon as its dependencies are complete.
+// Runs a worker's round: its ops in order, and each push as soon as its dependencies are complete.
 void ServerClock::begin_round(int number) {
   Worker& who = worker(number);
   who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
@@ -390,8 +392,8 @@ void ServerClock::post(int number, int op) {
        bytes);
 }
 
-// Ends the run: no more compute. The other servers take the gradients that the first has taken;
-// then all workers get the final parameters and leave.
+// Ends the run; nothing more is computed. The other servers take the gradients that the first
+// server has taken. Then all workers get the final parameters and leave.
 void ServerClock::end() {
   closing_ = true;
   for (std::size_t s = 1; s < servers_.size(); ++s) begin_job(static_cast<int>(s));

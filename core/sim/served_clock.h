@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Virtual clock for parameter servers on the drawn devices and links. It determines when each
-// worker asks, computes and pushes, when its gradient is taken, and, by the plan's rule
-// (plan::ArrivalQueue), when it is answered. It has no model data; run::ServerReplay can compute
-// them from its events. Deterministic: the same plan, drawing and seed give the same events on
-// every machine.
+// worker requests parameters, computes and pushes, and when servers take its gradients and answer
+// by the plan's rule (plan::ArrivalQueue). It handles no parameter values; run::ServerReplay can
+// compute them from its events. Deterministic: the same plan, drawing and seed give the same events
+// on every machine.
 //
 // A worker's compute ops take the drawn device's time (rank_model.h) times the factor of its step
 // (run::SlowdownModel: slow-down and seeded jitter). A push is sent when the compute ops that it
-// waits for are complete. Messages share the drawn links (links.h). A server does one thing at a
-// time, in order of arrival; at equal times the lower worker is first. A worker names the table
-// rows it wants after it got its turn; servers other than the first then answer
-// (run/servers/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and gathering
-// rows.
+// depends on are complete. Messages share the drawn links (links.h). A server does one job at a
+// time, in order of arrival; at equal times the worker with the lower rank is first. After a worker
+// got its batch, it sends the list of table rows that it needs; servers other than the first answer
+// only then (run/servers/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and
+// gathering rows.
 #pragma once
 
 #include <deque>
@@ -44,7 +44,8 @@ struct ServedClockParts {
 
 class ServerClock final : public plan::ServerEventSource {
  public:
-  // The plan must have servers. Fails if a worker and a server have no route, and as `simulate`.
+  // Creates the clock for a plan with servers. Fails if a worker and a server have no route, and
+  // for the same reasons as `simulate`.
   static base::Result<std::unique_ptr<ServerClock>> make(ServedClockParts parts);
 
   void allow(std::int64_t steps, bool last) override;
@@ -53,11 +54,12 @@ class ServerClock final : public plan::ServerEventSource {
   bool over() const override { return ended_ && out_.empty(); }
 
   Picoseconds now() const { return now_; }
-  std::int64_t bytes_sent(int from, int to) const;  // payload so far
+  std::int64_t bytes_sent(int from, int to) const;  // payload sent so far
   const Links& links() const { return links_; }
 
  private:
-  // Message of a worker to a server, or an answer.
+  // Content of a message of a worker to a server (request, gradient, names: a list of rows) or of
+  // an answer (parameters, rows).
   enum class PayloadKind : std::uint8_t { request, gradient, names, parameters, rows };
   struct Message {
     PayloadKind carries = PayloadKind::request;
@@ -68,8 +70,8 @@ class ServerClock final : public plan::ServerEventSource {
   struct Moment {
     Picoseconds time = 0;
     MomentKind kind = MomentKind::arrives;
-    int worker = 0, server = 0;  // of the message; served: only the server
-    int number = 0;              // arrives: message; posts: op
+    int worker = 0, server = 0;  // worker and server of the message; for served only the server
+    int number = 0;              // arrives: number of the message; posts: number of the op
     bool operator>(const Moment& other) const {
       return std::tie(time, kind, worker, server, number) >
              std::tie(other.time, other.kind, other.worker, other.server, other.number);
@@ -80,9 +82,10 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     run::WorkAssignment turn;
     int program = -1;
-    std::vector<int> pushes_missing;  // by server: shares of this round not yet received
-    int answers_missing = 0;          // number of servers that have not answered
-    bool rows_missing = false;        // rows of the first server
+    // by server: number of shares of this round that the server has not yet received
+    std::vector<int> pushes_missing;
+    int answers_missing = 0;    // number of servers that have not answered
+    bool rows_missing = false;  // the first server has not sent the rows yet
   };
   struct Job {
     int worker = 0;
@@ -95,12 +98,12 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     plan::ArrivalQueue arrivals;
     run::WorkAssigner turns;
-    std::deque<Job> jobs;  // if the server is busy, the first job is in progress
+    std::deque<Job> jobs;  // while the server is busy, the first job is in progress
     std::optional<plan::ArrivalQueue::Push> push;
     std::int64_t gathered = 0;
-    std::vector<std::int64_t> taken;  // gradients, by worker
-    std::vector<bool> listed;         // by worker: has named its rows
-    bool awaits_row_list = false;     // waits for names before it answers
+    std::vector<std::int64_t> taken;  // by worker: number of gradients taken
+    std::vector<bool> listed;         // by worker: true if its list of rows has arrived
+    bool awaits_row_list = false;     // answers a worker only after its list of rows has arrived
     bool busy = false;
   };
 

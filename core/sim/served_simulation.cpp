@@ -22,10 +22,11 @@ using plan::ServerEvent;
 struct Heard {
   std::vector<std::int64_t> ends_ns;  // end time of each step
   std::vector<double>
-      gradient_intervals;      // between a worker's consecutive gradients, over all workers
-  double staleness = 0;        // sum
-  std::int64_t gradients = 0;  // counted applied gradients, the divisor of `staleness`
-  // applied gradients; the first n, for n workers, are less stale and not counted in `gradients`
+      gradient_intervals;      // times between consecutive gradients of one worker, for all workers
+  double staleness = 0;        // sum over counted gradients
+  std::int64_t gradients = 0;  // number of counted gradients
+  // applied gradients. The first n of them, with n workers, are less stale than later ones and are
+  // not counted in `gradients`
   std::int64_t warm = 0;
   std::int64_t last_ns = 0;
 };
@@ -81,7 +82,7 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Computes uses per step of the run, which may belong to another worker.
+// Adds each rank's use per step of the run. A step may be made by another worker.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();
@@ -105,8 +106,8 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
   outcome.bubble_fraction = idle / static_cast<double>(plan.ranks);
 }
 
-// Adds the bound of the busiest rank if all others would wait for it, that is, a server. A worker
-// is one of several that make steps.
+// Adds the bounds of the busiest rank and of the slowest edge. The former bounds the run only if
+// the busiest rank is a server: steps of workers overlap.
 void add_constraints(int workers, const topology::Network& network, Outcome& outcome) {
   Bound device;
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {

@@ -26,7 +26,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(
   return simulation;
 }
 
-// Creates the rank's plan, reduces it to a model, and drops it.
+// Creates the rank's plan, derives its timing model, and drops the plan.
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule,
                                         std::int64_t steps, const Options& options) {
   if (auto ok = check_wanted(); !ok) return ok;

@@ -14,13 +14,14 @@ namespace {
 
 using plan::Schedule;
 
-// Numbers of steps in the full run, by kind.
+// Number of steps of each kind in the full run.
 struct Counts {
   std::int64_t full = 0, evaluations = 0, averages = 0, meetings = 0;
-  std::vector<std::int64_t> tails;  // steps of each tail
+  // by tail (kind of shorter steps at the end of an epoch): number of steps
+  std::vector<std::int64_t> tails;
 };
 
-// Returns how many of the first `steps` are followed by an average of local parameters.
+// Returns after how many of the first `steps` steps the local parameters are averaged.
 std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
   const std::int64_t evaluate = schedule.evaluate_every_steps,
                      average = schedule.average_every_steps;
@@ -54,8 +55,9 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// Bytes sent by all ranks together: at the start, in a full step, in a step of each tail, in an
-// average and in an evaluation; `meeting`: additional bytes of a synchronizing step.
+// Bytes that all ranks together send: at the start, in a full step, in an average, in an
+// evaluation, and in a step of each tail. `meeting`: additional bytes of a step that synchronizes
+// parameters.
 struct ProgramBytes {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -77,8 +79,8 @@ void take(ProgramBytes& moved, const Sent& sent, const Schedule& schedule) {
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
-// Returns a schedule with one step of each program (without periodic synchronizing steps), and the
-// evaluation after them.
+// Returns a schedule of one full step and one step of each tail, followed by an evaluation, without
+// periodic synchronization.
 Schedule short_epoch(const Schedule& schedule) {
   const std::int64_t full =
       schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
@@ -89,8 +91,8 @@ Schedule short_epoch(const Schedule& schedule) {
           0,     schedule.local_steps == 1 ? 1 : 0};
 }
 
-// Adds bytes measured in a synchronizing step, as a fraction per step, to the entry of the same
-// direction, or as a new entry.
+// Adds the bytes measured in a synchronizing step, divided by `steps`, to the entry with the same
+// sender and receiver (or edge and direction), or as a new entry.
 template <class Use, class Same>
 void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t steps, Same same) {
   for (const Use& use : met) {
@@ -105,9 +107,10 @@ void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t st
   }
 }
 
-// Returns the time of all tails of an epoch, from the steps of the short epoch. A step that others
-// follow includes some of their work, and the last step has that much less. So tails of one step
-// take the short epoch's time minus a full step.
+// Returns the time of all tails of an epoch, from the step times of the short epoch. If a step is
+// followed by another, its time includes some work of the next one, which the last step then lacks.
+// So the total is that of the short epoch without its full step, and each further step of a tail
+// adds its time.
 double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule,
                     double median_step_seconds) {
   const std::size_t full = step_seconds.size() - schedule.tails.size();
@@ -122,7 +125,8 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
   return seconds;
 }
 
-// Adds the figures that the first steps do not show: tails and evaluation.
+// Simulates a short epoch, and adds the figures that the first steps do not show: tails and
+// evaluation.
 base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
@@ -139,8 +143,8 @@ base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const 
   return {};
 }
 
-// Adds the additional time and bytes of a synchronizing step; bytes per step are weighted by the
-// frequency of such steps.
+// Adds the additional time and bytes of a synchronizing step. Bytes per step are weighted by how
+// often such steps occur.
 base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};
@@ -164,7 +168,7 @@ base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan
   return {};
 }
 
-// Time and samples of steps that differ, to compute their quotient.
+// Total time and samples of unequal steps, for the time per sample.
 struct Work {
   double seconds = 0, samples = 0;
 };
@@ -197,7 +201,8 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// If ranks run out of samples at different steps, full steps alone would be too optimiztic.
+// Returns the time for as many samples as a full step has. If ranks run out of samples at different
+// steps, it averages over an epoch or run, because full steps alone would be too optimistic.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
@@ -243,8 +248,8 @@ void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedu
           counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// Problem for asynchronous gossip: how often a passive rank is interrupted, and how long an active
-// one waits, depends on the event order of a real run.
+// Returns the problem that asynchronous gossip cannot be simulated. The event order of a real run
+// determines how often a passive rank is interrupted and how long an active one waits.
 base::Problem is_asynchronous_gossip() {
   return {"gossip_not_simulated",
           base::ProblemCode::bad_input,

@@ -14,7 +14,7 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr double kSpeedTolerance = 1.05;  // smaller factors are within the error of a prediction
+constexpr double kSpeedTolerance = 1.05;  // smaller speedups are within the error of a prediction
 
 std::string times(double factor) {
   std::array<char, 32> text{};
@@ -22,7 +22,7 @@ std::string times(double factor) {
   return text.data();
 }
 
-// Returns the first rank that does not fit its device's memory.
+// Returns the first rank that needs more memory than its device has.
 std::optional<std::size_t> too_small(const Outcome& outcome) {
   const auto found =
       std::find_if(outcome.ranks.begin(), outcome.ranks.end(),
@@ -37,7 +37,8 @@ std::string of_memory(const RankUse& use) {
                      base::format_bytes(static_cast<double>(use.memory_bytes)));
 }
 
-// Returns compute seconds of the model, without encoding, which is a cost of communication.
+// Returns the time for computing the model and loading input. Excludes encoding, which is a cost of
+// communication.
 double computing(const RankUse& use) {
   return use.compute_seconds + use.input_seconds - use.encoding_seconds;
 }
@@ -50,8 +51,8 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
   return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
 }
 
-// One cost of distributing, in two grammatical forms: "moves 610 kB over 1 Gbit/s links" and
-// "moving ...".
+// One cost of distributing, with a text in two grammatical forms: "moves 610 kB over 1 Gbit/s
+// links" and "moving ...".
 struct Cost {
   VerdictCause cause;
   double seconds;
@@ -76,8 +77,8 @@ Cost wire_part(const Bound& wire) {
           fmt::format("moving {}", what)};
 }
 
-// Transfer, latency, summing and encoding may be sequential, so a single cost may be less than what
-// was saved.
+// Returns the largest cost. Costs may be sequential, so a single cost may be less than the time
+// saved.
 Cost largest_part(const Outcome& plan) {
   std::vector<Cost> parts{{VerdictCause::reduction, most(plan, &RankUse::adding_seconds),
                            "reduces received data", "reducing received data"},
@@ -97,7 +98,7 @@ struct Reason {
   std::string because;
 };
 
-// Some ranks run out of samples before the epoch ends.
+// Returns the reason that some ranks run out of samples before the epoch ends.
 Reason uneven_samples_reason(const Outcome& plan) {
   return {
       VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
@@ -108,7 +109,8 @@ Reason uneven_samples_reason(const Outcome& plan) {
           base::format_seconds(plan.full_batch_seconds))};
 }
 
-// All ranks wait for the slowest: a straggler, a slower device, or one with more samples.
+// Returns the reason that all ranks wait for the slowest: a straggler, a slower device, or a rank
+// with more samples.
 Reason straggler_reason(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
@@ -140,7 +142,7 @@ Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   return *std::ranges::max_element(reasons, {}, &Reason::seconds);
 }
 
-// Compares by speed, if both fit in memory.
+// Compares the speeds if both fit in memory. Returns the sentence.
 std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (verdict.speedup >= kSpeedTolerance)
     return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));

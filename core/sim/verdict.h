@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Verdict on a drawing: compares a plan with one device that processes the same global batch.
-// Distributing is not always worth it.
+// Verdict on whether a drawing is worth it: compares a plan with one device that processes the same
+// global batch.
 #pragma once
 
 #include "core/sim/simulator.h"
 
 namespace trainyard::sim {
 
-// Main reason why distributing does not pay.
+// Main reason why the plan is not faster than one device.
 enum class VerdictCause {
-  none,       // it pays, or there is one device
-  memory,     // the plan, or one device, does not fit
-  transfer,   // a link or bus
-  latency,    // messages in sequence
+  none,       // the plan is faster, or has only one device
+  memory,     // the plan, or the model on one device, exceeds the memory
+  transfer,   // bandwidth of a link or bus
+  latency,    // latency of sequential messages
   engine,     // collectives of an engine
   reduction,  // adding received data
   encoding,   // encoding and decoding gradients
@@ -23,7 +23,7 @@ enum class VerdictCause {
 struct Verdict {
   int ranks = 1;
   double one_device_seconds = 0,
-         step_seconds = 0;  // time of a full global batch: Outcome::full_batch_seconds
+         step_seconds = 0;  // time for a full global batch: Outcome::full_batch_seconds
   double speedup = 1;       // one_device_seconds / step_seconds; above 1 the plan is faster
   VerdictCause cause = VerdictCause::none;
   std::string sentence;  // "one device would be 1.8x faster here, because ..."; without a period
@@ -33,7 +33,7 @@ struct Verdict {
 // Compares two outcomes of the same global batch: the plan's, and that of one device.
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
-// Simulates and compares both.
+// Simulates the plan and one device, and compares them.
 base::Result<Verdict> judge(const plan::Plan& expanded_plan, const topology::Network& network,
                             const plan::Plan& one_device, const topology::Network& of_one_device,
                             const Options& options = {});

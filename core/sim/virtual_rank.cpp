@@ -15,10 +15,12 @@ using telemetry::Metric;
 
 namespace {
 
-// activity of work beside the accounted thread, which may wait for it
+// activity of ops on another thread (copies); their time is not accounted, and the rank may wait
+// for them
 constexpr Activity kOtherThread = Activity::waiting;
 
-// True if an older receive must be served first on one of its channels.
+// True if the older op is a receive from the same peer on the same channel, so that it gets the
+// next message.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) {
     return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
@@ -74,7 +76,8 @@ base::Result<void> VirtualRank::advance(Picoseconds now) {
   return {};
 }
 
-// Returns true if anything advanced, so that other engines should poll again.
+// Runs one engine (thread). Returns true if it made progress, so that other engines should poll
+// again.
 base::Result<bool> VirtualRank::run(std::size_t engine, Picoseconds now) {
   bool any = false;
   while (!engines_[engine].busy) {
@@ -121,7 +124,7 @@ void VirtualRank::start_transfers(Engine& engine, Picoseconds now) {
   engine.stage = Stage::poll;
 }
 
-// Advances all transfers in order; completed ones count from the same moment.
+// Advances all transfers of an engine, in order. Completed ones finish together, at the same time.
 base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   while (engine.cursor < engine.under_way.size()) {
@@ -147,14 +150,15 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  // The next communication op must not wait for a compute op. But sends after the end of a step
-  // must not count in its traffic.
+  // After a transfer completes, the next one must not wait for a compute op. If a step is complete,
+  // it ends first, because later sends must not count in its traffic.
   engine.stage =
       engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 
-// A coarse collective has no peer-ready time: its single bar begins at submission.
+// Polls an engine's collective. It has no time at which a peer was ready: its bar in the timeline
+// begins at submission.
 base::Result<bool> VirtualRank::poll_coarse(Work& work, Engine& engine) {
   if (work.message < 0) {
     const auto number = world_.pending_collectives.join(rank(), *work.op, work.ready.step);
@@ -179,7 +183,7 @@ bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   return true;
 }
 
-// Returns true if all messages of a receive have arrived; they must be the expected ones.
+// Returns true if all messages of a receive have arrived. Fails if they are not the expected ones.
 base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const {
   const OpModel& own = *work.op;
   for (std::size_t i = 0; i < engine.kept; ++i)
@@ -249,7 +253,7 @@ void VirtualRank::finish(const Work& work, Picoseconds end) {
       work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
-// Closes completed parts and admits the next; returns true if there were any.
+// Ends completed program instances and admits the next ones. Returns true if there were any.
 bool VirtualRank::advance_parts(Picoseconds now) {
   bool any = false;
   while (const auto part = script_.take_complete(frontier_)) {

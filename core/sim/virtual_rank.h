@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank on the virtual clock: the loop of run::Interpreter, op by op. Where that loop reads the
-// clock, works or waits, this one schedules a moment in the agenda and continues from there.
+// One rank on the virtual clock. It executes the loop of run::Interpreter, op by op. Where that
+// loop reads the clock, works or waits, this one schedules an event in the event queue, and
+// continues when the event occurs.
 #pragma once
 
 #include <map>
@@ -24,9 +25,9 @@ struct SimulationState {
   EventQueue event_queue;
   EventSink event_sink;
   std::vector<double> step_seconds;  // by step: maximum over ranks so far
-  double evaluation_seconds = 0;     // longest first evaluation so far
-  double average_seconds = 0;        // longest first average so far
-  double end_seconds = 0;            // time after the last step, of the slowest rank
+  double evaluation_seconds = 0;     // longest time, over ranks, of the first evaluation so far
+  double average_seconds = 0;        // longest time, over ranks, of the first average so far
+  double end_seconds = 0;            // time that the slowest rank needs after the last step
   double start_seconds = 0;          // time at which the last rank reaches the first step
 };
 
@@ -35,8 +36,8 @@ class VirtualRank {
   VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankModel> model,
               ProgramSequence script, LanesPerThread lanes_per_thread, SimulationState& world);
 
-  void wake(Picoseconds now);  // makes the rank continue after all other events of this time
-  base::Result<void> advance(Picoseconds now);  // runs until every engine works or waits
+  void wake(Picoseconds now);  // schedules the rank to continue after all other events of this time
+  base::Result<void> advance(Picoseconds now);  // runs until every engine is busy or waits
   void end_busy(std::size_t number, Picoseconds now);
   void crossing(bool begins, Picoseconds now) {
     begins ? account_.start(Activity::crossing, now) : account_.stop(Activity::crossing, now);
@@ -60,7 +61,7 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    int message = -1;  // of a send; of a coarse collective: its gathering
+    int message = -1;  // of a send: its message; of an engine's collective: its pending collective
   };
   enum class Stage { start, poll, input, compute, end };
   // One thread of the rank, with its lanes. Offloading always has its own thread.

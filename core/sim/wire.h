@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between ranks: routed over the drawing, carried by its links, in order for each (sender,
-// receiver, channel) until the receiver consumes them.
+// Messages between ranks. Each is routed over the drawing, shares its links, and waits at the
+// receiver until consumed. Messages of one sender, receiver and channel stay in order.
 #pragma once
 
 #include <deque>
@@ -32,10 +32,10 @@ struct Traffic {
   std::int64_t sent = 0, received = 0;  // payload of consumed messages
 };
 
-// Payload sent.
+// Payload bytes sent.
 struct Sent {
   std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
-  std::vector<std::int64_t> first_step_ways;               // by way
+  std::vector<std::int64_t> first_step_ways;               // by direction of an edge
   std::vector<std::int64_t> by_step;                       // by training step
   std::int64_t first_average = 0, first_evaluation = 0;
   std::int64_t start = 0;  // before the first step
@@ -48,8 +48,8 @@ class Wire {
   // Returns the path between two ranks. Fails if there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Sends a message of a training step, of the start before it, or of the evaluation after it, and
-  // returns its number. The path must have been requested before.
+  // Sends a message and returns its number. The message belongs to a training step, to the start
+  // before it, or to the evaluation after it. The path must have been requested with `path` before.
   int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
   std::vector<int> take_posted() {
     return std::exchange(posted_, {});
@@ -57,14 +57,14 @@ class Wire {
   Picoseconds next_end(Picoseconds now) { return links_.next_end(now); }
   std::vector<int> take_sent(Picoseconds now) {
     return links_.take_ended(now);
-  }  // messages whose last bit left by `now`; they arrive one latency later
+  }  // messages whose last bit was sent by `now`; they arrive one latency later
   Picoseconds latency(int from, int to) const { return paths_.at({from, to}).latency; }
 
   void arrive(int message) { at(message).arrived = true; }
   int oldest(int to, int from,
              int channel) const;  // the receiver's next message if it has arrived, else -1
   void consume(int message);
-  // frees the number after the sender knows that the message was consumed
+  // frees the message's number, once the sender knows that the message was consumed
   void forget(int message) { free_.push_back(message); }
 
   const Message& message(int number) const { return at(number); }
@@ -88,7 +88,8 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  std::int64_t averaged_step_ = -1, evaluated_step_ = -1;  // first such steps
+  // first step with an average, and with an evaluation
+  std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
 };

@@ -11,9 +11,10 @@ namespace {
 
 struct RecordHeader {
   std::int32_t step = 0, group = 0, bucket = 0;
-  std::uint32_t dtype = 0;  // Number of the base::DType.
+  std::uint32_t dtype = 0;  // Value of the base::DType enum.
   std::int64_t elements = 0;
-  // Number of indices: eight bytes each, followed by the numbers before and after.
+  // Number n of sampled elements. After the header follow n indices of eight bytes, then n numbers
+  // from before the collective and n from after it.
   std::uint64_t places = 0;
 };
 static_assert(sizeof(RecordHeader) == 32);

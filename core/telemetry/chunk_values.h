@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Actual values of chunks in a run: for one collective of one step, some elements of its bucket as
-// one rank held them before and after. Recorded for a few steps only; lossless. The payload of a
-// samples frame is a sequence of these records.
+// Sampled values of chunks in a run. A record contains some elements of a bucket as one rank held
+// them before and after a collective of one step. Only a few steps are recorded, without loss. The
+// payload of a samples frame is a sequence of these records.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace trainyard::telemetry {
 
 inline constexpr std::int32_t kBeforeSteps =
-    -1;  // Step number of what runs once before the first step.
+    -1;  // Step number of collectives that run once before the first step.
 
 struct ChunkValues {
   std::int32_t step = 0;  // Optimizer step, from 0.
@@ -25,7 +25,7 @@ struct ChunkValues {
   std::int64_t elements = 0;         // Elements of the bucket.
   std::vector<std::int64_t> places;  // Sampled element indices in the bucket, ascending.
   std::vector<std::byte> before,
-      after;  // Raw memory: one number of `dtype` per index.
+      after;  // Raw memory: one number of `dtype` per sampled element.
   bool operator==(const ChunkValues&) const = default;
 };
 

@@ -11,7 +11,8 @@
 namespace trainyard::telemetry {
 namespace {
 
-// Leaves of all documents by path, in order of first appearance.
+// Values of all documents by path, in order of first appearance. Only leaves of the JSON are
+// listed.
 class Table {
  public:
   explicit Table(std::size_t documents) : documents_(documents) {}

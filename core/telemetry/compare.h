@@ -15,12 +15,12 @@ namespace trainyard::telemetry {
 struct Difference {
   std::string path;  // "topology.hosts[0].name", as for `base::value_at`.
   std::vector<std::optional<base::Json>>
-      values;  // One per document; nothing if the document has no such path.
+      values;  // By document; unset if the document has no such path.
 };
 
-// Compares leaves only: numbers, strings, booleans, nulls and empty lists or objects. Rows are in
-// the order of the first document, followed by paths that it lacks, in the order of the other
-// documents. Lists are compared by position.
+// Compares leaves only: numbers, strings, booleans, nulls, and empty lists or objects. The result
+// follows the order of the first document; paths that it lacks come after, in the order of the
+// other documents. List elements are compared by index.
 std::vector<Difference> differences(std::span<const base::Json> documents);
 
 }  // namespace trainyard::telemetry

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Telemetry events in fixed-size records. An op event states when an op of a program began, when
-// its peer was ready and when it ended. A metric event is one number of one step. Totals (bytes)
-// are counters sampled as metrics, so a dropped event never makes a total wrong.
+// Telemetry events: records of fixed size. An op event states when an op of a program began, when
+// its peer was ready and when it ended. A metric event is one number of one step. Totals such as
+// bytes are counters that are sampled as metrics, so a dropped event never makes a total wrong.
 #pragma once
 
 #include <cstdint>
@@ -13,71 +13,75 @@ namespace trainyard::telemetry {
 
 enum class EventKind : std::uint8_t { op = 1, metric = 2 };
 
-// Each metric is a number of one rank at one step. `index` is the segment or peer where that
-// applies. SI units.
+// Each metric is a number of one rank at one step, in SI units. Some metrics also have an `index`,
+// which the comments give in brackets: the segment or the peer.
 enum class Metric : std::uint16_t {
-  loss_sum = 1,  // Over the rank's samples of this step.
+  loss_sum = 1,  // Sum over the rank's samples of this step.
   correct = 2,   // Samples of this step classified correctly.
   samples = 3,   // Samples of this step on this rank.
   learning_rate = 4,
-  local_gradient_norm =
-      5,  // [segment] of this rank's local gradient before reduction, as a mean over its samples.
-  reduced_gradient_norm = 6,  // [segment] after reduction.
-  // [segment] |new - old| / |new|.
+  // [segment] Norm of this rank's local gradient before reduction, as a mean over its samples.
+  local_gradient_norm = 5,
+  reduced_gradient_norm = 6,  // [segment] Norm after reduction.
+  // [segment] Norm of the parameters' change / norm of the new parameters.
   update_ratio = 7,
-  step_seconds = 8,         // Wall time of the step: compute + transfer + wait + input + overhead.
-  compute_seconds = 9,      // In compute ops, and while starting them.
-  transfer_seconds = 10,    // Moving or reducing bytes whose peer was ready, not hidden by compute.
-  wait_seconds = 11,        // Nothing could run: a peer was not ready.
-  input_seconds = 12,       // Loading the batch, or waiting for it with nothing else to run.
-  memory_bytes = 13,        // Resident set of the process.
-  sent_payload_bytes = 14,  // [peer] total since the start.
+  step_seconds = 8,     // Wall time of the step: compute + transfer + wait + input + overhead.
+  compute_seconds = 9,  // Time in compute ops, and for starting them.
+  // Time for moving or reducing data of ready peers while no compute op ran.
+  transfer_seconds = 10,
+  wait_seconds = 11,  // Time in which nothing could run because a peer was not ready.
+  // Time for loading the batch, or waiting for it with nothing else to run.
+  input_seconds = 12,
+  memory_bytes = 13,        // Resident set size of the process.
+  sent_payload_bytes = 14,  // [peer] Total since the start.
   received_payload_bytes = 15,
   sent_header_bytes = 16,
   received_header_bytes = 17,
-  held_out_loss_sum = 18,  // Over the rank's held-out samples; the step is the last one trained.
+  held_out_loss_sum = 18,  // Sum over the rank's held-out samples. `step` is the last trained step.
   held_out_correct = 19,
   held_out_samples = 20,
   dropped_events = 21,  // Total of events that this rank could not send.
-  // Only for a rank that is slowed down or paced to its drawn speed.
+  // The next three only for a rank that is slowed down or paced to its drawn speed.
   imposed_seconds = 22,  // Part of the step's compute_seconds spent waiting to make ops slower.
-  slow_down = 23,        // Factor of the step, including jitter.
+  slow_down = 23,        // Slow-down factor of the step, including jitter.
   // Total time since the start by which paced ops took longer than on the drawn device.
   slower_than_drawn_seconds = 24,
-  // Total of steps that changed no weight because gradients were not finite; only if above 0.
+  // Total number of steps that changed no weight because gradients were not finite. Only sent if
+  // above 0.
   skipped_updates = 25,
-  // Only if gradients are compressed.
+  // The next two only if gradients are compressed.
   compression_ratio = 26,  // Bytes of the rank's gradient / encoded bytes, from the plan.
-  // L2 norm of the difference between the rank's gradient and its encoding; with error feedback it
-  // is carried over to the next step.
+  // L2 norm of the difference between the rank's gradient and its encoding. With error feedback the
+  // difference is added to the next step's gradient.
   residual_norm = 27,
-  // Only for a parameter server, at the round or step of the gradient. `staleness` also for a rank
-  // that updates after every micro-batch, about itself.
-  staleness =
-      28,  // [worker] version when its gradient was applied minus version it was computed with.
-  // [worker] total of its gradients that arrived too late, at the worker's step; only if above 0.
+  // The next three are sent by a parameter server, at the round or step of the gradient.
+  // `staleness` is also sent by a rank that updates after every micro-batch, with its own rank as
+  // the worker.
+
+  // [worker] Version to which its gradient was applied minus version from which it was computed.
+  staleness = 28,
+  // [worker] Total number of its gradients that arrived too late, at the worker's step. Only sent
+  // if above 0.
   dropped_gradients = 29,
-  version = 30,  // Updates so far.
-  // Only for ranks with local parameters.
-  // Squared L2 distance of the rank's parameters from the mean of all ranks; the step is the last
-  // one trained.
+  version = 30,  // Number of updates so far.
+  // Only for ranks with local parameters. Squared L2 distance of the rank's parameters from the
+  // mean of all ranks. `step` is the last trained step.
   squared_consensus_distance = 31,
-  // Total of its averages with one neighbor at a time, that it asked for or answered. Only for
+  // Total number of the rank's averages with one neighbor, requested or answered. Only for
   // asynchronous gossip, if above 0.
   averages = 32,
-  // Only for a worker that pulls rows of tables, per round.
-  // Bytes of full tables pulled and pushed / bytes of the rows that it pulled and pushed, including
-  // row indices.
+  // Only for a worker that pulls only some rows of tables, per round. Bytes that pulling and
+  // pushing full tables would move / bytes moved for the rows, including row indices.
   table_ratio = 33,
-  // [run::MemoryPurpose] bytes of the rank's buffers for that purpose that are in memory.
+  // [run::MemoryPurpose] Resident bytes of the rank's buffers for that purpose.
   buffer_bytes = 34,
-  loss_scale = 35,  // Factor of the step's loss and gradients; only for fp16.
-  // Only for a rank on a device that reports it; covers everything that uses the device
-  // (core/compute/device_use.h).
+  loss_scale = 35,  // Factor by which the step's loss and gradients are multiplied; only for fp16.
+  // The remaining metrics only for a rank on a device that reports them. They cover everything that
+  // uses the device (core/compute/device_use.h).
   device_busy = 36,  // Fraction of the last sampling period in which any kernel ran, 0 to 1.
   device_memory_bytes = 37,               // Memory in use.
   device_watts = 38,                      // 0: not reported.
-  device_received_bytes_per_second = 39,  // Over the bus of its host.
+  device_received_bytes_per_second = 39,  // Over the bus of the device's host.
   device_sent_bytes_per_second = 40,
   device_links_received_bytes_per_second =
       41,  // Over links to other devices, such as NVLink; only if the device has any.
@@ -85,19 +89,21 @@ enum class Metric : std::uint16_t {
 };
 
 struct Event {
-  // CLOCK_MONOTONIC of the rank's host; for a metric, the time of sampling.
+  // CLOCK_MONOTONIC of the rank's host. For a metric, the time of sampling.
   std::int64_t begin_ns = 0;
-  std::int64_t ready_ns = 0;  // Op: when the peer was ready (sends and receives); else begin_ns.
+  // Op: time when the peer was ready (sends and receives); else begin_ns.
+  std::int64_t ready_ns = 0;
   std::int64_t end_ns = 0;
-  // Metric: the number. Op: payload bytes moved; for a collective executed by an engine, by
+  // Metric: its value. Op: payload bytes moved; for a collective of an engine they are computed by
   // formula.
   double value = 0;
   std::int32_t step = 0;      // Optimizer step, from 0.
-  std::uint16_t subject = 0;  // Op: its number in the program. Metric: a Metric.
-  std::uint16_t index = 0;  // Op: the program's number in the rank's plan. Metric: segment or peer.
+  std::uint16_t subject = 0;  // Op: number of the op in the program. Metric: a Metric.
+  // Op: number of the program in the rank's plan. Metric: segment or peer.
+  std::uint16_t index = 0;
   EventKind kind = EventKind::metric;
   std::uint8_t reserved[3] = {};
-  float imposed_seconds = 0;  // Op: seconds before its end spent waiting to make it slower.
+  float imposed_seconds = 0;  // Op: seconds spent waiting before its end, to make it slower.
 };
 static_assert(sizeof(Event) == 48 && std::is_trivially_copyable_v<Event>);
 

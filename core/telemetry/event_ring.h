@@ -29,7 +29,7 @@ class EventRing {
     head_.store(at + 1, std::memory_order_release);
   }
 
-  // Appends the available events to `out`, at most `limit`. Only for the reader.
+  // Appends the available events, at most `limit`, to `out`. Call it only from the reading thread.
   std::size_t read(std::vector<Event>& out, std::size_t limit = 1 << 14);
   std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 

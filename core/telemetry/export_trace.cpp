@@ -30,7 +30,7 @@ std::string microseconds(std::int64_t nanoseconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-// Returns 0 if the times run backward (in a malicious recording).
+// Returns 0 if the end is before the begin, as may be in a malicious recording.
 std::int64_t duration(std::int64_t begin, std::int64_t end) {
   return end <= begin ? 0
                       : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) -
@@ -73,8 +73,8 @@ class TraceWriter {
  private:
   struct Slice {
     int rank, lane;
-    std::string name;       // JSON.
-    std::string arguments;  // JSON.
+    std::string name;       // as JSON text
+    std::string arguments;  // as JSON text
   };
 
   Slice slice_of(int rank, const Event& event) {

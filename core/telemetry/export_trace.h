@@ -14,7 +14,8 @@
 
 namespace trainyard::telemetry {
 
-// Names for the numbers in op events, from the recorded plan of a rank.
+// Names of the ops in op events, which contain only numbers. They come from the recorded plan of a
+// rank.
 struct OpNames {
   struct Op {
     std::string token, lane;
@@ -26,9 +27,10 @@ struct OpNames {
   std::vector<Program> programs;
 };
 
-// Writes every op of the recording in `run_directory`, frame by frame, in constant memory. `names`:
-// by rank; an op without a name is shown by its numbers, on a separate lane. A torn tail ends the
-// trace. Returns a Problem for damage, after valid JSON up to that point, and for a failed stream.
+// Writes every op of the recording in `run_directory`, frame by frame, in constant memory. `names`
+// is by rank; an op without a name is shown by its numbers, on a separate lane. The trace ends at
+// an incomplete last frame. Returns a Problem if a frame is damaged (after valid JSON up to that
+// frame), and if writing to the stream fails.
 base::Result<void> export_trace(const std::filesystem::path& run_directory,
                                 const std::vector<OpNames>& names, std::ostream& out);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Frame format of recordings: {magic, type, rank, length, crc32c of these four} + payload + crc32c
-// of the payload, all little-endian 32-bit words. The header has its own checksum, so that a
-// flipped bit in the length is detected as damage and does not look like an unfinished frame.
+// Frame format of recordings. A frame is {magic, type, rank, length, crc32c of these four}, the
+// payload, and the crc32c of the payload. All words are 32 bits, little-endian. The header has its
+// own checksum, so that a flipped bit in the length is detected as damage, instead of looking like
+// an unfinished frame.
 #pragma once
 
 #include <array>
@@ -18,9 +19,9 @@ static_assert(std::endian::native == std::endian::little,
               "recordings are written as they lie in memory");
 
 inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD".
-inline constexpr std::size_t kMaxPayload = 64u << 20;     // Bytes.
+inline constexpr std::size_t kMaxPayload = 64u << 20;     // In bytes.
 inline constexpr std::size_t kFrameHeaderBytes = 20;
-// Header and payload checksum.
+// Bytes of the header and of the payload's checksum.
 inline constexpr std::size_t kFrameOverhead = kFrameHeaderBytes + 4;
 
 struct FrameHeader {
@@ -42,8 +43,8 @@ static_assert(sizeof(IndexEntry) == 16);
 
 FrameHeader make_frame_header(std::uint32_t type, std::int32_t rank, std::size_t length);
 
-// Parses a header; `bytes` holds at least a header. Returns a Problem if there is no frame, or if
-// it is damaged or too long. The caller adds the file name.
+// Parses a header; `bytes` must have the size of a header or more. Returns a Problem if this is no
+// frame, or if it is damaged or too long. The caller adds the file name.
 base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes);
 
 // Returns the payload of a complete frame, or a Problem if its checksum does not match.

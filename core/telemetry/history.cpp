@@ -39,7 +39,7 @@ std::optional<std::int64_t> time_of(const base::Json& object) {
 
 bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
 
-// Modulo 2^64, because times in a malicious recording may be arbitrary.
+// Returns the difference modulo 2^64, because times in a malicious recording may be arbitrary.
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
@@ -98,8 +98,8 @@ base::Result<void> History::take_header(const base::Json& json) {
   return {};
 }
 
-// Reads how ranks report steps. Recordings of strategies whose ranks all make every step do not
-// contain it.
+// Reads from the header how many ranks report each step. The header lacks these entries if all
+// ranks make every step together.
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
@@ -130,7 +130,8 @@ void History::take_log(int rank, const base::Json& json) {
 
 void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
-  const double seconds = time_ns ? seconds_at(*time_ns) : 0;  // It may be the first timed entry.
+  // This may be the first entry with a time.
+  const double seconds = time_ns ? seconds_at(*time_ns) : 0;
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
                        static_cast<int>(integer_at(*fault, "rank", -1)),
@@ -155,7 +156,7 @@ base::Result<void> History::take_events(const Frame& frame) {
   return {};
 }
 
-// Keeps the first values if a key occurs twice.
+// If values with the same key are recorded twice, keeps the first.
 base::Result<void> History::take_values(const Frame& frame) {
   return chunk_values_of(frame.payload).map([&](std::vector<ChunkValues> list) {
     for (ChunkValues& values : list)
@@ -191,8 +192,8 @@ void History::take_metric(int rank, const Event& event) {
   held_out_.take(event, metric, seconds);
 }
 
-// Ranks measure together, in the order of steps. An earlier step that is still open has lost a
-// report.
+// Adds a rank's consensus distance. All ranks measure at the same steps, in order. So if an earlier
+// step is still incomplete, a report of it was lost.
 void History::take_disagreement(const Event& event, double seconds) {
   Sum& sum = open_consensus_sums_[event.step];
   sum.add(event.value);
@@ -232,7 +233,7 @@ void History::check_gradient_norm(int rank, const Event& event, Metric metric) {
   if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
 }
 
-// Nothing with loss scaling, which finds the scale by such gradients.
+// Returns nothing with loss scaling, because it finds the scale by such gradients.
 std::optional<BadGradients> History::bad_gradients() const {
   if (!bad_gradients_ || find({Metric::loss_scale, 0, 0}) != nullptr) return std::nullopt;
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
@@ -244,7 +245,7 @@ std::optional<BadGradients> History::bad_gradients() const {
 
 namespace {
 
-// Last step that has a value; -1: none.
+// Returns the last step that has a value; -1 if there is none.
 std::int32_t last_published_step(const std::vector<StepValue>& losses,
                                  const std::vector<StepValue>& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
@@ -254,7 +255,7 @@ std::int32_t last_published_step(const std::vector<StepValue>& losses,
 }  // namespace
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
-  // Already published, or given up.
+  // The step was already published or given up.
   if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);
@@ -267,8 +268,8 @@ void History::Gathering::take(const Event& event, Metric metric, double seconds)
   }
 }
 
-// Publishes a complete step. Ranks that step together report in order, so an earlier step that is
-// still open has lost a report and never becomes complete.
+// Publishes a complete step. If ranks make steps together, they report in order. So if an earlier
+// step is still incomplete, a report of it was lost, and it is dropped.
 void History::Gathering::finish(std::int32_t step, double seconds) {
   const auto at = open.find(step);
   if (stride == 0) {
@@ -281,14 +282,16 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   publish_ready(kept_ahead);
 }
 
-// Publishes steps that directly follow the published ones, and the first ones if more than `kept`
-// wait. An evaluation after the last step may have a number between two regular ones.
+// Publishes complete steps that directly follow the published ones. If more than `kept` steps wait
+// for a missing one, publishes the first of them. An evaluation after the last step may have a step
+// number between two regular ones.
 void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     published_seconds = std::max(published_seconds, whole.seconds);
     if (step > last_published_step(losses, accuracies))
-      tell(step, published_seconds, whole.reports);  // Otherwise it arrived after it was given up.
+      // Otherwise the step was complete only after it was given up.
+      tell(step, published_seconds, whole.reports);
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recording in memory by columns, for charts, summaries and exports: every metric of every rank
-// over all steps without thinning, logs, states and the result. Fed frame by frame, live or from a
-// file.
+// Recording in memory by columns, for charts, summaries and exports. It has every metric of every
+// rank at all steps, logs, states and the result. Frames are added one by one, from a running run
+// or from a file.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct SeriesKey {
   bool operator==(const SeriesKey&) const = default;
 };
 
-// Points in order of arrival; only logged values.
+// Logged values of one metric, in order of arrival.
 struct Series {
   std::vector<std::int32_t> steps;
   std::vector<double>
-      seconds;  // Since the first timed entry of the recording (an event, a log line or a state).
+      seconds;  // Seconds since the first entry with a time (an event, a log line or a state).
   std::vector<double> values;
 };
 
@@ -44,7 +44,7 @@ struct LogLine {
   std::string level, text;
 };
 
-// Executed op. Times in seconds as in a series.
+// Executed op. Its times count from the same origin as those of a Series.
 struct OpRecord {
   int rank = 0, step = 0, program = 0, op = 0;
   double begin = 0, ready = 0, end = 0;
@@ -53,7 +53,7 @@ struct OpRecord {
 };
 
 // Fault of a rank (lost, killed, stalled, slowed, came back) or of a link (cut, slowed, restored).
-// Seconds as in a series.
+// Its time counts from the same origin as those of a Series.
 struct Fault {
   std::string kind, text;
   int rank = -1;          // -1: a link.
@@ -62,9 +62,10 @@ struct Fault {
   int link = -1;  // Number of the link in the drawing.
 };
 
-// Gradients with non-finite elements.
+// First gradient with non-finite elements, and the number of updates that were skipped.
 struct BadGradients {
-  // First such step: of a rank's local gradient if there is one, else of the sum over all ranks.
+  // Step of that gradient. A rank's local gradient is reported if one is not finite, else the sum
+  // over all ranks.
   std::int64_t step = 0;
   int rank = 0;
   std::string segment;
@@ -74,68 +75,69 @@ struct BadGradients {
 
 class History {
  public:
-  // Adds a frame. Returns a Problem for a malformed frame, which then changes nothing or is applied
-  // up to the invalid event. Ignores unknown frame types and metrics.
+  // Adds a frame. Returns a Problem if the frame is malformed; events before the invalid one are
+  // then kept, and other frames change nothing. Ignores unknown frame types and metrics.
   base::Result<void> take(const Frame& frame);
-  // Ends the history: releases step values that waited for earlier steps. A result frame does the
-  // same.
+  // Ends the history: publishes values of steps that wait for earlier steps. A result frame does
+  // the same.
   void conclude();
 
-  // Reads all complete frames of the recording in `run_directory`. A torn or damaged tail is
+  // Reads all complete frames of the recording in `run_directory`. An incomplete or damaged end is
   // reported by `damage()`. Returns a Problem if there is no recording.
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
   const base::Json& header() const { return *header_; }
   const base::Json& state() const { return *state_; }    // The last state.
   const base::Json& result() const { return *result_; }  // Null until the run ended.
-  // Message for the user; "" if there is no damage.
+  // Message about damage for the user; "" if there is none.
   const std::string& damage() const { return damage_; }
   int ranks() const { return ranks_; }
   int reports_of_step() const {
     return train_.needed;
-  }  // Number of ranks that report a step: all, or one for asynchronous workers of servers.
+  }  // Number of ranks that report a step: all, or one for asynchronous workers.
   bool steps_apart() const {
     return train_.stride > 0 && train_.needed == 1;
-  }  // True if each step is made by one rank, so that steps may complete out of order.
+  }  // True if each step is made by one rank only. Steps may then complete out of order.
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
-  const Series* find(const SeriesKey& key) const;          // Null if nothing was logged.
-  const std::deque<LogLine>& log() const { return log_; }  // A deque, so that lines never move.
+  const Series* find(const SeriesKey& key) const;  // Null if nothing was logged.
+  // A deque, so that references to lines stay valid.
+  const std::deque<LogLine>& log() const { return log_; }
   std::optional<BadGradients> bad_gradients() const;
   const std::vector<base::SharedJson>& states() const { return states_; }
   const std::vector<Fault>& faults() const { return faults_; }
   const std::string& plan_text(int rank) const;  // "" if not recorded.
 
-  // Values of a few steps. Only grows.
+  // Sampled chunk values of a few steps. Entries are only added.
   const std::map<ChunkValuesKey, ChunkValues>& chunk_values() const { return chunk_values_; }
 
   // The last ops, at least `kept_ops`, in order of arrival. Older ops are removed in blocks of a
-  // quarter of `kept_ops` and counted by `evicted_ops`, so ops()[i] is op number forgotten_ops()
-  // + i of the recording.
+  // quarter of `kept_ops` and counted by `evicted_ops`, so ops()[i] is op number evicted_ops() + i
+  // of the recording.
   const std::vector<OpRecord>& ops() const { return ops_; }
   std::uint64_t evicted_ops() const { return evicted_ops_; }
 
-  // Train loss, train accuracy, held-out loss and accuracy, weighted by samples over all ranks, for
-  // steps that all ranks involved have fully reported, in order. A rank reports a sum, the number
-  // of correct samples, and then the number of samples. A step with a lost report has no value.
-  // Grows only at the end, so views keep an index.
+  // Train loss, train accuracy, held-out loss and held-out accuracy, weighted by samples over all
+  // ranks, in order of steps. A step has a value once all ranks involved have reported it; a rank
+  // reports its loss sum, its number of correct samples, and last its number of samples. A step
+  // with a lost report has no value. Values are only appended, so views may keep an index.
   const std::vector<StepValue>& train_loss() const { return train_.losses; }
   const std::vector<StepValue>& train_accuracy() const { return train_.accuracies; }
   const std::vector<StepValue>& held_out_loss() const { return held_out_.losses; }
   const std::vector<StepValue>& held_out_accuracy() const { return held_out_.accuracies; }
 
   // Consensus distance of ranks with local parameters: sqrt(1/n sum_i |x_i - mean|^2), at the steps
-  // where it was measured and reported by every rank. Grows only at the end.
+  // at which every rank reported it. Values are only appended.
   const std::vector<StepValue>& consensus_distance() const { return consensus_; }
-  // Upper bound of the consensus distance from each measured value to the next, step by step, if no
-  // rank had made a local step since: every step multiplies it by |lambda_2| of the mixing matrix
-  // or less. lambda_2 is in the header; empty without it. At a measured step the list has both the
-  // bound and the new measured value. Between distant steps it has the first kDecaySteps steps and
-  // the last, at evenly spaced seconds.
+  // Upper bound of the consensus distance between two measured values, if no rank had made a local
+  // step in between: every step multiplies it at most by |lambda_2| of the mixing matrix. Empty if
+  // the header has no lambda_2. At a measured step the list has both the bound and the new measured
+  // value. If measurements are far apart, the list has only the first kDecaySteps steps and the
+  // last one. Seconds are interpolated evenly.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
-  // Staleness over time: for runs with servers, of the gradients that the first server applied (if
-  // the header names it); or of stages that update after every micro-batch.
+  // Staleness over time. With servers it is that of the gradients which the first server applied
+  // (if the header names it). Otherwise it is that of stages that update after every micro-batch.
   const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
   const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
   const std::vector<StepValue>& staleness_max() const { return staleness_.most(); }
@@ -152,16 +154,16 @@ class History {
   struct Reports {
     Sum loss, correct, samples;
   };
-  // Collects one kind of figure from all ranks.
+  // Collects the reports of all ranks on one kind of sample (training or held-out).
   struct Gathering {
     Metric loss, correct, samples;
-    int needed = 0;  // Reports per step.
-    // Distance between consecutive step numbers, if ranks make steps separately and in any order;
-    // 0: all ranks make each step together, in order.
+    int needed = 0;  // Number of reports per step.
+    // If ranks make steps separately and in any order: distance between consecutive step numbers. 0
+    // if all ranks make each step together, in order.
     std::int32_t stride = 0;
-    std::map<std::int32_t, Reports> open{};  // Steps that some rank has not reported yet.
+    std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::vector<StepValue> losses{}, accuracies{};
-    // Separately made steps that are complete while an earlier one is not.
+    // Step made by one rank that is complete, while an earlier step is not.
     struct Whole {
       double seconds = 0;
       Reports reports;
@@ -176,7 +178,7 @@ class History {
     void tell(std::int32_t step, double seconds, const Reports& all);
   };
   static constexpr std::size_t kept_ahead =
-      256;  // Steps; a step that is still missing after that many has lost a report.
+      256;  // Number of steps that wait for a missing one; if more wait, its report counts as lost.
 
   base::Result<void> take_header(const base::Json& json);
   void take_reports(const base::Json& header);
@@ -204,11 +206,11 @@ class History {
   std::uint64_t evicted_ops_ = 0;
   std::map<int, std::string> plans_;
   std::map<ChunkValuesKey, ChunkValues> chunk_values_;
-  // First non-finite norm in the order in which gradients are computed: step, local or summed,
-  // rank, segment from the last.
+  // First non-finite gradient norm. The tuple is ordered as gradients are computed: step, local
+  // before summed, rank, segment from the last.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
-  // By step, for steps that some rank has not reported yet.
+  // By step: sums that lack the report of at least one rank.
   std::map<std::int32_t, Sum> open_consensus_sums_;
   std::vector<StepValue> consensus_, consensus_decay_;
   int first_server_ = -1;  // From the header.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recording of a run: an append-only file of checksummed frames (format: frame.h). Only the
-// coordinator writes it; every view reads it through a cursor, live or afterwards. A torn tail
-// loses only the tail.
+// Recording of a run: an append-only file of frames with checksums (format: frame.h). Only the
+// coordinator writes it. Every view reads it through a cursor, during the run or afterwards. If
+// writing is interrupted, only the incomplete last frame is lost.
 #pragma once
 
 #include <filesystem>
@@ -29,21 +29,21 @@ enum class FrameType : std::uint32_t {
   log = 4,      // JSON: level, time_ns, text.
   state = 5,    // JSON: state, time_ns, step, horizon, pace; for a fault also kind, rank, text.
   samples = 6,  // ChunkValues[] (chunk_values.h) of one rank.
-  // JSON: result line of the command-line contract; the last frame of a finished run except the
-  // index.
+  // JSON: the result line that the command line prints. It is the last frame of a finished run,
+  // except for the index.
   result = 7,
-  // In a separate file (order.try; header: run, plan_hash): events of one rank, decoded by
-  // `plan::served_of` for a server, else by `plan::answers_of`.
+  // Order of asynchronous events of one rank, in a separate file (order.try; header: run,
+  // plan_hash). Decoded by `plan::served_of` for a server, else by `plan::answers_of`.
   order = 9,
-  // IndexEntry[] of all frames before it, then its own offset (64 bits), so that a reader of a
-  // finished run can jump.
+  // IndexEntry[] of all frames before this one, then the offset of this frame (64 bits), so that a
+  // reader of a finished run can jump to any frame.
   index = 8,
 };
 
 struct Frame {
   FrameType type;
   int rank = -1;                       // -1: the coordinator.
-  std::span<const std::byte> payload;  // Valid until the reader moves on.
+  std::span<const std::byte> payload;  // Valid until the reader's next call.
 };
 
 class RecordingWriter {
@@ -51,13 +51,13 @@ class RecordingWriter {
   // Creates the file and writes the header (an object, to which `schema` is added). Returns a
   // Problem if a recording already exists.
   static base::Result<RecordingWriter> create(const std::filesystem::path& path, base::Json header);
-  ~RecordingWriter();  // Flushes; a run that ends normally calls `close`.
+  ~RecordingWriter();  // Writes buffered frames; a run that ends normally calls `close` before.
   RecordingWriter(RecordingWriter&&) noexcept;
   RecordingWriter& operator=(RecordingWriter&&) noexcept;
 
-  // Writes to a buffer; `flush` passes everything to the file system. A payload is at most
-  // kMaximumPayload (64 MiB). A full disk is a Problem and leaves complete frames on disk;
-  // afterwards every call returns that Problem.
+  // Appends a frame to a buffer; `flush` passes everything to the file system. A payload has at
+  // most kMaxPayload bytes. If the disk is full, returns a Problem, as every later call does;
+  // complete frames stay on disk.
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> append_json(FrameType type, int rank, const base::Json& json);
   base::Result<void> append_events(int rank, std::span<const Event> events);
@@ -72,19 +72,19 @@ class RecordingWriter {
 
 class RecordingReader {
  public:
-  // Refuses files that are not recordings, or have a newer schema.
+  // Opens a recording. Refuses files that are not recordings, or that have a newer schema.
   static base::Result<RecordingReader> open(const std::filesystem::path& path);
   ~RecordingReader();
   RecordingReader(RecordingReader&&) noexcept;
   RecordingReader& operator=(RecordingReader&&) noexcept;
 
-  // Returns the frame at the cursor and advances the cursor; nothing if there is no complete frame
-  // (yet: retry while the run is active). A damaged frame is a Problem, and the cursor stays before
-  // it. Frames read earlier remain valid.
+  // Returns the frame at the cursor and advances the cursor. Returns nothing if there is no
+  // complete frame; while the run is active, retry later. Returns a Problem if the frame is
+  // damaged; the cursor then stays before it. Frames before it are intact.
   base::Result<std::optional<Frame>> next();
 
-  // Bytes of an incomplete frame, after `next` returned nothing. 0 if the file ends at a frame
-  // boundary.
+  // Size in bytes of the incomplete frame at the cursor, after `next` returned nothing. 0 if the
+  // file ends at a frame boundary.
   std::size_t unfinished_bytes() const;
 
   // Moves the cursor to the last frame of that type, using the index of a closed recording. Returns
@@ -97,7 +97,9 @@ class RecordingReader {
   std::unique_ptr<State> state_;
 };
 
-base::Result<std::vector<Event>> events_of(const Frame& frame);  // For an events frame.
-base::Result<base::Json> json_of(const Frame& frame);            // For a JSON frame.
+// Returns the events of an events frame.
+base::Result<std::vector<Event>> events_of(const Frame& frame);
+// Returns the value of a JSON frame.
+base::Result<base::Json> json_of(const Frame& frame);
 
 }  // namespace trainyard::telemetry

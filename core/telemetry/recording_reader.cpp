@@ -68,7 +68,8 @@ base::Result<void> check_header(const Frame& frame, const std::string& where) {
 
 }  // namespace
 
-// Buffers the file from `cursor` on: bytes [begin, end) of `buffer` have not been returned yet.
+// Buffered part of the file, from `cursor` on. Bytes [begin, end) of `buffer` were read from the
+// file but not returned yet.
 struct RecordingReader::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
@@ -136,8 +137,9 @@ void RecordingReader::State::move_to(std::uint64_t offset) {
   cursor = offset;
 }
 
-// Reads the index, the last frame of a closed recording, whose offset is right before its checksum.
-// Empty if there is none. Moves the cursor, to the index if there is one.
+// Reads the index, which is the last frame of a closed recording; the file ends with the frame's
+// offset and its checksum. Returns an empty list if there is no index. Moves the cursor, to the
+// index if there is one.
 std::vector<IndexEntry> RecordingReader::State::read_index() {
   struct stat status {};
   std::uint64_t offset = 0;
@@ -164,7 +166,7 @@ RecordingReader::~RecordingReader() = default;
 
 base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path& path) {
   base::Descriptor file(::open(
-      // O_NONBLOCK: a pipe of that name must not block.
+      // O_NONBLOCK: if the file is a named pipe, opening it must not block.
       path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open())
     return base::fail(base::system_problem(path.string(), "cannot open the recording", errno));
@@ -224,7 +226,7 @@ base::Result<base::Json> json_of(const Frame& frame) {
 
 namespace {
 
-// Returns the next frame of that type; null JSON at the end of the recording.
+// Returns the content of the next frame of that type; null JSON if there is none.
 base::Result<base::Json> find_json(RecordingReader& reader, FrameType type) {
   for (;;) {
     const auto frame = reader.next();
@@ -241,7 +243,7 @@ base::Result<RecordingSummary> read_summary(const std::filesystem::path& run_dir
   if (!reader) return base::fail(reader.error());
   const auto header = find_json(*reader, FrameType::header);
   if (!header) return base::fail(header.error());
-  reader->jump_to_last(FrameType::result);  // Without an index the search starts here.
+  reader->jump_to_last(FrameType::result);  // Without an index the search continues from here.
   const auto result = find_json(*reader, FrameType::result);
   return RecordingSummary{*header, result.value_or(base::Json())};
 }

@@ -11,7 +11,7 @@ namespace trainyard::telemetry {
 
 struct RecordingSummary {
   base::Json header;
-  base::Json result;  // null if the run did not end
+  base::Json result;  // null if the run has not ended
 };
 
 base::Result<RecordingSummary> read_summary(const std::filesystem::path& run_directory);

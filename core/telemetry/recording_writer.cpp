@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 struct RecordingWriter::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
-  ~State() { static_cast<void>(flush()); }  // A failure cannot be reported here.
+  ~State() { static_cast<void>(flush()); }  // A destructor cannot report a failure.
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> flush();
@@ -45,7 +45,7 @@ struct RecordingWriter::State {
   base::Descriptor file;
   std::vector<std::byte> buffer;   // Complete frames that are not on disk yet.
   std::uint64_t on_disk = 0;       // Bytes passed to the file system.
-  std::vector<IndexEntry> frames;  // All frames, including those in the buffer.
+  std::vector<IndexEntry> frames;  // Index of all frames, including those still in the buffer.
   std::optional<base::Problem> failure;
 };
 
@@ -106,11 +106,11 @@ void RecordingWriter::State::keep_complete_frames() {
                        [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
   if (next == frames.begin()) return;
   const bool cut = ::ftruncate(file.get(), static_cast<off_t>(std::prev(next)->offset)) == 0;
-  // Otherwise the reader finds a torn tail, which it can handle.
+  // If this fails, readers find an incomplete last frame, which they handle.
   if (cut) on_disk = std::prev(next)->offset;
 }
 
-// Omits the index if it would exceed the size of a frame: the recording is then read from front to
+// Appends the index. Omits it if it is larger than a frame may be: readers then read from front to
 // back.
 base::Result<void> RecordingWriter::State::append_index() {
   std::vector<std::byte> payload;

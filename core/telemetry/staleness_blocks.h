@@ -16,13 +16,13 @@ class StalenessBlocks {
 
   void take(std::int32_t step, double seconds, double staleness);
 
-  // Values at the step and time of the last gradient of each block. They grow only at the end.
+  // Values of each block, at the step and time of its last gradient. They are only appended.
   const std::vector<StepValue>& mean() const { return mean_; }
   const std::vector<StepValue>& p95() const { return p95_; }
   const std::vector<StepValue>& most() const { return most_; }
 
  private:
-  std::vector<double> open_;  // Values of the block that is not full yet.
+  std::vector<double> open_;  // Staleness of the gradients in the block that is not full yet.
   std::vector<StepValue> mean_, p95_, most_;
 };
 

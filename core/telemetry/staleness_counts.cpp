@@ -47,7 +47,8 @@ WorkerStaleness& StalenessCounts::worker(int rank) {
   return *workers_.insert(at, made);
 }
 
-// Only the first server is counted, because servers receive gradients in different orders.
+// With servers only the first one is counted, because servers receive gradients in different
+// orders.
 bool StalenessCounts::read(const History& history) {
   bool any = false;
   for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Staleness of a run's gradients by worker: number of gradients of each staleness, and number that
-// arrived too late. With parameter servers as seen by the first server; with stages that update
-// after every micro-batch as reported by each stage.
+// Staleness of a run's gradients, by worker: how many gradients had each staleness, and how many
+// arrived too late. With parameter servers the first server reports it; with stages that update
+// after every micro-batch, each stage reports its own.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@ namespace trainyard::telemetry {
 
 struct WorkerStaleness {
   int rank = 0;
-  std::int64_t applied = 0, dropped = 0;        // Gradients.
+  std::int64_t applied = 0, dropped = 0;        // Number of gradients.
   std::map<std::int64_t, std::int64_t> counts;  // Applied gradients by staleness.
 
-  std::int64_t delayed() const;  // Applied with staleness above 0.
+  std::int64_t delayed() const;  // Number of applied gradients with staleness above 0.
   double mean() const;           // 0 if there are none.
   std::int64_t quantile(
       // Smallest staleness that is not exceeded by the fraction `part` of the gradients.
@@ -24,8 +24,8 @@ struct WorkerStaleness {
   std::int64_t most() const;
 };
 
-// Returns the series of `metric` (staleness, dropped_gradients) that contain every gradient once:
-// those of the first server, or of each rank about itself.
+// Returns the series of `metric` (staleness, dropped_gradients) that together contain every
+// gradient once: those of the first server, or of each rank about itself.
 std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {

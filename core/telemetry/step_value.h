@@ -5,11 +5,11 @@
 
 namespace trainyard::telemetry {
 
-// Value over all ranks at one step, once every rank involved in the step has reported it.
+// Value over all ranks at one step, known once every rank involved has reported the step.
 struct StepValue {
   std::int32_t step = 0;
-  // Time of the last report; if ranks make steps separately, the latest of this step and earlier
-  // ones.
+  // Time of the last report. If ranks make steps separately, the latest time of this step and all
+  // earlier ones.
   double seconds = 0;
   double value = 0;
 };

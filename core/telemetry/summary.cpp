@@ -19,7 +19,8 @@ double sum(const Series* series) {
   return series == nullptr ? 0 : std::accumulate(series->values.begin(), series->values.end(), 0.0);
 }
 
-// Folds the series of all indices (peers, segments) of a metric of a rank: `fold(so far, series)`.
+// Combines the series of a rank's metric over all indices (peers, segments), by `fold(so far,
+// series)`.
 template <class Fold>
 double over_indices(const History& history, Metric metric, int rank, Fold fold) {
   double result = 0;
@@ -29,7 +30,8 @@ double over_indices(const History& history, Metric metric, int rank, Fold fold) 
   return result;
 }
 
-// Sums the final counters of earlier processes of the rank; each process starts counting at 0.
+// Returns the sum of the final counters of earlier processes of the rank (before restarts). Each
+// process starts counting at 0.
 double of_earlier_processes(const Series& series) {
   double sum = 0;
   for (std::size_t i = 1; i < series.values.size(); ++i)
@@ -62,7 +64,7 @@ double at_step(const Series& series, std::int32_t step) {
              : 0;
 }
 
-// Samples of the rank's steps whose gradient arrived too late.
+// Returns the number of samples in the rank's steps whose gradients arrived too late.
 double dropped_samples(const History& history, int rank) {
   const Series* samples = history.find({Metric::samples, rank, 0});
   double dropped = 0;
@@ -92,7 +94,7 @@ RankSummary summarize_rank(const History& history, int rank) {
           total(history, Metric::dropped_events, rank)};
 }
 
-// Returns for each step that every rank has finished the time of the slowest rank.
+// Returns the time of the slowest rank for each step that every rank has finished.
 std::vector<double> slowest_of_each_step(const History& history) {
   struct Step {
     double seconds = 0;
@@ -113,7 +115,8 @@ std::vector<double> slowest_of_each_step(const History& history) {
   return times;
 }
 
-// A step's time is logged at its end.
+// Returns the time from the first step's begin to the last step's end. Each step's duration is
+// logged at its end.
 double wall_seconds(const History& history) {
   double begin = 0, end = 0;
   bool any = false;
@@ -130,7 +133,7 @@ double wall_seconds(const History& history) {
 
 // Returns the time in which at least one rank was in a step.
 double seconds_in_steps(const History& history) {
-  std::vector<std::pair<double, double>> steps;  // from, to
+  std::vector<std::pair<double, double>> steps;  // begin and end
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::step_seconds, rank, 0});
     for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i)

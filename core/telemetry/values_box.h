@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chunk values on their way from the training thread to the sending thread. None are dropped. Few
-// steps have any, so a mutex is sufficient.
+// Queue of chunk values from the training thread to the sending thread. No values are dropped. Only
+// few steps have any, so a mutex is fast enough.
 #pragma once
 
 #include <mutex>

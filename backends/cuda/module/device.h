@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Services that kernels need beside launches: private memory, and operations that libraries do
-// better (matrix products and sorting). On a GPU these are CUDA, cuBLASLt and CUB (gpu.h); in tests
-// the device is this process.
+// Services of a device that kernels need besides launches: private memory, and operations that
+// libraries do better (matrix products and sorting). On a GPU these are CUDA, cuBLASLt and CUB
+// (gpu.h). In tests the device is this process.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace trainyard::cuda {
 // Prepared work. A call enqueues it without allocating.
 using Run = std::function<void(Stream&)>;
 
-// Returns the run of an op that needs no memory beside its tensors.
+// Returns the Run of an op that needs no memory besides its tensors.
 template <class W, class OneOp>
 Run run_of(const OneOp& op) {
   return [op](Stream& stream) { run<W>(stream, op); };
@@ -30,20 +30,20 @@ Run run_of(const OneOp& op) {
 
 using compute::Memory;
 
-// Product result [m,n] = activation(left right + bias), row-major; adds to `result` if it
+// Matrix product result [m,n] = activation(left right + bias), row-major; adds to `result` if it
 // accumulates. `left` is [m,k], or [k,m] if transposed; `right` is [k,n], or [n,k] if transposed.
-// `bias` is [n] in the result's dtype, or empty. m, n and k are at least 1. Factors of 16 bits are
+// `bias` is [n] in the result's dtype, or empty. m, n and k are at least 1. Inputs of 16 bits are
 // multiplied exactly and summed in fp32.
 struct Product {
   compute::Tensor left, right, bias, result;
   std::int64_t m = 1, n = 1, k = 1;
   bool left_transposed = false, right_transposed = false, accumulates = false;
-  bool tf32 = false;  // for fp32: round factors to TF32 for tensor cores
+  bool tf32 = false;  // for fp32: rounds inputs to TF32 for tensor cores
   compute::Activation activation = compute::Activation::none;
 };
 
-// Scratch memory shared by all ops, which run one after another. Contents do not survive from one
-// op to the next.
+// Scratch memory that all ops share, because they run one after another. An op must not expect
+// contents of an earlier op.
 enum class ScratchKind : std::uint8_t { left, right, result };
 
 class Device {
@@ -67,11 +67,11 @@ class Device {
   virtual bool fuses(compute::DType result, compute::Activation activation) const = 0;
   virtual base::Result<Run> product(const Product& product) = 0;
   // Prepares a convolution with a library of the device. Returns nullopt if the library does not
-  // support it; the caller then uses products.
+  // support it; the caller then uses matrix products.
   virtual base::Result<std::optional<Run>> convolution(const Convolution&) { return std::nullopt; }
 
-  // Sorts keys in [0, below]: writes the indices 0 to count - 1 to places[0, count), ordered by
-  // key. The sort is stable. The keys are not changed.
+  // Sorts the indices 0 to count - 1 by their keys, which are in [0, below). Writes the sorted
+  // indices to places[0, count). The sort is stable, and does not change the keys.
   virtual base::Result<Run> order(const std::int32_t* keys, std::int32_t* places,
                                   std::int64_t count, std::int32_t below) = 0;
 
@@ -94,7 +94,7 @@ class Device {
   std::shared_ptr<std::atomic<std::int64_t>> taken_ =
       std::make_shared<std::atomic<std::int64_t>>(0);  // bytes still allocated
   std::array<std::pair<Memory, std::int64_t>, 3>
-      scratch_;  // memory and size in bytes, the maximum requested so far
+      scratch_;  // memory and size in bytes: the most that was requested so far
 };
 
 }  // namespace trainyard::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of small 16-bit matrices, accumulated in fp32 by the tensor cores of a GPU. A warp of a
-// team holds matrices in its registers. Each thread has one fragment of each matrix; only
-// fragments_gpu.h knows which one. On the host a warp is a single thread that holds full matrices,
-// with the same rounding.
+// Products of small 16-bit matrices with fp32 sums, by the tensor cores of a GPU. A warp of a team
+// (thread block) holds matrices in its registers. Each thread has a fragment of each matrix; only
+// fragments_gpu.h knows which elements. On the host a warp is a single thread that holds full
+// matrices, with the same rounding.
 //
 // Types:
 //   Warp                        rank of the warp among the `count` warps of a team
@@ -65,7 +65,7 @@ struct Entry {
 #include "backends/cuda/module/warp_gpu.h"
 // Defines which lane holds which numbers.
 #include "backends/cuda/module/fragments_gpu.h"
-#elif defined(TRAINYARD_WARP)  // for a test, which runs lanes as threads
+#elif defined(TRAINYARD_WARP)  // for a test that runs lanes as threads
 #include TRAINYARD_WARP
 // Defines which lane holds which numbers.
 #include "backends/cuda/module/fragments_gpu.h"

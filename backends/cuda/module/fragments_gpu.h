@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Assignment of matrix elements to the lanes of a warp, in the PTX layout of mma.m16n8k16. See
-// fragments.h. The instructions are in warp_gpu.h, or in the substitute of a test.
+// fragments.h. The instructions are in warp_gpu.h, or, in a test, in its substitute.
 #pragma once
 
 namespace trainyard::cuda {
 
-// Layout of 16 x 8 numbers. The first two and the last two numbers of a lane are adjacent in a row;
-// the two rows are 8 apart.
+// Layout of a block of 16 x 8 numbers, of which a lane has four. The first two are adjacent in a
+// row, and so are the last two; the two rows are 8 apart.
 ON_DEVICE constexpr int row_of(int lane, int number) { return lane / 4 + number / 2 * 8; }
 ON_DEVICE constexpr int column_of(int lane, int number) { return lane % 4 * 2 + number % 2; }
 
@@ -25,7 +25,7 @@ struct Operand {
   Block of[kRows / 16][kColumns / 16];
 };
 
-// Per-row values. A lane has two of each 16 rows; four lanes hold the same values.
+// Values per row. Of each 16 rows, a lane has the values of two; four lanes have the same values.
 template <int kRows>
 struct PerRow {
   float of[kRows / 8];
@@ -104,7 +104,7 @@ IN_REGISTERS void load(const Warp& warp, Operand<T, kRows, kColumns>& operand, T
       [&](int i, int j) { operand.of[i][j] = load_block(warp, tile, 16 * i, 16 * j, false); });
 }
 
-// Rounds an accumulator to an operand. A lane holds the same elements of both, so no data moves
+// Rounds an accumulator to an operand. A lane has the same elements of both, so no data moves
 // between lanes.
 template <class T, int kRows, int kColumns>
 IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers) {
@@ -118,8 +118,8 @@ IN_REGISTERS Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColum
   return operand;
 }
 
-// Adds the product with `right`, block by block. Quarters of `right` [k, n] are loaded transposed;
-// those of a transposed `right` are not.
+// Adds the product with `right`, block by block. If `right` is [k, n], its quarters are loaded
+// transposed; if it is transposed, they are not.
 template <bool kTransposed, class T, int kRows, int kColumns, int kInner, int kPitch>
 IN_REGISTERS void add_products(const Warp& warp, Accumulator<kRows, kColumns>& sums,
                                const Operand<T, kRows, kInner>& left, Tile<kPitch> right) {

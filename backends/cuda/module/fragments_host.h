@@ -52,7 +52,7 @@ void for_each(const Warp&, PerRow<kRows>& numbers, const Body& body) {
   for (int row = 0; row < kRows; ++row) body(numbers.of[row], Entry{row, row, 0});
 }
 
-// Does nothing: the thread has already processed full rows.
+// Does nothing, because the thread has already processed full rows.
 template <int kRows, class Body>
 void join(const Warp&, PerRow<kRows>&, const Body&) {}
 

@@ -81,7 +81,7 @@ class GpuDevice final : public Device {
 
   int number_;
   std::unique_ptr<Products> products_;
-  // null if cuDNN is not available, for the reason below
+  // null if cuDNN is not available; the next member says why
   std::unique_ptr<cudnn::Convolutions> convolutions_;
   std::string no_convolutions_;
 };
@@ -171,8 +171,9 @@ class GpuCompute final : public compute::Compute {
     return meter_ ? meter_->use() : std::nullopt;
   }
 
-  // Sums the sources. Sources that the GPU cannot access (socket messages), and those that the
-  // destination would overwrite too early, are copied to the GPU piece by piece.
+  // Sums the sources. Some are first copied to the GPU, piece by piece: those that the GPU cannot
+  // access (messages from sockets), and those that the destination would overwrite before they are
+  // read.
   void sum(DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
            std::int64_t elements) override {
     cudaSetDevice(gpu_.number);
@@ -201,7 +202,7 @@ class GpuCompute final : public compute::Compute {
     convert(destination.dtype, source, room_.get());
     copy(destination.data, room_.get(), destination.bytes());
   }
-  // Sends bytes instead of fp32 values over the bus: a quarter of the data.
+  // Sends the bytes over the bus instead of fp32 values, which are four times as much data.
   void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
                   std::span<const float, 256> value_of) override {
     cudaSetDevice(gpu_.number);

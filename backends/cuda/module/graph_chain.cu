@@ -40,8 +40,8 @@ class GraphChain final : public compute::Chain {
     return last + 1 - ops_.size();
   }
 
-  // Captures the ops. The graph records an event after each op but the last, as a queue does
-  // between ops.
+  // Captures the ops. The graph records an event after each op except the last one; a queue does
+  // the same between ops.
   void capture(Stream& stream) {
     cudaSetDevice(gpu_);
     cudaGraph_t captured = nullptr;
@@ -61,7 +61,7 @@ class GraphChain final : public compute::Chain {
     }
     fine = cudaStreamEndCapture(stream.handle, &captured) == cudaSuccess && fine;
     fine = cudaGetLastError() == cudaSuccess && !stream.refused &&
-           fine;  // After an error, the graph may lack a kernel.
+           fine;  // After an error, a kernel may be missing in the graph.
     stream.refused = refused_before;
     if (fine && cudaGraphInstantiateWithFlags(&graph_, captured, 0) != cudaSuccess)
       graph_ = nullptr;
@@ -81,7 +81,7 @@ class GraphChain final : public compute::Chain {
   // Clears the error of a capture, which the next launch would otherwise report.
   static void forget_error() { cudaGetLastError(); }
 
-  // Queue that gives kernels the stream under capture.
+  // Queue that passes the stream under capture to kernels.
   class CapturingQueue final : public StreamQueue {
    public:
     explicit CapturingQueue(Stream& stream) : stream_(stream) {}

@@ -17,10 +17,10 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kTeamMemory =
-    std::int64_t{96} << 10;  // Bytes of shared memory per block on every GPU since 2020 (Ampere).
+// Bytes of shared memory that a block may use on every GPU since 2020 (Ampere).
+inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;
 inline constexpr int kThreads = 256;                 // per block
-inline constexpr std::int64_t kMaxBlocks = 1 << 20;  // blocks loop over more work than that
+inline constexpr std::int64_t kMaxBlocks = 1 << 20;  // if there is more work, blocks loop over it
 inline constexpr int kWarp = 32;
 inline constexpr int kSmallTeam = kWarp;  // the team size with the cheapest reductions
 
@@ -31,18 +31,18 @@ IN_REGISTERS void unrolled(const Body& body) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) body(i);
 }
-// Calls body(i) for first, first + step, ... below `end`, not unrolled: registers matter more
-// than loop overhead.
+// Calls body(i) for first, first + step, ... below `end`. The loop is not unrolled, because
+// registers are scarcer than time for the loop.
 template <class Body>
 IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
 #pragma unroll 1
   for (int i = first; i < end; i += step) body(i);
 }
 
-// Stream of launches. Launch errors surface later; the queue checks for them.
+// Stream of launches. CUDA reports launch errors later; the queue checks for them.
 struct Stream {
   cudaStream_t handle = nullptr;
-  std::optional<base::Problem> refused;  // first immediate error of a library
+  std::optional<base::Problem> refused;  // first error that a library reported immediately
 };
 
 // Returns the rounded product. Prevents the compiler from fusing it with a following addition
@@ -75,7 +75,7 @@ struct Team {
     __syncthreads();
     double all = 0;
     for (int warp = 0; warp < size / kWarp; ++warp) all += of_warps[warp];
-    __syncthreads();  // before the next call writes `of_warps`
+    __syncthreads();  // all threads have read `of_warps` before the next call writes it
     return all;
   }
   // Returns the sum over threads of lower rank.
@@ -90,11 +90,11 @@ struct Team {
     __syncthreads();
     sum -= own;
     for (int warp = 0; warp < rank / kWarp; ++warp) sum += of_warps[warp];
-    __syncthreads();  // before the next call writes `of_warps`
+    __syncthreads();  // all threads have read `of_warps` before the next call writes it
     return sum;
   }
-  // True if all other teams called this before, so that their writes are visible. `arrived` is 0
-  // before the first and after the last call.
+  // True on the team that calls this last. The writes of all other teams are then visible.
+  // `arrived` is 0 before the first and after the last call.
   __device__ bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
     __shared__ bool last;
     if (rank == 0) {
@@ -105,7 +105,7 @@ struct Team {
     }
     __syncthreads();
     const bool answer = last;
-    __syncthreads();  // before the next call writes `last`
+    __syncthreads();  // all threads have read `last` before the next call writes it
     return answer;
   }
   // Returns the maximum; of equal values, the one with the lowest index.
@@ -119,7 +119,7 @@ struct Team {
     __syncthreads();
     Ranked all = of_warps[0];
     for (int warp = 1; warp < size / kWarp; ++warp) all = first(all, of_warps[warp]);
-    __syncthreads();  // before the next call writes `of_warps`
+    __syncthreads();  // all threads have read `of_warps` before the next call writes it
     return all;
   }
 

@@ -32,7 +32,7 @@ void rolled(int first, int end, int step, const Body& body) {
   for (int i = first; i < end; i += step) body(i);
 }
 
-// Returns the rounded product, also if an addition follows.
+// Returns the rounded product. An addition that follows is not fused with it.
 inline float rounded_product(float a, float b) { return a * b; }
 
 // Reads a value that another team wrote.
@@ -64,7 +64,7 @@ class ThreadTeam {
 struct Stream {
   alignas(64) std::array<std::byte, kTeamMemory> memory;
   ThreadTeam* crew = nullptr;            // null: the calling thread alone
-  std::optional<base::Problem> refused;  // first immediate error of a library
+  std::optional<base::Problem> refused;  // first error that a library reported immediately
 };
 
 struct Team {
@@ -90,16 +90,15 @@ struct Team {
     crew->sync();
     std::int64_t sum = 0;
     for (int other = 0; other < rank; ++other) sum += said[static_cast<std::size_t>(other)].place;
-    crew->sync();  // before the next call writes `said`
+    crew->sync();  // all threads have read `said` before the next call writes it
     return sum;
   }
-  // True if all other teams called this before. `arrived` is 0 before the first and after the last
-  // call.
+  // True on the team that calls this last. `arrived` is 0 before the first and after the last call.
   bool is_last(std::uint32_t& arrived, std::int64_t teams) const {
     if (rank == 0) arrived = static_cast<std::uint32_t>((arrived + 1) % teams);
     sync();
     const bool last = arrived == 0;
-    sync();  // before the next call writes `arrived`
+    sync();  // all threads have read `arrived` before the next call writes it
     return last;
   }
   // Returns the maximum; of equal values, the one with the lowest index.
@@ -119,7 +118,7 @@ struct Team {
     Ranked all = said[0];
     for (int other = 1; other < size; ++other)
       all = join(all, said[static_cast<std::size_t>(other)]);
-    crew->sync();  // before the next call writes `said`
+    crew->sync();  // all threads have read `said` before the next call writes it
     return all;
   }
 };

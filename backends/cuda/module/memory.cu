@@ -13,8 +13,8 @@ namespace {
 using base::ProblemCode;
 using base::Result;
 
-// CUDA IPC exports whole allocations. Smaller ones share a block with others, so exports are
-// rounded up to this size.
+// Size to which exports are rounded up. CUDA IPC exports a full allocation; smaller allocations
+// share a block with others.
 constexpr std::int64_t kExportGranularity = std::int64_t{2} << 20;
 
 std::size_t one_or_more(std::int64_t bytes) {
@@ -42,8 +42,8 @@ base::Problem not_allocated(int gpu, std::int64_t bytes, cudaError_t error) {
              : problem_of(error, "allocate on GPU " + std::to_string(gpu));
 }
 
-// Clears memory on a private stream and waits for that stream alone: other streams may be under
-// capture.
+// Clears memory on a private stream, and waits only for that stream, because other streams may be
+// under capture.
 Result<void> clear_on_private_stream(std::byte* memory, std::int64_t bytes,
                                      const std::string& what) {
   cudaStream_t stream = nullptr;
@@ -60,8 +60,8 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
-// User counts of the pages locked by `lock`, by begin address. Liveness until the process exits,
-// longer than all users.
+// Number of users of the pages locked by `lock`, by their begin address. It exists until the
+// process exits, which is longer than any user.
 struct PinnedPages {
   std::mutex mutex;
   std::map<std::byte*, int> users;
@@ -107,7 +107,7 @@ Result<Memory> allocate_on_host(std::int64_t bytes) {
       check(cudaMallocHost(&memory, one_or_more(bytes)),
             "lock " + base::format_bytes(static_cast<double>(bytes)) + " of the host's memory");
   if (!ok) {
-    cudaGetLastError();  // reported here; the next launch must not report it again
+    cudaGetLastError();  // the error is reported here, so the next launch must not report it again
     return base::fail(ok.error());
   }
   return Memory(static_cast<std::byte*>(memory), [](std::byte* gone) { cudaFreeHost(gone); });
@@ -160,7 +160,7 @@ Result<Memory> import_memory(int gpu, const std::string& name) {
 
 bool reaches(int gpu, const std::byte* place) {
   if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0)
-    return true;  // Otherwise the GPU may access all memory, but through page faults.
+    return true;  // Otherwise the GPU can access all memory, but only through page faults.
   cudaPointerAttributes found{};
   if (cudaPointerGetAttributes(&found, place) == cudaSuccess)
     return found.type != cudaMemoryTypeUnregistered;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Elements of tensors as kernels compute with them. W is float for tensors of fp32 and 16 bits,
-// double for fp64. Stored values are rounded once, to nearest, ties to even.
+// Elements of tensors in the form in which kernels compute with them. W is float for fp32 and
+// 16-bit tensors, and double for fp64. Values are rounded once when stored, to nearest, ties to
+// even.
 #pragma once
 
 #include <cmath>
@@ -22,7 +23,7 @@ ON_DEVICE T* as(const Tensor& tensor) {
   return reinterpret_cast<T*>(tensor.data);
 }
 
-// Loads from any address; byte by byte only if it is unaligned.
+// Loads a number from any address. Loads byte by byte only if the address is unaligned.
 template <class T>
 ON_DEVICE T load(const std::byte* from, std::int64_t i) {
   const std::byte* const place = from + i * static_cast<std::int64_t>(sizeof(T));
@@ -68,8 +69,8 @@ ON_DEVICE void put(const Tensor& tensor, std::int64_t i, W value) {
   }
 }
 
-// Calls body(tensor with a compile-time dtype), so that a loop over many elements checks the
-// dtype once.
+// Calls body(tensor) with a tensor that has a compile-time dtype, so that a loop over many elements
+// checks the dtype only once.
 template <class W, class Body>
 ON_DEVICE void with_static_dtype(const Tensor& tensor, const Body& body) {
   const auto as_one = [&](DType dtype) { return Tensor{dtype, tensor.shape, tensor.data}; };
@@ -82,8 +83,8 @@ ON_DEVICE void with_static_dtype(const Tensor& tensor, const Body& body) {
   }
 }
 
-// Calls use(c, element c) for `count` elements from `first` on, divided among the threads of
-// a team. Loads several elements ahead of their use.
+// Calls use(c, element c) for `count` elements from `first` on, which the threads of a team divide.
+// Loads several elements before it uses them.
 template <class W, class Use>
 ON_DEVICE void for_row(const Team& team, const Tensor& tensor, std::int64_t first,
                        std::int64_t count, const Use& use) {

@@ -18,8 +18,8 @@ base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const com
   return std::make_unique<StreamKernel>(std::move(*made));
 }
 
-// Sums up to kMostSources sources per kernel. Further sources are added to that sum, in the same
-// order.
+// Sums up to kMaxSources sources with one kernel. Further kernels add the remaining sources to that
+// sum, in the same order.
 void sum(Stream& stream, DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements) {
   if (sources.size() > kMaxSources) {

@@ -8,7 +8,7 @@
 
 namespace trainyard::cuda {
 
-// Queue with a stream of the device.
+// Queue that has a stream of the device.
 class StreamQueue : public compute::Queue {
  public:
   virtual Stream& stream() = 0;
@@ -28,9 +28,8 @@ class StreamKernel final : public compute::Kernel {
 // device memory, or an op that the device does not support.
 base::Result<std::unique_ptr<compute::Kernel>> prepare(Device& device, const compute::Op& op);
 
-// Implements Compute::sum. Sources and destination are in device memory at any address. The
-// destination must not be one of the sources after the first kMostSources, the number that one
-// kernel adds.
+// Implements Compute::sum. Sources and destination are in device memory, at any address. One kernel
+// adds up to kMaxSources sources. The destination must not be one of the later sources.
 inline constexpr std::size_t kMaxSources = 128;
 void sum(Stream& stream, compute::DType dtype, std::byte* destination,
          std::span<const std::byte* const> sources, std::int64_t elements);

@@ -24,7 +24,7 @@ inline bool is_double(const compute::PoolBackward& op) {
   return op.output_gradient.dtype == DType::fp64;
 }
 
-// Prepares an op. It may be composed of several runs, need scratch memory, or need no memory beside
+// Prepares an op. It may consist of several runs, need scratch memory, or need no memory besides
 // its tensors.
 template <class W, class OneOp>
 base::Result<Run> make_any(Device& device, const OneOp& op) {

@@ -23,9 +23,9 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-// Alignment that cuBLASLt may assume: the largest power of 2 that divides the address, up to the 16
-// bytes of a vector load. A larger alignment could select another algorithm, with other rounding,
-// depending on the address of a tensor.
+// Returns the alignment that cuBLASLt may assume: the largest power of 2 that divides the address,
+// but at most the 16 bytes of a vector load. With a larger one, the choice of algorithm, and so the
+// rounding, could depend on the address of a tensor.
 std::uint32_t alignment_of(const Tensor& tensor) {
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) | 16U;
   return static_cast<std::uint32_t>(address & (~address + 1));
@@ -61,8 +61,8 @@ cublasLtEpilogue_t epilogue_of(const Product& p) {
   return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
 }
 
-// Arguments of one cuBLASLt call. cuBLASLt is column-major, so our matrices appear transposed to
-// it: result^T [n,m] = right^T left^T. Its A is therefore our right factor, its B our left factor.
+// Arguments of one cuBLASLt call. cuBLASLt is column-major, so it sees our matrices transposed:
+// result^T [n,m] = right^T left^T. Its A is therefore our right input, and its B our left input.
 struct Call {
   std::shared_ptr<cublasLtMatmulDescOpaque_t> operation;
   std::shared_ptr<cublasLtMatrixLayoutOpaque_t> a, b, c;

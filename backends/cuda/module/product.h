@@ -7,13 +7,13 @@
 
 namespace trainyard::cuda::module {
 
-// Workspace of products, used by one product at a time.
+// Workspace that matrix products share, one at a time.
 struct Workspace {
   static constexpr std::int64_t kBytes = std::int64_t{32} << 20;
   Memory memory;
 };
 
-// Matrix products by cuBLASLt. fp32 is multiplied in fp32 unless TF32 is requested.
+// Matrix products by cuBLASLt. fp32 inputs are multiplied in fp32, unless TF32 is requested.
 class Products {
  public:
   static base::Result<std::unique_ptr<Products>> make(Device& device);

@@ -66,7 +66,7 @@ void GpuQueue::next_mark(const Place& next) {
   place(marks_) = next;
 }
 
-// True if the mark is reached. After an error nothing runs any more: all marks count as reached,
+// True if the mark is reached. After an error no further op runs; all marks then count as reached,
 // and state() returns the error.
 bool GpuQueue::reached(std::uint64_t mark) {
   if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_)

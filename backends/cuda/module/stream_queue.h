@@ -24,15 +24,15 @@ class FirstError {
   std::atomic<cudaError_t> first_ = cudaSuccess;
 };
 
-// Stream with an event for each of the last kEvents marks: an event of the queue or one that a
+// Queue of a stream. Each of the last kEvents marks has an event: one of the queue, or one that a
 // graph records. Reusing the event of an old mark waits for that mark.
 class GpuQueue final : public StreamQueue {
  public:
-  // Creates a queue. `beside` holds errors of the rank's other GPU work outside queues, such as
-  // copies; it may be null.
+  // Creates a queue. `beside` has the errors of the rank's GPU work outside queues, such as copies;
+  // it may be null.
   static base::Result<std::unique_ptr<GpuQueue>> make(
       int gpu, std::shared_ptr<const FirstError> beside = nullptr);
-  // Creates a queue that failed to start: state() returns `why`, and no call waits.
+  // Returns a queue that failed to start: state() returns `why`, and no call waits.
   static std::unique_ptr<GpuQueue> broken(int gpu, base::Problem why);
   ~GpuQueue() override;
 
@@ -49,13 +49,12 @@ class GpuQueue final : public StreamQueue {
  private:
   static constexpr std::size_t kEvents = 128;
 
-  // Event of a mark. An event of a graph may still hold the time of the previous launch. It counts
-  // only if it is later than the mark before the graph.
+  // Event of a mark. An event of a graph may still have the time of the graph's previous launch. It
+  // counts only if its time is after the mark before the graph.
   struct Place {
     cudaEvent_t event = nullptr;
-    std::uint64_t
-        before = 0,
-        end = 0;  // marks before and at the end of the graph; both 0 for an event of the queue
+    // marks before the graph and at its end; both 0 for an event of the queue
+    std::uint64_t before = 0, end = 0;
   };
 
   explicit GpuQueue(int gpu) : gpu_(gpu) {}
@@ -69,7 +68,7 @@ class GpuQueue final : public StreamQueue {
   std::shared_ptr<const FirstError> beside_;
   Stream stream_;
   std::array<cudaEvent_t, kEvents> events_{};  // events of the queue
-  std::array<Place, kEvents> at_{};            // of the last kEvents marks
+  std::array<Place, kEvents> at_{};            // places of the last kEvents marks
   std::uint64_t marks_ = 0, reached_ = 0;
   FirstError error_;
 };

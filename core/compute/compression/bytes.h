@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Unaligned access to numbers: received data, and a rank's part of gathered data, may begin at any
+// Unaligned access to numbers. Received data, and a rank's part of gathered data, may begin at any
 // address.
 #pragma once
 

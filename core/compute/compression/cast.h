@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// fp16 and bf16: every number rounded to 16 bits. Sums are computed in fp32 and rounded to 16 bits
-// after each addition, so all algorithms that add in the same order produce the same bits, wherever
-// they add.
+// Compression to fp16 or bf16: every number is rounded to 16 bits. Each addition is computed in
+// fp32 and rounded to 16 bits. So all algorithms that add in the same order give the same bits, on
+// whichever rank they add.
 #pragma once
 
 #include <span>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Input of a compression scheme: the gradient, or with error feedback the residual of earlier steps
-// plus the gradient, computed in the residual. What is not sent stays there. Without a residual it
-// is lost. In both cases its squared norm is computed.
+// Input of a compression scheme. With error feedback it is the residual of earlier steps plus the
+// gradient, computed in place of the residual; afterwards the residual holds what was not sent.
+// Without error feedback it is the gradient, and what is not sent is lost. In both cases the
+// squared norm of what is not sent is computed.
 //
-// Schemes work in blocks that fit into the L1 cache, with loops that select values without
-// branches, so that they are vectorized.
+// Schemes work on blocks that fit in the L1 cache. Their loops select values without branches, so
+// that compilers can vectorize them.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ void in_blocks(std::int64_t elements, const Work& work) {
     work(first, std::min(kBlock, elements - first));
 }
 
-// Returns an integer that increases with the magnitude; Inf is above all numbers, and NaN above
-// Inf.
+// Returns an integer that increases with the magnitude of the number. That of Inf is above all
+// finite numbers, and that of NaN is above Inf.
 constexpr std::int32_t magnitude(float value) {
   return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
 }
@@ -47,11 +48,11 @@ inline std::int32_t max_magnitude(const float* values, std::int64_t count) {
   return *std::max_element(greatest.begin(), greatest.end());
 }
 
-// Accumulates eight partial sums, added at the end: a fixed order, so that the result is
-// reproducible.
+// Adds numbers in eight partial sums, which are added at the end. The order is fixed, so the result
+// is reproducible.
 class Sums {
  public:
-  // `of` maps each of `values`, whose number must be a multiple of 8.
+  // Adds of(value) for each of `values`. `count` must be a multiple of 8.
   template <class Number, class Of>
   void add(const Number* values, std::int64_t count, const Of& of) {
     std::array<double, 8> sums = sums_;
@@ -68,7 +69,7 @@ class Sums {
 
 class Gradient {
  public:
-  // `residual` may be null.
+  // `residual` is null without error feedback.
   Gradient(const float* gradient, float* residual, std::int64_t elements)
       : values_(residual != nullptr ? residual : gradient),
         residual_(residual),
@@ -79,8 +80,9 @@ class Gradient {
   std::int64_t elements() const { return elements_; }
   const float* values() const { return values_; }
 
-  // Records that the numbers of a block were sent as `sent`. The error of a non-finite number is
-  // not kept: it was sent unchanged, and would spoil every later step.
+  // Records that the numbers of a block were sent as `sent`, and keeps the differences in the
+  // residual. A difference that is not finite is not kept, because it would make every later step
+  // non-finite.
   void sent(std::int64_t first, std::int64_t count, const float* sent) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - sent[i];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Conversion of fp32 to 16 bits and back, rounded to nearest, ties to even. Overflow becomes Inf;
-// Inf and NaN are unchanged. All cases are computed and one is selected, so that loops are
-// vectorized.
+// Inf and NaN are unchanged. The code computes all cases and selects one, so that compilers can
+// vectorize loops.
 #pragma once
 
 #include <bit>
@@ -15,17 +15,20 @@ struct Fp16 {
     const auto bits = std::bit_cast<std::int32_t>(value);
     const std::int32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
+    // 0x3F000000 is 0.5, whose last mantissa bit in fp32 has the value of the smallest fp16
+    // subnormal.
     const std::int32_t subnormal =
-        std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5F) -
-        0x3F000000;  // The last mantissa bit of 0.5 in fp32 is the unit of subnormals.
-    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;  // Below 2^-14.
+        std::bit_cast<std::int32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000;
+    // Subnormal below 2^-14.
+    const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal;
     const std::int32_t rounded = number < 0x7C00 ? number : 0x7C00;
     return static_cast<std::uint16_t>(sign | rounded | (magnitude > 0x7F800000 ? 0x200 : 0));
   }
 
   static constexpr float decode(std::uint16_t half) {
-    constexpr std::int32_t bias =
-        0x38000000;  // 127 - 15 in the exponent field of fp32; twice for Inf and NaN.
+    // 127 - 15 (difference of the biases) in the exponent field of fp32; added twice for Inf and
+    // NaN.
+    constexpr std::int32_t bias = 0x38000000;
     const std::int32_t sign = (half & 0x8000) << 16, magnitude = half & 0x7FFF;
     const std::int32_t normal = (magnitude << 13) + bias + (magnitude < 0x7C00 ? 0 : bias);
     const std::int32_t subnormal =

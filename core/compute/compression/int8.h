@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// int8: each block of 1024 numbers has the scale = (greatest magnitude) / 127, and q = x / scale
-// rounded to nearest; x is decoded as q scale. Layout: all scales, then all q. If any number is not
-// finite, the scale is NaN, and so are all decoded numbers of the block.
+// Compression to int8. Each block of 1024 numbers has scale = (greatest magnitude) / 127. Each
+// number x is sent as q = x / scale, rounded to nearest, and decoded as q scale. Layout: all
+// scales, then all q. If any number of a block is not finite, the scale is NaN, and so are all
+// decoded numbers of the block.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +12,14 @@
 
 namespace trainyard::compute::compression {
 
-// Returns the scale for a block with this greatest magnitude (gradient.h).
+// Returns the scale of a block. `greatest` is the greatest magnitude, as an integer (gradient.h).
 constexpr float int8_scale(std::int32_t greatest) {
   const auto number = std::bit_cast<float>(greatest);
   return is_finite(number) ? number / 127 : kNoNumber;
 }
 
-// Rounds to nearest, ties to even, by adding 1.5 * 2^23, beyond which an fp32 has no fraction bits.
-// The absolute value of x / scale is at most 191, for subnormal scales.
+// Rounds value / scale to nearest, ties to even, by adding 1.5 * 2^23: an fp32 of this size has no
+// fraction bits. |value / scale| is at most 191, which occurs for subnormal scales.
 constexpr std::int8_t quantize(float value, float scale) {
   constexpr float beside = 0x1.8p23F;
   const std::int32_t q =

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of one matrix M (gradient plus
-// residual) on each of n ranks:
+// PowerSGD (Vogels, Karimireddy and Jaggi 2019, algorithms 1 and 2) of a matrix M, which is the
+// gradient plus the residual, on each of n ranks:
 //
 //   P = M Q', Q' = the last step's Q with columns of length 1     P is summed over ranks
 //   P^ = orthonormalized columns of P (Gram-Schmidt), Q = M^T P^  Q is summed over ranks
 //   decoded: P^ Q^T, the sum over ranks; residual = M - P^ Q^T / n
 //
-// So the mean over ranks of residual + decoded / n is the mean of M. A column of Q that is 0, as
-// initially, is replaced by random numbers, the same on all ranks. Sums are computed in fp64. A
-// non-finite element of M makes all of P^ Q^T non-finite.
+// So the mean over ranks of residual + decoded / n is the mean of M. Initially Q is 0. A column of
+// Q that is 0 is replaced by random numbers, which are the same on all ranks. Sums are computed in
+// fp64. A non-finite element of M makes all of P^ Q^T non-finite.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace trainyard::compute::compression {
 
-// Source of the random numbers of a column.
+// What selects the random numbers of a column.
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t bucket = 0;
@@ -35,7 +35,7 @@ inline double column_length(const float* matrix, std::int64_t rows, std::int64_t
   return std::sqrt(sum);
 }
 
-// Computes Q' from the last Q; both [columns, rank].
+// Computes Q' from the last step's Q. Both are stored as [columns, rank].
 inline void make_guess(const float* last, const PowerSgdBlock& block, const Draw& draw,
                        float* guess) {
   const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
@@ -50,8 +50,8 @@ inline void make_guess(const float* last, const PowerSgdBlock& block, const Draw
   }
 }
 
-// Calls work(width, k) for the columns from k on, `width` at a time, where width is a
-// compile-time constant so that sums stay in registers.
+// Calls work(width, k) for groups of columns: `k` is the first column, `width` the number of
+// columns. `width` is a compile-time constant, so that sums stay in registers.
 template <class Work>
 void in_columns(std::int64_t rank, const Work& work) {
   std::int64_t k = 0;
@@ -95,7 +95,8 @@ inline void multiply_transposed(const float* matrix, const float* basis, const P
                  [](double sum) { return static_cast<float>(sum); });
 }
 
-// Subtracts from column `k` its projection onto column `other`, whose length is 1 or 0.
+// Subtracts from column `k` its projection onto column `other`, whose length is 1 (or 0: no
+// change).
 inline void subtract_projection(float* basis, const PowerSgdBlock& block, std::int64_t k,
                                 std::int64_t other) {
   double along = 0;
@@ -107,11 +108,12 @@ inline void subtract_projection(float* basis, const PowerSgdBlock& block, std::i
         static_cast<float>(along * static_cast<double>(basis[r * block.rank + other]));
 }
 
-// Relative size below which the rest of a column is only rounding error.
+// If less than this fraction of a column remains after subtracting projections, the remainder is
+// only rounding error.
 inline constexpr double kOfRounding = 1e-6;
 
-// Orthonormalizes the columns of P in place. A column that is linearly dependent on earlier ones,
-// up to rounding, becomes 0.
+// Orthonormalizes the columns of P in place. A column becomes 0 if it depends linearly on earlier
+// ones, up to rounding.
 inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   for (std::int64_t k = 0; k < block.rank; ++k) {
     const double before = column_length(basis, block.matrix.rows, block.rank, k);

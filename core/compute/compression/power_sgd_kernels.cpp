@@ -11,7 +11,7 @@
 namespace trainyard::compute::compression {
 namespace {
 
-// Scratch size for the widest block.
+// Returns the scratch size for the widest block.
 std::size_t max_right_elements(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks)
@@ -19,7 +19,7 @@ std::size_t max_right_elements(const PowerSgdLayout& layout) {
   return static_cast<std::size_t>(most);
 }
 
-// Columns of the widest block, rounded up to a multiple of 8.
+// Returns the columns of the widest block, rounded up to a multiple of 8.
 std::size_t max_columns(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks) most = std::max(most, block.matrix.columns);
@@ -79,8 +79,8 @@ class Decode final : public Kernel {
     Sums squares;
     for (const PowerSgdBlock& block : op_.layout.blocks)
       block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
-    // Resets a non-finite Q, which would stay non-finite forever, to zero, which restarts from
-    // random numbers.
+    // Sets non-finite elements of Q to zero, because they would stay non-finite forever. A column
+    // that is zero restarts from random numbers.
     std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements,
                    op_.guess.as<float>(),
                    [](float value) { return is_finite(value) ? value : 0.0F; });
@@ -108,8 +108,8 @@ class Decode final : public Kernel {
     }
   }
 
-  // Writes a row of the decoded matrix to the gradient, and replaces it in `row_` by the error. The
-  // sent values are still in the residual, or else in the gradient.
+  // Writes a row of the decoded matrix to the gradient. Replaces the row in `row_` by the error:
+  // what this rank wanted to send (its residual, or else its gradient) minus what it contributed.
   void take(std::int64_t first, std::int64_t columns) {
     float* const residual = op_.residual.empty() ? nullptr : op_.residual.as<float>() + first;
     float* const gradient = op_.gradient.as<float>() + first;
@@ -121,7 +121,7 @@ class Decode final : public Kernel {
                static_cast<double>(sum) / static_cast<double>(op_.ranks);
       gradient[c] = sum;
     }
-    // As in Gradient::sent.
+    // A non-finite error is not kept, as in Gradient::sent.
     for (std::int64_t c = 0; residual != nullptr && c < columns; ++c)
       residual[c] = std::isfinite(row[c]) ? static_cast<float>(row[c]) : 0.0F;
   }

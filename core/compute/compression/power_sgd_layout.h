@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Layout of PowerSGD for a bucket: which parameters are sent as two thin matrices, and their
-// offsets in the payloads.
+// Layout of PowerSGD for a bucket: which parameters are sent as two thin matrices, and where these
+// are in the payloads.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace trainyard::compute::compression {
 
-// Parameter in the bucket: [rows, columns]; for a vector [1, columns].
+// Parameter in the bucket, as a matrix [rows, columns]; a vector is [1, columns].
 struct Matrix {
   // `first`: offset from the bucket's start, in elements.
   std::int64_t first = 0, rows = 0, columns = 0;
@@ -18,11 +18,12 @@ struct Matrix {
 
 struct PowerSgdBlock {
   Matrix matrix;
-  // Columns of the thin matrices; 0: sent uncompressed, because that is not longer.
+  // Number of columns of the thin matrices. 0: the parameter is sent uncompressed, because that is
+  // not longer.
   std::int64_t rank = 0;
   std::int64_t left =
-      0;  // Offset of P [rows, rank], or of the uncompressed matrix, in the first collective.
-  std::int64_t right = 0;  // Offset of Q [columns, rank] in the second.
+      0;  // Offset, in the first collective, of P [rows, rank] or of the uncompressed matrix.
+  std::int64_t right = 0;  // Offset of Q [columns, rank] in the second collective.
 
   std::int64_t left_elements() const {
     return rank > 0 ? matrix.rows * rank : matrix.rows * matrix.columns;
@@ -32,11 +33,11 @@ struct PowerSgdBlock {
 
 struct PowerSgdLayout {
   std::vector<PowerSgdBlock> blocks;
-  std::int64_t elements = 0;  // Elements of the bucket.
+  std::int64_t elements = 0;  // Number of elements of the bucket.
   std::int64_t left_elements = 0, right_elements = 0;
 };
 
-// The matrices must be contiguous and fill the bucket.
+// Returns the layout. The matrices must be contiguous and cover the bucket.
 inline PowerSgdLayout power_sgd_layout(std::span<const Matrix> matrices, std::int64_t rank) {
   PowerSgdLayout layout;
   for (const Matrix& m : matrices) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// random_k: k numbers at indices drawn for each step, identical on all ranks, so only the numbers
-// are sent, and can be all-reduced. They are not scaled by n / k: what is not sent stays in the
-// residual, and sent + residual = gradient + old residual, bit for bit. If any number is not
-// finite, the first one sent is NaN, because non-finite numbers might not be drawn for a long time.
+// random_k sends k numbers at random indices, which are drawn for each step and are the same on all
+// ranks. So only the numbers are sent, and they can be all-reduced. They are not scaled by n / k:
+// what is not sent stays in the residual. sent + residual = gradient + old residual holds bit for
+// bit. If any number is not finite, the first number sent is NaN, because it might take long until
+// a non-finite number is drawn.
 //
-// The indices are the first k of a permutation (shuffle.h), and are sent in its order.
+// The indices are the first k of a random permutation (shuffle.h). The numbers are sent in this
+// order.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +32,7 @@ class RandomIndices {
 
   void draw(const Shuffle& shuffle) {
     for (const std::int64_t place : places_) drawn_[static_cast<std::size_t>(place)] = 0;
-    // Independent iterations, so that they overlap.
+    // The iterations are independent, so the CPU can overlap them.
     for (std::size_t i = 0; i < places_.size(); ++i)
       places_[i] = shuffle.next(static_cast<std::int64_t>(i));
     for (std::int64_t& place : places_) {
@@ -40,7 +42,8 @@ class RandomIndices {
   }
   std::int64_t elements() const { return std::ssize(drawn_); }
   const std::vector<std::int64_t>& in_order() const { return places_; }
-  const std::uint8_t* drawn() const { return drawn_.data(); }  // 1: drawn.
+  // By number: 1 if it was drawn, else 0.
+  const std::uint8_t* drawn() const { return drawn_.data(); }
 
  private:
   std::vector<std::int64_t> places_;

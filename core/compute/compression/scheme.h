@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression schemes: the encoding of a gradient with n numbers. There are two families.
-// Summable encodings are all-reduced by any algorithm, in the wire dtype. Others are all-gathered,
-// and every rank adds the encodings of all ranks in order of rank. In both cases all ranks decode
-// the same bytes, and stay bit-identical. Sizes depend only on n, never on values.
+// Gradient compression schemes, that is, encodings of a gradient of n numbers. There are two
+// families. Summable encodings are all-reduced by any algorithm, in the wire dtype. Other encodings
+// are all-gathered, and every rank adds those of all ranks, in the order of ranks. In both cases
+// all ranks decode the same bytes, so their parameters stay bit-identical. The size of an encoding
+// depends only on n, never on values.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +16,11 @@ namespace trainyard::compute::compression {
 
 enum class Scheme : std::uint8_t {
   none,
-  fp16,      // Summable: IEEE 754 binary16, each addition in fp32 and rounded again.
-  bf16,      // Summable: upper half of fp32, likewise.
-  int8,      // Gathered: n bytes, and a scale per 1024 of them.
-  sign,      // Gathered: n bits and one scale, the mean magnitude (Karimireddy et al. 2019).
+  fp16,  // Summable: IEEE 754 binary16, each addition in fp32 and rounded again.
+  bf16,  // Summable: bfloat16, with additions as for fp16.
+  int8,  // Gathered: one byte per number, and a scale per 1024 numbers.
+  // Gathered: one bit per number, and one scale, the mean magnitude (Karimireddy et al. 2019).
+  sign,
   top_k,     // Gathered: the k numbers of greatest magnitude and their indices (Stich et al. 2018).
   random_k,  // Summable: k numbers at random indices, identical on all ranks; not scaled.
   // Summable: product of two thin matrices (Vogels et al. 2019, algorithm 1, warm start).
@@ -29,7 +31,7 @@ struct CompressionSpec {
   Scheme kind = Scheme::none;
   double fraction = 0.01;      // Fraction of the gradient that top_k and random_k send.
   std::int64_t rank = 4;       // power_sgd: columns of the thin matrices.
-  bool error_feedback = true;  // Adds the error to the gradient of the next step.
+  bool error_feedback = true;  // If true, the error is added to the gradient of the next step.
 
   bool operator==(const CompressionSpec&) const = default;
 };
@@ -41,7 +43,7 @@ constexpr bool keeps_part(Scheme kind) { return kind == Scheme::top_k || kind ==
 constexpr bool may_feed_back(Scheme kind) {
   return gathers(kind) || kind == Scheme::random_k || kind == Scheme::power_sgd;
 }
-// True if a rank keeps a residual.
+// True if a rank keeps a residual (error feedback).
 constexpr bool feeds_back(const CompressionSpec& spec) {
   return may_feed_back(spec.kind) && spec.error_feedback;
 }
@@ -53,19 +55,20 @@ constexpr base::DType wire_dtype(Scheme kind) {
   return gathers(kind) ? base::DType::byte : base::DType::fp32;
 }
 
-// k: the fraction of n, rounded; at least 1 if n is.
+// Returns k, the number of sent numbers: `fraction` of `elements`, rounded, but at least 1 (0 if
+// there are no elements).
 inline std::int64_t kept(const CompressionSpec& spec, std::int64_t elements) {
   return std::clamp<std::int64_t>(std::llround(spec.fraction * static_cast<double>(elements)),
                                   std::min<std::int64_t>(1, elements), elements);
 }
 
-inline constexpr std::int64_t kScaled = 1024;  // Numbers that share a scale of int8.
+inline constexpr std::int64_t kScaled = 1024;  // int8: numbers that share a scale.
 constexpr std::int64_t scales_of(std::int64_t elements) {
   return (elements + kScaled - 1) / kScaled;
 }
 
-// Length of one rank's encoding in numbers of `wire_dtype`. Not for power_sgd, which depends on the
-// matrices (power_sgd_layout.h).
+// Returns the length of one rank's encoding, in numbers of `wire_dtype`. Not for power_sgd, whose
+// length depends on the shapes of matrices (power_sgd_layout.h).
 inline std::int64_t encoded_elements(const CompressionSpec& spec, std::int64_t elements) {
   switch (spec.kind) {
     case Scheme::int8: return 4 * scales_of(elements) + elements;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pseudorandom permutation of [0, n), computed element by element, so that every device computes
-// the same indices independently, in any order and without memory. A Feistel network (Luby and
-// Rackoff 1988) on the smallest power of two that is at least n, repeated until the result is below
-// n (cycle walking, Black and Rogaway 2002). For n of a dozen or more, pairs of numbers are mapped
-// to pairs of indices with the same frequency as in a random permutation, within 2 %; for smaller
-// n, within 10 %.
+// Pseudorandom permutation of [0, n), computed element by element. Every device can compute the
+// same indices, in any order and without memory. It is a Feistel network (Luby and Rackoff 1988) on
+// the smallest power of two that is at least n, repeated until the result is below n (cycle
+// walking, Black and Rogaway 2002). Each pair of numbers is mapped to each pair of indices about as
+// often as by a random permutation: within 2 % for n of a dozen or more, within 10 % for smaller n.
 #pragma once
 
 #include <array>
@@ -27,8 +26,8 @@ class Shuffle {
     for (std::size_t k = 0; k < 4; ++k) keys_[k] = first[k], keys_[4 + k] = second[k];
   }
 
-  // `place` maps a number to its index, and `number` is its inverse. Both are below the number of
-  // elements.
+  // `place` maps a number to its index; `number` is its inverse. Arguments and results are in [0,
+  // n).
   constexpr std::int64_t place(std::int64_t number) const {
     std::int64_t at = number;
     do at = next(at);
@@ -43,8 +42,8 @@ class Shuffle {
     return static_cast<std::int64_t>(at);
   }
 
-  // One pass through the network; `place` repeats it until the result is below the number of
-  // elements.
+  // Passes a number through the network once; the result may be n or more. `place` repeats it until
+  // the result is below n.
   constexpr std::int64_t next(std::int64_t number) const {
     auto at = static_cast<std::uint64_t>(number);
     for (std::size_t round = 0; round < keys_.size(); ++round) at = changed(at, round);
@@ -53,7 +52,8 @@ class Shuffle {
   constexpr std::int64_t elements() const { return static_cast<std::int64_t>(elements_); }
 
  private:
-  // One Feistel round: changes one half as a function of the other. It is its own inverse.
+  // One Feistel round: changes one half of the bits as a function of the other half. It is its own
+  // inverse.
   constexpr std::uint64_t changed(std::uint64_t at, std::size_t round) const {
     if (round % 2 == 0)
       return at ^ (mix_bits(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_)

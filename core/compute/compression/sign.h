@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sign: x is decoded as +-scale, where scale = (sum of |x|) / n (Karimireddy et al. 2019, "Error
-// feedback fixes SignSGD", the scaled sign). Layout: the scale, then one bit per number, 1 for
-// negative, the first in the lowest bit. A non-finite number makes the scale non-finite.
+// sign: a number x is sent as its sign and decoded as +-scale, where scale = (sum of |x|) / n
+// (Karimireddy et al. 2019, "Error feedback fixes SignSGD", the scaled sign). Layout: the scale,
+// then one bit per number, 1 for negative, the first number in the lowest bit. A non-finite number
+// makes the scale non-finite.
 #pragma once
 
 #include <algorithm>
@@ -12,16 +13,17 @@
 
 namespace trainyard::compute::compression {
 
-// Adds sequentially, as the format specifies.
+// Returns the mean magnitude. Adds one number after another, as the format specifies.
 inline float mean_magnitude_in_order(const float* values, std::int64_t elements) {
   double sum = 0;
   for (std::int64_t i = 0; i < elements; ++i) sum += std::fabs(static_cast<double>(values[i]));
   return static_cast<float>(sum / static_cast<double>(elements));
 }
 
-// Same result, bit for bit, but vectorized. The sum of n non-negative numbers has a relative error
-// of at most n 2^-53 in any order of addition (Higham 2002, 4.2), so two orders differ by less than
-// n 2^-51 of it. Nearly always this interval rounds to a single fp32; otherwise adds sequentially.
+// Returns the same result, bit for bit, but is vectorized. In any order of addition, a sum of n
+// non-negative numbers has a relative error of at most n 2^-53 (Higham 2002, 4.2). So the sums of
+// two orders differ relatively by less than n 2^-51. Nearly always this interval rounds to a single
+// fp32; otherwise the numbers are added one after another.
 inline float mean_magnitude(const float* values, std::int64_t elements) {
   const std::int64_t even = elements / 8 * 8;
   Sums sums;
@@ -42,7 +44,7 @@ constexpr float with_sign(float scale, std::uint32_t sign) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(scale) ^ sign);
 }
 
-// Signs of `count` numbers, at most 8, the first in the lowest bit.
+// Returns the signs of `count` numbers, at most 8, with the first in the lowest bit.
 inline std::byte signs_of(const float* values, std::int64_t count) {
   std::uint32_t bits = 0;
   for (std::int64_t i = 0; i < count; ++i) bits |= (sign_bit(values[i]) >> 31) << i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k: the k numbers of greatest magnitude; of equal ones the first; NaN is greater than all.
-// Layout: k indices (int32, ascending), then k numbers. What is not sent stays in the residual:
-// sent + residual = gradient + old residual, bit for bit.
+// top_k sends the k numbers of greatest magnitude. Of equal magnitudes it sends the first ones; NaN
+// counts as the greatest. Layout: k indices (int32, ascending), then k numbers. What is not sent
+// stays in the residual: sent + residual = gradient + old residual, bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace trainyard::compute::compression {
 
-// Selects the numbers above `magnitude`, and the first `equal` of those with this magnitude.
+// Selects all numbers above `magnitude`, and the first `equal` numbers of this magnitude.
 struct Threshold {
   std::int32_t magnitude = 0;
   std::int64_t equal = 0;
 };
 
-// Finds the threshold. Builds a histogram of the upper bits of magnitudes, so that only the few
-// numbers in one bin, copied to `room`, are compared fully. `room` has an element per number;
-// k is at least 1.
+// Returns the threshold for k numbers; k is at least 1. A histogram of the upper bits of magnitudes
+// finds the bin of the threshold. Only the few numbers in this bin are copied to `room` and
+// compared fully. `room` has an element per number.
 inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k,
                            std::vector<std::int32_t>& room) {
   constexpr int lower_bits = 20;
@@ -42,7 +42,7 @@ inline Threshold threshold(const float* values, std::int64_t elements, std::int6
   return {*last, std::count(room.begin(), last + 1, *last)};
 }
 
-// `room` has an element per number and one more.
+// Encodes the gradient. `room` has one element more than there are numbers.
 inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
                          std::vector<std::int32_t>& room) {
   if (k == 0) return;

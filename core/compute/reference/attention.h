@@ -10,17 +10,19 @@
 
 namespace trainyard::compute::reference {
 
-// One head of one sample: its rows have stride 3 D, its outputs stride D.
+// One head of one sample. Consecutive rows of its queries, keys and values are 3 D elements apart,
+// and those of its outputs D elements.
 template <class T>
 struct Head {
   const T *query, *key, *value;
-  std::int64_t rows, width, stride;  // Shape [T, D/H], and stride of the input.
-  std::int64_t first;                // First element of its outputs in [B,T,D].
+  std::int64_t rows, width, stride;  // [rows, width] is [T, D/H]; stride is 3 D.
+  std::int64_t first;                // Index of its first output in [B,T,D].
 
   std::int64_t of_output(std::int64_t row) const { return first + row * stride / 3; }
 };
 
-// Calls body(head, index of its queries' first element in the input).
+// Calls body(head, at) for each head of each sample; `at` is the index of its first query in the
+// input.
 template <class T, class Body>
 void for_heads(const Tensor& input, std::int64_t heads, const Body& body) {
   const std::int64_t rows = input.shape[1], stride = input.shape[2], together = stride / 3,
@@ -43,7 +45,7 @@ double dot(const A* a, const B* b, std::int64_t width) {
   return sum;
 }
 
-// Computes p_i over the rows up to `row` into `p`.
+// Computes the attention weights p_ij of row i = `row` for all rows j up to it, into `p`.
 template <class T>
 void attend(const Head<T>& head, std::int64_t row, double* p) {
   for (std::int64_t j = 0; j <= row; ++j)
@@ -55,7 +57,8 @@ void attend(const Head<T>& head, std::int64_t row, double* p) {
   for (std::int64_t j = 0; j <= row; ++j) p[j] /= sum;
 }
 
-// Scratch of one head: a row of scores; for backward also the sums of its queries, keys and values.
+// Scratch size for one head: a row of scores; backward also needs the sums for the gradients of its
+// queries, keys and values.
 inline std::int64_t scratch_elements(const AttentionForward& op) { return op.input.shape[1]; }
 inline std::int64_t scratch_elements(const AttentionBackward& op) {
   return op.input.shape[1] * (1 + op.input.shape[2] / op.heads);
@@ -76,7 +79,7 @@ void run(const AttentionForward& op, double* p) {
   });
 }
 
-// Sums over later rows are rounded once.
+// Accumulates gradients in double, so that each is rounded only once.
 template <class T>
 void run(const AttentionBackward& op, double* p) {
   for_heads<T>(op.input, op.heads, [&](const Head<T>& head, std::int64_t at) {

@@ -10,7 +10,7 @@
 
 namespace trainyard::compute::reference {
 
-// Adds column `w` of the rows that a sample names to `sum`.
+// Adds to `sum` the elements in column `w` of the rows that a sample looks up.
 template <class T>
 double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w,
                std::int64_t first_row = 0, std::int64_t all_rows = 0) {
@@ -51,8 +51,8 @@ void run(const AddBag& op) {
     }
 }
 
-// Adds, for `count` columns from `first` on of one row, the gradients of all samples that use the
-// row.
+// For one table row: adds the gradients of all samples that look it up, for `count` columns from
+// `first` on.
 template <class T>
 void add_row(const EmbeddingBagBackwardWeight& op, std::int64_t row, std::int64_t first,
              std::int64_t count, double* sums) {

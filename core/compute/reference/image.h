@@ -26,8 +26,8 @@ double factor(Multiplies multiplies, const Tensor& tensor, std::int64_t element)
   return factor(multiplies, tensor.as<T>()[element]);
 }
 
-// Calls visit(r, s, y, x) for every position of the window at (row, column) of the result
-// that is within the image.
+// Calls visit(r, s, y, x) for each position (r, s) in the window of result (row, column) whose
+// pixel (y, x) is inside the image.
 template <class Visit>
 void in_window(const Window& w, const Tensor& image, std::int64_t row, std::int64_t column,
                const Visit& visit) {
@@ -66,8 +66,8 @@ void run(const Conv2dForward& op) {
   });
 }
 
-// Calls visit(r, s, row, column) for every window of the result that contains pixel (y, x),
-// with the pixel's position (r, s) in the window.
+// Calls visit(r, s, row, column) for each result (row, column) whose window contains pixel (y, x),
+// at position (r, s) of the window.
 template <class Visit>
 void windows_on(const Window& w, const Tensor& result, std::int64_t y, std::int64_t x,
                 const Visit& visit) {
@@ -141,7 +141,8 @@ double maximum(const PoolForward& op, std::int64_t b, std::int64_t y, std::int64
   in_window(op.window, op.input, y, x,
             [&](std::int64_t, std::int64_t, std::int64_t from_y, std::int64_t from_x) {
               const double here = value<T>(op.input, at(op.input, b, from_y, from_x, c));
-              if (here > largest || std::isnan(here)) largest = here;  // Once NaN, it stays NaN.
+              // A maximum that is NaN stays NaN.
+              if (here > largest || std::isnan(here)) largest = here;
             });
   return largest;
 }

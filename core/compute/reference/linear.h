@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Linear layer in plain loops. T is the stored type; every sum is in double, also of rounded
-// factors: the product of two bfloat16 numbers is exact in fp32.
+// Linear layer in plain loops. T is the stored type. Every sum is in double, also that of rounded
+// inputs; the product of two bfloat16 numbers is exact in fp32.
 #pragma once
 
 #include <cmath>
@@ -16,14 +16,14 @@ inline double activate(Activation activation, double value) {
   return value;
 }
 
-// Derivative, from the activation's output.
+// Returns the derivative of the activation, computed from its output.
 inline double slope(Activation activation, double output) {
   if (activation == Activation::relu) return output > 0 ? 1 : 0;
   if (activation == Activation::tanh) return 1 - output * output;
   return 1;
 }
 
-// Rounds a value as a factor of a product.
+// Rounds a value to the number format of matrix multiplications.
 template <class T>
 double factor(Multiplies multiplies, T value) {
   return static_cast<double>(
@@ -99,7 +99,7 @@ void run(const LinearBackwardInput& op) {
 }
 
 template <class T>
-double squared_norm(const Tensor& tensor) {  // 0 for an empty tensor.
+double squared_norm(const Tensor& tensor) {  // Returns 0 for an empty tensor.
   double sum = 0;
   for (std::int64_t i = 0; !tensor.empty() && i < tensor.elements(); ++i)
     sum += static_cast<double>(tensor.as<T>()[i]) * static_cast<double>(tensor.as<T>()[i]);

@@ -65,7 +65,7 @@ void run(const SoftmaxSummary& op) {
   }
 }
 
-// Combined summaries of all parts for one row.
+// Softmax statistics of one row, combined from the summaries of all parts of its classes.
 struct SoftmaxOfRow {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0,
          own = -std::numeric_limits<double>::infinity();

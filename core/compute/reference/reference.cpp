@@ -20,7 +20,7 @@
 namespace trainyard::compute::reference {
 namespace {
 
-// Tensor that determines the dtype of an op's computation.
+// Returns the tensor whose dtype is that of the op's computation.
 template <class OneOp>
 DType dtype_of(const OneOp& op) {
   return op.input.dtype;
@@ -55,7 +55,7 @@ class ReferenceKernel final : public Kernel {
   OneOp op_;
 };
 
-// Kernel with scratch memory, allocated once.
+// Kernel with scratch memory, which is allocated once.
 template <class OneOp>
 class ScratchKernel final : public Kernel {
  public:
@@ -74,7 +74,8 @@ class ScratchKernel final : public Kernel {
 template <class OneOp>
 std::unique_ptr<Kernel> make_kernel(const OneOp& op);
 
-// Kernel of an op with 16-bit tensors: holds fp32 copies of them, and a kernel for these copies.
+// Kernel of an op with 16-bit tensors. It holds fp32 copies of these tensors, and a kernel that
+// works on the copies.
 class WidenedKernel final : public Kernel {
  public:
   template <class OneOp>
@@ -109,7 +110,7 @@ std::unique_ptr<Kernel> make_kernel(const OneOp& op) {
   else return std::make_unique<ReferenceKernel<OneOp>>(op);
 }
 
-// Unaligned load: received data may be at any address.
+// Loads a number from any address, because received data need not be aligned.
 template <class T>
 T load(const std::byte* source, std::int64_t element) {
   T value;
@@ -117,7 +118,8 @@ T load(const std::byte* source, std::int64_t element) {
   return value;
 }
 
-// `T` is the type of addition: unsigned for integers, which wrap.
+// `T` is the type in which numbers are added; for integers it is unsigned, so that sums wrap
+// around.
 template <class T>
 void sum_elements(T* destination, std::span<const std::byte* const> sources,
                   std::int64_t elements) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reference implementation of Compute in plain loops, fp64 and fp32: the oracle for every backend.
-// Deliberately simple and slow. Arithmetic is in double for every stored type, except `sum`, whose
-// rounding is specified.
+// Reference implementation of Compute in plain loops, for fp64 and fp32. Tests compare every
+// backend with it. It is deliberately simple and slow. It computes in double for every stored type,
+// except in `sum`, whose rounding is specified.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@
 
 namespace trainyard::compute::reference {
 
-// Statistics of one row, computed in two passes.
+// Mean and variance of one row, computed in two passes.
 template <class T>
 struct Row {
   const T* values;
@@ -34,7 +34,7 @@ struct Row {
   }
 };
 
-// Calls body(row, index of its first element).
+// Calls body(row, index of the row's first element).
 template <class T, class AnyRowNorm, class Body>
 void for_rows(const AnyRowNorm& op, const Body& body) {
   const std::int64_t columns = channels_of(op.input);

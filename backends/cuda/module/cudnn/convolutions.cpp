@@ -18,7 +18,7 @@ using compute::Activation;
 using compute::Memory;
 
 constexpr int kMaxAlgorithms =
-    32;  // Upper bound of algorithms per direction. cuDNN 9 has 8, each in several math types.
+    32;  // Maximum number of algorithms per direction. cuDNN 9 has 8, each with several math types.
 constexpr float kOne = 1, kZero = 0;
 
 Problem refused(const Library& library, cudnnStatus_t status, const std::string& what) {
@@ -131,7 +131,8 @@ class CudnnConvolutions final : public Convolutions {
     return std::nullopt;
   }
 
-  // Prepares result = left * right, where the direction defines the product.
+  // Prepares a convolution without bias and activation: result = left * right. `direction` defines
+  // which tensors these are.
   template <class Found, class OneDirection, class Left, class Right, class Made>
   Result<std::optional<Work>> alone(const OneDirection& direction,
                                     const DescribedTensor<Left>& left,
@@ -153,8 +154,8 @@ class CudnnConvolutions final : public Convolutions {
     return tried(make, choice->bytes, made.data, made_bytes);
   }
 
-  // Prepares a forward convolution with bias. CUDNN_ACTIVATION_IDENTITY works with one algorithm
-  // only, according to cuDNN's reference.
+  // Prepares a forward convolution with bias. According to cuDNN's reference, only one algorithm
+  // supports CUDNN_ACTIVATION_IDENTITY.
   Result<std::optional<Work>> with_bias(const Description& d, const Convolution& op) {
     const auto may = [&](cudnnConvolutionFwdAlgo_t algorithm) {
       return algorithm == CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM ||
@@ -167,7 +168,7 @@ class CudnnConvolutions final : public Convolutions {
     const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* workspace,
                                                                 std::byte* output) {
       return started->on(
-          // The z input, which cuDNN would add to the result, is the output scaled by 0.
+          // cuDNN also adds a tensor z to the result. Here z is the output, scaled by 0.
           stream, [&] {
             return started->library.forward_with_bias(
                 started->handle, &kOne, d.input.descriptor.get(), d.input.data,
@@ -180,9 +181,9 @@ class CudnnConvolutions final : public Convolutions {
     return tried(make, choice->bytes, d.output.data, op.output.bytes());
   }
 
-  // Returns make(stream, room, output) if it works. cuDNN does not report in advance whether an
-  // algorithm supports a fused convolution, so it is tried once, in private memory: a queue may be
-  // using the shared memory.
+  // Returns the work that calls make(stream, workspace, output), if cuDNN supports it. cuDNN does
+  // not report in advance whether an algorithm supports a fused convolution. So it is tried once,
+  // in private memory, because a queue may be using the shared workspace.
   template <class Make>
   Result<std::optional<Work>> tried(const Make& make, std::size_t workspace_bytes,
                                     std::byte* output, std::int64_t output_bytes) {

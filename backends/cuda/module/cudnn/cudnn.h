@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions by cuDNN. Its library is opened at run time. A machine without it uses im2col
+// Convolutions by cuDNN, whose library is opened at run time. Machines without it use im2col
 // columns (kernels/convolution_columns.h).
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace trainyard::cuda::cudnn {
 
-// Enqueues prepared work on a stream (cudaStream_t). Neither allocates nor waits. Problem: cuDNN
-// refused at run time, and nothing was enqueued.
+// Enqueues prepared work on a stream (cudaStream_t), without allocating or waiting. Returns a
+// Problem if cuDNN refuses; nothing is then enqueued.
 using Work = std::function<base::Result<void>(void* stream)>;
 using Allocate = std::function<base::Result<compute::Memory>(std::int64_t bytes)>;
 
@@ -26,10 +26,10 @@ class Convolutions {
   virtual ~Convolutions() = default;
   virtual std::string name() const = 0;  // for example "cuDNN 9.19.0"
   // Prepares the convolution with the algorithm that cuDNN expects to be fastest, among
-  // deterministic algorithms without input transforms. fp32 runs without TF32 unless `tf32` is set.
-  // Returns nullopt if cuDNN has no such algorithm with a workspace of at most kMostRoom. Problem:
-  // the GPU has no memory for the workspace. All work shares one workspace and must therefore run
-  // on one queue at a time.
+  // deterministic ones that do not transform their inputs. fp32 uses TF32 only if `tf32` is set.
+  // Returns nullopt if cuDNN has no such algorithm with a workspace of at most kMaxWorkspaceBytes.
+  // Returns a Problem if the GPU has no memory for the workspace. All work shares one workspace, so
+  // only one queue at a time may run it.
   virtual base::Result<std::optional<Work>> convolution(const Convolution& convolution) = 0;
 };
 

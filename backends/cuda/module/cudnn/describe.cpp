@@ -20,8 +20,8 @@ cudnnDataType_t type_of(DType dtype) {
   }
 }
 
-// Math type of a convolution. Without TF32, fp32 inputs are multiplied in fp32. Tensor cores
-// multiply 16-bit factors exactly.
+// Returns the math type of a convolution. Without TF32, fp32 inputs are multiplied in fp32. Tensor
+// cores multiply 16-bit inputs exactly.
 cudnnMathType_t arithmetic_of(const Convolution& convolution) {
   if (convolution.input.dtype != DType::fp32) return CUDNN_TENSOR_OP_MATH;
   return convolution.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
@@ -33,8 +33,7 @@ class Describer {
   explicit Describer(const Library& library) : library_(library) {}
   bool refused() const { return refused_; }
 
-  // Describes images [B,H,W,C]. cuDNN lists the extents in the order NCHW, whatever the memory
-  // layout.
+  // Describes images [B,H,W,C]. cuDNN lists dimensions in the order NCHW for every memory layout.
   DescribedTensor<cudnnTensorStruct> images(const Tensor& t) {
     return tensor(t, t.shape[0], t.shape[3], t.shape[1], t.shape[2]);
   }

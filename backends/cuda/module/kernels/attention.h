@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Causal attention, one tile of scores at a time (Dao et al. 2022, "FlashAttention"): no score is
-// written to device memory. Tensors of 16 bits use tensor cores where possible
-// (attention_forward.h, attention_backward.h). This file is the scalar fallback for all other
-// cases. A team takes a tile of queries of one head of one sample and loops over the visible keys;
-// for the gradients of keys and values it takes keys and loops over queries. Softmax is computed
+// written to device memory. 16-bit tensors use tensor cores where possible (attention_forward.h,
+// attention_backward.h); this file is the scalar fallback for all other cases. A team (thread
+// block) has a tile of queries of one head of one sample, and loops over the visible keys. For the
+// gradients of keys and values it has a tile of keys, and loops over queries. Softmax is computed
 // online (Milakov and Gimelshein 2018): partial sums are rescaled when a larger score appears. No
 // sum is split over teams, so results are deterministic.
 #pragma once
@@ -16,8 +16,9 @@ namespace trainyard::cuda {
 
 inline constexpr std::int64_t kMaxTileRows = 16;
 
-// Returns the rows per tile such that `matrices` tiles, `squares` of scores and a few numbers per
-// row fit in a team's shared memory. Returns 0 if not even one row fits.
+// Returns the largest number of rows per tile for which the shared memory of a team (thread block)
+// suffices: `matrices` tiles of rows, `squares` square matrices of scores, and a few numbers per
+// row. Returns 0 if not even one row fits.
 template <class W>
 constexpr std::int64_t tile_rows(std::int64_t width, std::int64_t matrices, std::int64_t squares) {
   std::int64_t rows = kMaxTileRows;

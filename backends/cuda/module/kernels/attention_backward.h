@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradients of 16-bit attention by tensor cores, in two passes. In the first, each team has a tile
-// of queries and loops over the keys, as in forward. In the second, each team has a tile of keys
-// and loops over the queries, whose softmax state is known by then. There a row of a matrix is a
-// key and a column a query, so that the result of one product is directly the left factor of the
-// next. See attention_forward.h.
+// Gradients of 16-bit attention by tensor cores, in two passes. In the first pass, each team
+// (thread block) has a tile of queries and loops over the keys, as in forward. In the second pass,
+// each team has a tile of keys and loops over the queries, whose softmax state the first pass has
+// stored. The second pass uses transposed matrices (a row is a key, a column is a query), so that
+// the result of one product is directly the left input of the next. See attention_forward.h.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_forward.h"
@@ -19,7 +19,7 @@ struct alignas(8) SoftmaxOfQuery {
 
 inline constexpr int kResidentRows = kStrip * kWarps;
 
-// Number of softmax states per head, padded to a multiple of kOwnRows.
+// Returns the number of softmax states per head, which is padded to a multiple of kResidentRows.
 constexpr std::int64_t softmax_rows(std::int64_t rows) {
   return parts(rows, kResidentRows) * kResidentRows;
 }
@@ -34,7 +34,7 @@ struct BackwardShape {
       2 * kNumbers + 2 * kStreamedRows * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
 
-// A team's resident rows of two matrices, and two streamed matrices.
+// Rows of two matrices that stay in shared memory, and two matrices that are streamed through it.
 template <int kWidth>
 struct BackwardTiles {
   TileOf<kWidth> left, right;
@@ -63,7 +63,7 @@ IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& 
                                 rows_of(of, op.input, Part::value, head));
 }
 
-// Scores (query . key) and products gradient . value of a strip.
+// For a strip of rows: scores (query . key), and the products gradient . value.
 template <int kWidth>
 struct ScoredStrip {
   Accumulator<kStrip, BackwardShape<kWidth>::kStreamedRows> scores, along;
@@ -81,8 +81,7 @@ IN_REGISTERS ScoredStrip<kWidth> score_strip(const Warp& warp, const BackwardTil
   return scored;
 }
 
-// Calls work(strip, scored, buffer) for the keys visible to a strip of the team's queries,
-// one tile at a time.
+// Calls work(scored, buffer) for each tile of keys that a strip of the team's queries sees.
 template <class T, int kWidth, class Work>
 IN_REGISTERS void for_keys(const Team& team, const Heads& of, const BackwardTiles<kWidth>& tiles,
                            std::int64_t first, int strip, const Work& work) {
@@ -153,8 +152,8 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
                      rows_of(of, op.input_gradient, Part::query, head), first);
 }
 
-// Sets the score to -infinity if the query of column + `behind` precedes the key of the row,
-// because such a query does not see the key.
+// Sets a score to -infinity if its query (column + `behind`) precedes its key (row), because such a
+// query does not see the key.
 template <int kQueries>
 IN_REGISTERS void hide_earlier_queries(const Warp& warp, Accumulator<kStrip, kQueries>& scores,
                                        int behind) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selects the attention that tensor cores support, and the kernels for its dtype and head width.
+// Selects attention by tensor cores where it is supported, and the kernels for its dtype and head
+// width.
 #pragma once
 
 #include "backends/cuda/module/kernels/attention_backward.h"

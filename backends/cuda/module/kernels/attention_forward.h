@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// 16-bit attention by tensor cores (Dao 2023, "FlashAttention-2"). Each warp of a team has some
-// queries, whose state stays in its registers; the warps loop over the keys together. Probabilities
-// are rounded to 16 bits before they are multiplied; sums are fp32.
+// 16-bit attention by tensor cores (Dao 2023, "FlashAttention-2"). Each warp of a team (thread
+// block) has some queries, whose state stays in its registers. The warps loop over the keys
+// together. Probabilities are rounded to 16 bits before they are multiplied; sums are fp32.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,8 @@
 
 namespace trainyard::cuda {
 
-// Online softmax state of queries: the largest score, and the sum of exp(score - largest), per lane
-// until they are joined.
+// Online softmax state of queries: the largest score, and the sum of exp(score - largest). Each
+// lane has a partial sum until the lanes are joined.
 template <int kRows>
 struct OnlineSoftmaxRows {
   PerRow<kRows> largest, sum;
@@ -27,7 +27,7 @@ IN_REGISTERS OnlineSoftmaxRows<kRows> nothing_seen_of(const Warp& warp) {
   return seen;
 }
 
-// Sets the score to -infinity if key column + `ahead` is after the query of the row.
+// Sets a score to -infinity if its key (column + `ahead`) comes after its query (row).
 template <int kRows, int kKeys>
 IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& scores, int ahead) {
   for_each(warp, scores, [&](float& score, const Entry& entry) {
@@ -38,7 +38,7 @@ IN_REGISTERS void hide_later_keys(const Warp& warp, Accumulator<kRows, kKeys>& s
 ON_DEVICE inline float larger(float a, float b) { return std::fmax(a, b); }
 ON_DEVICE inline float total(float a, float b) { return a + b; }
 
-// Replaces scores by exp(score - largest), after multiplying them by `factor` as a power of 2.
+// Replaces scores by exp(score - largest), computed as a power of 2 after multiplying by `factor`.
 // Returns the factor by which all earlier sums must be scaled.
 template <int kRows, int kKeys>
 IN_REGISTERS PerRow<kRows> update_softmax(const Warp& warp, OnlineSoftmaxRows<kRows>& seen,
@@ -63,8 +63,8 @@ ON_DEVICE inline float score_factor(const Heads& of) {
   return 1 / std::sqrt(static_cast<float>(of.width));
 }
 
-// Tile sizes of forward. A warp has as many queries as its registers hold, so that each key read
-// serves more queries.
+// Tile sizes of the forward pass. A warp has as many queries as fit in its registers, so that each
+// key that is read serves more queries.
 template <int kWidth>
 struct ForwardShape {
   static constexpr int kRows = kWidth <= 64 ? 2 * kStrip : kStrip, kQueries = kRows * kWarps,
@@ -132,8 +132,8 @@ ON_DEVICE void attend_with_tensor_cores(const Team& team, const Heads& of,
                      first);
 }
 
-// First row of the tile of team `at`. The tiles with the most keys come first, for all heads, which
-// balances the load at the end.
+// Returns the first row of the tile of team `at`. The tiles that see the most keys come first, for
+// all heads, which balances the load at the end.
 template <int kQueries>
 ON_DEVICE std::int64_t tile_from_last(const Heads& of, std::int64_t heads, std::int64_t at) {
   return (parts(of.rows, kQueries) - 1 - at / heads) * kQueries;

@@ -7,7 +7,7 @@
 
 namespace trainyard::cuda {
 
-// Heads of an op, and their tiles.
+// Sizes of an op's heads and of their tiles.
 struct Heads {
   std::int64_t rows, width, together, heads;  // T, D/H, D, H
   std::int64_t tile;                          // rows per tile
@@ -16,12 +16,14 @@ struct Heads {
   // different banks.
   ON_DEVICE constexpr std::int64_t pitch() const { return width + 1; }
   ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
-  // Head index over all samples, and first row of the tile, of a team.
+  // Work of a team (thread block): a head, numbered across all samples, and the first row of its
+  // tile.
   ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
   ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const {
     return team % tiles() * tile;
   }
-  // Index of a row's query in the input (key and value are D and 2 D further), and of its output.
+  // Indices of a row's query in the input (its key and value are D and 2 D further), and of its
+  // output.
   ON_DEVICE constexpr std::int64_t query(std::int64_t head, std::int64_t row) const {
     return (head / heads * rows + row) * 3 * together + head % heads * width;
   }

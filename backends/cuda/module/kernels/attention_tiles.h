@@ -10,8 +10,8 @@
 namespace trainyard::cuda {
 
 inline constexpr int kPiece = 8;   // numbers per transfer
-inline constexpr int kStrip = 16;  // minimum rows of a product
-inline constexpr int kWarps = 4;   // per team
+inline constexpr int kStrip = 16;  // least number of rows in a tensor-core product
+inline constexpr int kWarps = 4;   // per team (thread block)
 inline constexpr int kTileThreads = 32 * kWarps;
 inline constexpr float kLog2OfE = 1.44269504F;  // exp(x) = 2^(x log2 e)
 
@@ -23,8 +23,8 @@ constexpr int numbers_of(int rows) {
   return rows * (kWidth + kPiece);
 }
 
-// Rows of one head in a tensor. `pieces` is false if rows are not aligned to kPiece numbers; they
-// are then copied number by number.
+// Rows of one head in a tensor. `pieces` is false if rows do not begin at multiples of kPiece
+// numbers; they are then copied number by number.
 struct HeadRows {
   std::uint16_t* begin;
   std::int64_t stride, rows, width;
@@ -108,8 +108,8 @@ ON_DEVICE float dot(const HeadRows& a, const HeadRows& b, std::int64_t row) {
   return sum;
 }
 
-// Two matrices of a head that are streamed together, kRows rows of each at a time, in double
-// buffers: one is filled while the team works on the other.
+// Two matrices of a head that are streamed together through shared memory, kRows rows of each at a
+// time. They are double-buffered: one buffer is filled while the team works on the other.
 template <int kWidth, int kRows>
 struct StreamedRows {
   static constexpr int kNumbers = 4 * numbers_of<kWidth>(kRows);
@@ -140,9 +140,8 @@ IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t e
   team.sync();
 }
 
-// Calls body(strip) for the strips of a team's tile, one warp per strip; all run in parallel
-// if there are enough warps. Extra warps only help to fetch: they get a strip index of kWarps or
-// more.
+// Calls body(strip) for the strips of a team's tile, each by one warp, in parallel if there are
+// enough warps. Extra warps get strip numbers of kWarps or more, and only help to fetch.
 template <class Body>
 IN_REGISTERS void for_strips(const Warp& warp, const Body& body) {
   for (int strip = warp.rank; strip - warp.rank < kWarps; strip += warp.count) body(strip);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Gradient compression as in core/compute/compression, one scheme per file, since encoded data must
-// mean the same on all devices. Decoded values are bit-identical on all devices. So are encoded
-// values, except the scale of signs, whose sum is in another order.
+// Gradient compression as in core/compute/compression, one scheme per file: all devices must read
+// encoded data alike. Decoded values are bit-identical on all devices. So are encoded values,
+// except the scale of signs, whose sum is added in another order.
 #pragma once
 
 #include "backends/cuda/module/kernels/top_k.h"
@@ -26,7 +26,7 @@ void compress_cast(Stream& stream, const compute::CompressGradient& op, std::byt
              });
 }
 
-// Compresses to int8. A team takes the block that shares a scale.
+// Compresses to int8. A team (thread block) processes the numbers that share a scale.
 inline void compress_int8(Stream& stream, const compute::CompressGradient& op, std::byte* scratch) {
   const Whole whole(op);
   const std::int64_t scales = compression::scales_of(whole.elements);
@@ -60,8 +60,8 @@ inline void compress_int8(Stream& stream, const compute::CompressGradient& op, s
              [=] ON_DEVICE(std::int64_t at) { return errors[at]; });
 }
 
-// Compresses to signs. A thread takes the eight numbers of a byte. The scale is also kept in device
-// memory, because the encoded data may be in host memory.
+// Compresses to signs. A thread processes the eight numbers of a byte. The scale is also stored in
+// device memory, because the encoded data may be in host memory.
 inline void compress_sign(Stream& stream, const compute::CompressGradient& op, std::byte* scratch) {
   const Whole whole(op);
   auto* const scale = reinterpret_cast<float*>(scratch);
@@ -88,8 +88,8 @@ inline void compress_sign(Stream& stream, const compute::CompressGradient& op, s
   });
 }
 
-// Copies the step's permutation to device memory once: kernels read it per element, and the host
-// writes the step to memory that the device reads slowly.
+// Copies the parameters of the step's permutation to device memory once. Kernels read them for each
+// element, and the host writes them to memory that the device reads slowly.
 template <class OneOp>
 const Shuffle* shuffle_of(Stream& stream, const OneOp& op, std::byte* scratch) {
   auto* const shuffle = reinterpret_cast<Shuffle*>(scratch);
@@ -123,7 +123,7 @@ inline void compress_random_k(Stream& stream, const compute::CompressGradient& o
       });
 }
 
-// Scratch bytes that suffice for every scheme.
+// Returns a number of scratch bytes that suffices for every scheme.
 inline std::int64_t scratch_bytes(const compute::CompressGradient& op) {
   return static_cast<std::int64_t>(sizeof(Shuffle)) + bytes_of_sums(2) +
          TopKMemory::bytes(parts(op.gradient.elements(), kOfBlock));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Values to compress, as in core/compute/compression/gradient.h: the gradient, plus the residual if
-// there is one. Values that are not sent stay in the residual, which is written only after it is
-// known what was sent.
+// there is one. What is not sent stays in the residual, which is written once it is known what is
+// sent.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -25,14 +25,14 @@ struct Whole {
     return residual != nullptr ? residual[i] + gradient[i] : gradient[i];
   }
 
-  // Stores the residual of element i: `value`, its exact value, minus `sent`, the value that was
-  // sent. Returns the squared error.
+  // Sets the residual of element i to `value` (exact) minus `sent` (as sent). Returns the squared
+  // error.
   ON_DEVICE double sent(std::int64_t i, float value, float sent) const {
     const float left = value - sent;
     if (residual != nullptr) residual[i] = compression::is_finite(left) ? left : 0;
     return static_cast<double>(left) * static_cast<double>(left);
   }
-  // Same for a number that was sent exactly or not at all.
+  // The same for a number that was sent exactly or not at all.
   ON_DEVICE double sent_if(std::int64_t i, float value, bool taken) const {
     const float left = value - (taken ? value : 0);
     if (residual != nullptr) residual[i] = taken ? 0 : value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions by a library of the device, or else by im2col columns.
+// Convolutions by a library of the device, or else by im2col columns and matrix products.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace trainyard::cuda {
 
-// Runs before and after a convolution that copy tensors to and from temporary memory.
+// Runs that copy tensors to and from temporary memory, before and after a convolution.
 struct ConversionSteps {
   std::vector<Run> before, after;
   std::vector<Memory> memory;

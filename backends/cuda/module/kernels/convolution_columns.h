@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolutions as products. Columns (im2col) are [B H' W', I K K]: one row per output pixel with
-// the values in its window, in the order of the weight. They are created for some samples at a
-// time, so that they take at most kMostColumns bytes.
+// Convolutions as matrix products. The columns (im2col) are [B H' W', I K K]: one row per output
+// pixel, with the values in its window, in the order of the weight. They are created for some
+// samples at a time, so that they take at most kMaxColumnBytes bytes.
 #pragma once
 
 #include "backends/cuda/module/kernels/linear.h"
@@ -9,8 +9,8 @@
 
 namespace trainyard::cuda {
 
-inline constexpr std::int64_t kMaxColumnBytes = std::int64_t{64}
-                                                << 20;  // bytes; more if a single sample needs more
+// Maximum size of the columns in bytes; exceeded if a single sample needs more.
+inline constexpr std::int64_t kMaxColumnBytes = std::int64_t{64} << 20;
 
 // im2col: columns[(b,y,x), (i,r,s)] = value at (r, s) of channel i in the window at output (y, x),
 // or 0 outside the image.

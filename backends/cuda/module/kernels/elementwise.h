@@ -65,7 +65,7 @@ void run(Stream& stream, const compute::Zero& op) {
   clear(stream, op.output.data, op.output.bytes());
 }
 
-// CDF and density of the standard normal distribution.
+// Distribution function and density of the standard normal distribution.
 template <class W>
 ON_DEVICE W normal_distribution(W x) {
   return W{0.5} * std::erfc(-x * W{0.70710678118654752440});
@@ -91,8 +91,9 @@ void run(Stream& stream, const compute::GeluBackward& op) {
 
 inline std::int64_t scratch_bytes(const compute::Dropout&) { return sizeof(std::uint64_t); }
 
-// Vector4Of adjacent elements of a sample share a block of random words. The key is copied once to
-// device memory, because the host writes the step to memory that the device reads slowly.
+// Each thread draws one block of random words for the adjacent elements of a Vector4Of. The key is
+// copied to device memory once, because the host writes the step to memory that the device reads
+// slowly.
 template <class W>
 void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
   auto* const key = reinterpret_cast<std::uint64_t*>(scratch);
@@ -117,7 +118,8 @@ void run(Stream& stream, const compute::Dropout& op, std::byte* scratch) {
   });
 }
 
-// Inputs of a weighted sum by value, because a device cannot follow a vector.
+// Inputs of a weighted sum, passed to a kernel by value, because a device cannot access a
+// std::vector.
 struct WeightedInputs {
   static constexpr int kMost =
       60;  // Kernel arguments are limited to 4 KB with drivers older than 2023.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Embedding bags. For the gradient, slots are sorted by table row, so that one team sums each row,
-// in the order of samples.
+// Embedding bags. For the gradient, lookups are sorted by table row, so that one team (thread
+// block) sums each row, in the order of samples.
 #pragma once
 
 #include <limits>
@@ -14,8 +14,8 @@ namespace trainyard::cuda {
 using compute::kElsewhere;
 using compute::kNoRow;
 
-// Returns `sum` plus column `w` of the table rows that a sample names. The sample begins at element
-// `first`.
+// Returns `sum` plus column `w` of the table rows that a sample looks up. The sample begins at
+// element `first`.
 template <class W>
 ON_DEVICE double add_bag(double sum, const Tensor& samples, std::int64_t first, std::int64_t slots,
                          const Tensor& table, std::int64_t w, std::int64_t first_row,
@@ -54,7 +54,8 @@ void run(Stream& stream, const compute::AddBag& op) {
   });
 }
 
-// Writes the sort keys. A slot that names no row of the table gets the key after the last row.
+// Writes the sort keys, which are table rows. A lookup of no row of the table gets the key after
+// the last row.
 template <class W>
 void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, std::int32_t* keys) {
   const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0];
@@ -65,7 +66,7 @@ void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, s
   });
 }
 
-// Sums each run of equal keys by the team at the start of the run.
+// Sums each run of equal keys. The team (thread block) at the start of the run computes the sum.
 template <class W>
 void sum_runs(Stream& stream, const compute::EmbeddingBagBackwardWeight& op,
               const std::int32_t* keys, const std::int32_t* places) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Linear layers: products by a library, and the ops before and after them.
+// Linear layers: matrix products by a library, and the ops before and after them.
 #pragma once
 
 #include <vector>
@@ -42,8 +42,9 @@ inline Run keeping(std::vector<Memory> memory, Run work) {
   return [memory = std::move(memory), work = std::move(work)](Stream& stream) { work(stream); };
 }
 
-// Returns the factor in the form that the product takes: itself, or a copy rounded to bfloat16
-// before each product. Appends the rounding to `runs` and the copy to `memory`.
+// Returns an input of a product in the form that the product reads: the tensor itself, or a copy
+// that is rounded to bfloat16 before each product. Appends the rounding to `runs`, and the copy to
+// `memory`.
 template <class W>
 base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies multiplies,
                                std::vector<Run>& runs, std::vector<Memory>& memory) {
@@ -55,9 +56,9 @@ base::Result<Tensor> as_factor(Device& device, const Tensor& factor, Multiplies 
   return rounded->tensor;
 }
 
-// Prepares a product, whose factors may be rounded first. Bias and activation are fused if the
-// device can; otherwise they are applied afterwards to an unrounded result. A result without
-// elements is left unchanged; if k = 0, the result is 0.
+// Prepares a matrix product, whose inputs may be rounded first. The device fuses bias and
+// activation if it can; otherwise they are applied afterwards, to a result that is not rounded yet.
+// A result without elements is left unchanged; if k = 0, the result is 0.
 template <class W>
 base::Result<Run> make_product(Device& device, Product product,
                                Multiplies multiplies = Multiplies::full) {
@@ -73,7 +74,7 @@ base::Result<Run> make_product(Device& device, Product product,
   product.tf32 = multiplies == Multiplies::tf32;
   const bool plain = product.bias.empty() && product.activation == Activation::none;
   const bool finishes = !plain && !device.fuses(product.result.dtype, product.activation);
-  // A library may read a bias in units of 16 bytes, whatever alignment it was given.
+  // A library may read a bias in units of 16 bytes, although it was told a smaller alignment.
   if (!finishes && reinterpret_cast<std::uintptr_t>(product.bias.data) % 16 != 0) {
     auto bias = allocate(device, product.bias.dtype, product.bias.shape);
     if (!bias) return base::fail(bias.error());

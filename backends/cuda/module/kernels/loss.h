@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Softmax cross-entropy with one team per row; norms and clipping.
+// Softmax cross-entropy, with one team (thread block) per row; norms and clipping.
 #pragma once
 
 #include <limits>
@@ -31,10 +31,10 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   return {largest.value, largest.place, team.sum(sum)};
 }
 
-// Factor of a loss gradient: a number, or a value in device memory.
+// Factor of a loss gradient: a constant, or a value in device memory.
 struct LossScale {
   double number;
-  const double* held;  // null: use `number`
+  const double* held;  // null: the factor is `number`
 
   ON_DEVICE double get() const { return held != nullptr ? *held : number; }
 };
@@ -49,7 +49,7 @@ LossScale scale_of(Stream& stream, const OneOp& op, double* memory) {
   return {op.scale, memory};
 }
 
-// Computes scale (softmax - 1 if the class is `label`) for the classes of a row.
+// Computes scale (softmax - [class = label]) for the classes of a row.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tensor& gradient,
                              std::int64_t row, const Softmax& of, std::int64_t label,

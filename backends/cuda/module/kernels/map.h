@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Element-wise kernels. A thread takes four adjacent elements if the alignment of all tensors
-// allows it, so that it loads them with one wide access.
+// Elementwise kernels. If the alignment of all tensors allows it, a thread processes four adjacent
+// elements, which it loads with one wide access.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@ namespace trainyard::cuda {
 
 inline constexpr int kNeighbors = 4;
 
-// Vector4Of adjacent elements as stored in a tensor. W is as in numbers.h.
+// Adjacent elements of a tensor, in the form in which the tensor stores them. W is as in numbers.h.
 template <class W>
 struct Vector4;
 

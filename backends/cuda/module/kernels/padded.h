@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Products of 16 bits with padded rows. Tensor cores read 16 bytes at a time ("cuBLAS Library",
-// tensor core usage). If rows are not aligned to that, as with the 50,257 classes of GPT-2, a
-// product is several times slower. Factors are then copied to aligned rows padded with zeros, as
-// PyTorch's compiler does.
+// 16-bit matrix products with padded rows. Tensor cores read 16 bytes at a time ("cuBLAS Library",
+// tensor core usage). If rows do not begin at multiples of 16 bytes, as with the 50,257 classes of
+// GPT-2, a product is several times slower. Its inputs are then copied to aligned rows padded with
+// zeros, as PyTorch's compiler does.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
-// Minimum m, n and k. Each number is then multiplied often enough that a copy of the factor costs
-// less than it saves.
+// Minimum of m, n and k. From this size on, each number is multiplied so often that copying an
+// input costs less than it saves.
 inline constexpr std::int64_t kPaddingPays = 128;
 
-// Stored extents of a factor or result, row-major.
+// Rows and columns of an input or a result as stored, row-major.
 struct MatrixExtent {
   std::int64_t rows, columns;
   bool operator==(const MatrixExtent&) const = default;
@@ -33,7 +33,7 @@ inline MatrixExtent right_of(const Product& p) {
 }
 inline MatrixExtent result_of(const Product& p) { return {p.m, p.n}; }
 
-// Returns the same product with the row lengths of its factors padded to multiples of kRowUnit.
+// Returns the same product, with the rows of its inputs padded to multiples of kRowUnit.
 inline Product padded(Product p) {
   const auto whole = [](std::int64_t extent, bool is_row) {
     return is_row ? parts(extent, kRowUnit) * kRowUnit : extent;
@@ -52,7 +52,7 @@ inline bool pays_to_pad(const Product& p) {
 }
 
 // Reads of four unaligned 16-bit numbers through the two 8-byte words that contain them.
-// lie_in_words is true if both words are within [begin, end).
+// `can_load_words` is true if both words are within [begin, end).
 ON_DEVICE inline bool can_load_words(const std::uint16_t* four, const std::byte* begin,
                                      const std::byte* end) {
   const auto first = reinterpret_cast<std::uintptr_t>(four) / 8 * 8;
@@ -66,7 +66,7 @@ ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
   return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
 }
 
-// Same as `fit` for 16-bit numbers, if the rows of `to` are multiples of four numbers.
+// The same as `fit`, for 16-bit numbers, if the rows of `to` are multiples of four numbers.
 inline void fit_halves(Stream& stream, const Tensor& from, MatrixExtent is, const Tensor& to,
                        MatrixExtent becomes) {
   const std::byte* const end = from.data + is.elements() * 2;

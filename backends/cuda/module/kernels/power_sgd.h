@@ -11,7 +11,8 @@ namespace trainyard::cuda {
 using compression::PowerSgdBlock;
 using compression::PowerSgdLayout;
 
-inline constexpr int kColumnsAtOnce = 4;  // columns of a thin matrix per pass
+// number of columns of a thin matrix that one pass processes
+inline constexpr int kColumnsAtOnce = 4;
 
 // Returns the maximum of bytes(block) over all blocks.
 template <class Bytes>
@@ -34,7 +35,7 @@ inline std::int64_t scratch_bytes(const compute::PowerSgdRight& op) {
 }
 inline std::int64_t scratch_bytes(const compute::PowerSgdDecode&) { return 8 + bytes_of_sums(1); }
 
-// Returns the L2 norm of a column to all threads of the team.
+// Returns the L2 norm of a column, on all threads of the team (thread block).
 ON_DEVICE inline double column_length(const Team& team, const float* matrix, std::int64_t rows,
                                       std::int64_t columns, std::int64_t column) {
   double own = 0;
@@ -45,8 +46,8 @@ ON_DEVICE inline double column_length(const Team& team, const float* matrix, std
   return std::sqrt(team.sum(own));
 }
 
-// Normalizes the columns of the previous Q as the initial guess; a zero column becomes random. One
-// team per column.
+// Computes Q', the columns of the last Q with length 1. A zero column becomes random. One team
+// (thread block) processes one column.
 inline void make_guess(Stream& stream, const float* last, const PowerSgdBlock& block,
                        const base::Random& random, float* guess) {
   for_teams(stream, block.rank, 0, [=] ON_DEVICE(const Team& team, std::int64_t k) {
@@ -159,7 +160,7 @@ void run(Stream& stream, const compute::PowerSgdRight& op, std::byte* scratch) {
   }
 }
 
-// Decodes one matrix. The values that were to be sent are in the residual, or else still in the
+// Decodes one matrix. What this rank wanted to send is in the residual, or else still in the
 // gradient.
 inline void decode(Stream& stream, const compute::PowerSgdDecode& op, const PowerSgdBlock& block,
                    double* error, double* sums) {
@@ -209,7 +210,7 @@ void run(Stream& stream, const compute::PowerSgdDecode& op, std::byte* scratch) 
   for_each(stream, 1, [=, to = op.squared_error.as<double>()] ON_DEVICE(std::int64_t) {
     *to = *error;
   });  // written once, because it may be in host memory
-  // A guess that is not finite restarts from 0, as on every device.
+  // Sets non-finite elements of the next guess to 0, as all devices do.
   for_each(stream, op.layout.right_elements,
            [=, right = op.right.as<float>(), guess = op.guess.as<float>()] ON_DEVICE(
                std::int64_t i) { guess[i] = compression::is_finite(right[i]) ? right[i] : 0.0F; });

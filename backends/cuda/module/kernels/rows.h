@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row normalization with one team per row. Every pass recomputes the statistics, except that the
-// weight gradient stores those of all rows while it sums columns.
+// Row normalization, with one team (thread block) per row. Every pass recomputes the statistics.
+// Only the weight gradient stores those of all rows while it sums columns.
 #pragma once
 
 #include "backends/cuda/module/kernels/map.h"
@@ -15,8 +15,8 @@ struct Slot {
   int four, place;
 };
 
-// Row that is read from memory at each pass, number by number. visit(slot, c) is called for the
-// numbers of a thread; slots are unused.
+// Row that every pass reads from memory again. visit(slot, c) is called for each number of a
+// thread; this kind of row does not use slots.
 template <class W>
 struct LooseRow {
   const Tensor& tensor;
@@ -33,8 +33,8 @@ struct LooseRow {
   ON_DEVICE void put(Slot, std::int64_t c, W value) { cuda::put(tensor, first + c, value); }
 };
 
-// Row that a small team keeps in registers, four adjacent numbers at a time, so that each is read
-// once.
+// Row that a small team (thread block) keeps in registers, so that each number is read only once,
+// four adjacent numbers at a time.
 inline constexpr std::int64_t kKeptColumns = 1024;
 inline constexpr int kKeptFours =
     static_cast<int>(kKeptColumns / kNeighbors / kSmallTeam);  // per thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sum used by all collectives: in the given order. Numbers of 16 bits are added in fp32 and rounded
-// after each addition; integers wrap.
+// Sum of all collectives, which adds the sources in the given order. 16-bit numbers are added in
+// fp32 and rounded after each addition; integers wrap around.
 #pragma once
 
 #include <algorithm>

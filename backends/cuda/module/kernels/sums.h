@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over many numbers, in fp64 and in a fixed order. Teams compute partial sums; the last team
-// to finish adds them. Results are deterministic.
+// Sums over many numbers, in fp64 and in a fixed order. Teams (thread blocks) compute partial sums;
+// the last team to finish adds them. Results are deterministic.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,10 @@ constexpr std::int64_t bytes_of_sums(int sums) {
   return (1 + kMaxSumTeams * sums) * static_cast<std::int64_t>(sizeof(double));
 }
 
-// Computes sums of value(i) over i in [0, count) and calls finish(sums) once. value(i) is called
+// Computes sums of value(i) over i in [0, count), and calls finish(sums) once. value(i) is called
 // once per i; a thread loads `Ahead` values before it adds them. `memory` has bytes_of_sums(V)
-// bytes for exclusive use. It begins with the count of finished teams, which is 0 before and after.
+// bytes, which nothing else may use. It begins with the number of finished teams, which is 0 before
+// and after the kernel.
 template <int V, int Ahead = 4, class Value, class Finish>
 void sum_all(Stream& stream, std::int64_t count, double* memory, Value value, Finish finish) {
   const std::int64_t teams = sum_teams(count);
@@ -79,10 +80,10 @@ ON_DEVICE inline double sum_of_lanes(const double* first) {
   return sum;
 }
 
-// Sums value(row, column) over all rows and calls store(column, sums) for each column, also if
-// there are no rows. `memory` has bytes_of_column_sums bytes. A team takes some columns of some
-// rows, so that adjacent threads read adjacent numbers. A thread loads `Ahead` values before it
-// adds them.
+// Sums value(row, column) over all rows. Calls store(column, sums) for each column, also if there
+// are no rows. `memory` has bytes_of_column_sums bytes. A team (thread block) processes some
+// columns of some rows, so that adjacent threads read adjacent numbers. A thread loads `Ahead`
+// values before it adds them.
 template <int V, int Ahead = 4, class Value, class Store>
 void sum_columns(Stream& stream, std::int64_t rows, std::int64_t columns, double* memory,
                  Value value, Store store) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// top_k compression by radix select. The smallest magnitude to send is found 11, 10 and 10 bits at
-// a time by histograms. Blocks then get the count of values selected before them, so that indices
-// are in increasing order. Counts are integers, so their order does not affect the result.
+// top_k compression by radix select. Histograms find the smallest magnitude to send, 11, 10 and 10
+// bits at a time. Then each block gets the number of values selected before it, so that indices are
+// in increasing order. Counts are integers, so the order of additions does not affect the result.
 #pragma once
 
 #include "backends/cuda/module/kernels/compression_input.h"
@@ -9,10 +9,11 @@
 namespace trainyard::cuda {
 
 inline constexpr int kMaxBins = 1 << 11;
-inline constexpr std::int64_t kMaxTeams = 1024;  // teams that compute histograms
+// maximum number of teams (thread blocks) that compute histograms
+inline constexpr std::int64_t kMaxTeams = 1024;
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
-// Selection threshold: the upper bits known so far, and how many of the numbers that share these
+// Threshold as far as it is known: its upper bits, and how many of the numbers with these upper
 // bits are selected.
 struct Least {
   std::int32_t magnitude;
@@ -23,7 +24,7 @@ struct Least {
 struct TopKMemory {
   Least* least;
   std::int64_t *above,
-      *equal;  // per block: first the count, then the sum of the counts of earlier blocks
+      *equal;  // per block: first its count, later the sum of the counts of earlier blocks
   double *errors, *sums;
   std::int32_t* bins;
 
@@ -40,7 +41,7 @@ struct TopKMemory {
   }
 };
 
-// Determines `bits` more bits of the threshold, above the lower `shift` bits.
+// Determines the next `bits` bits of the threshold, which are above its lowest `shift` bits.
 inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
                    const TopKMemory& memory) {
   const int count = 1 << bits;

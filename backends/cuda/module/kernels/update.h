@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Optimizers: the step of each element and its contribution to the statistics, in one pass. All
-// tensors of an update have dtype W.
+// Optimizers. One pass computes the step of each element and its contribution to the statistics.
+// All tensors of an update have dtype W.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
@@ -14,15 +14,15 @@ struct Corrections {
   double first = 1, second = 1;
 };
 
-// Factors common to all elements. They are copied to device memory once, because the host writes
-// some of them before each step to memory that the device reads slowly.
+// Factors common to all elements. They are copied to device memory once. The host writes some of
+// them before each step, to memory that the device reads slowly.
 struct Factors {
-  double rate, gradient;  // `gradient` 0: parameters and moments do not change
+  double rate, gradient;  // if `gradient` is 0, parameters and moments do not change
   Corrections moments;
 };
 
-// Input and result of a step for one element. The step writes the new parameter to `start`, and the
-// new moments.
+// Values of one element, before and after a step. The step writes the new parameter to `start`, and
+// writes the new moments.
 template <class W>
 struct Element {
   W parameter, gradient, start, moments[2];
