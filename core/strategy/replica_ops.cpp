@@ -54,7 +54,7 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-// Returns an op that computes a segment's output; the caller adds accesses for batch norm sums.
+// Returns an op that computes a segment's output, without accesses and flops for batch norm sums.
 plan::Op ReplicaOps::pass(OpKind kind, int s) const {
   Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};

@@ -27,8 +27,8 @@ std::filesystem::path default_runs_directory();
 base::Result<std::filesystem::path> make_runtime_directory();
 
 // Returns why a directory cannot be used, or an empty text if it can. A directory that has `file`
-// "holds a run already", where `of_what` is "a run". Directories with unrelated files cannot be
-// used either. The files that the workbench writes before it starts a run are allowed.
+// "already contains" `of_what`, such as "a run". Directories with unrelated files cannot be used
+// either. The files that the workbench writes before it starts a run are allowed.
 std::string use_of(const std::filesystem::path& directory, const char* file,
                    const std::string& of_what);
 
