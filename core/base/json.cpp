@@ -125,8 +125,8 @@ Result<std::vector<Step>> split_path(const std::string& path) {
   std::vector<Step> steps;
   for (std::size_t at = 0; at < path.size();) {
     if (steps.size() == kMaxDepth)
-      return fail(
-          bad_path(path.substr(0, 40) + "...", "the path is longer than any document is deep"));
+      return fail(bad_path(path.substr(0, 40) + "...",
+                           "the path has more levels than a document may have"));
     const bool taken = path[at] == '[' ? take_index(path, at, steps) : take_key(path, at, steps);
     if (!taken) return fail(bad_path(path, "cannot read this path"));
   }
@@ -181,7 +181,7 @@ Result<Json> value_at(const Json& document, const std::string& path) {
   Json* at = const_cast<Json*>(&document);
   for (const Step& step : *steps)
     if (at = step_into(*at, step); at == nullptr)
-      return fail(bad_path(path, "there is no such place in the document"));
+      return fail(bad_path(path, "the document has no value at this path"));
   return *at;
 }
 
@@ -195,7 +195,7 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
     if (key != nullptr && at->is_object() && !at->contains(*key))
       (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
     if (at = step_into(*at, (*steps)[i]); at == nullptr)
-      return fail(bad_path(path, "there is no such place in the document"));
+      return fail(bad_path(path, "the document has no value at this path"));
   }
   *at = std::move(value);
   document = std::move(changed);

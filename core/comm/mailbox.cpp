@@ -121,7 +121,7 @@ Result<void> Mailbox::read_consumed(int peer, int channel) {
       side.first, block_.lane(rank_, peer, channel).consumed.load(std::memory_order_acquire));
   if (count < side.others || count > side.own)
     return base::fail(
-        broken("bad_counter", peer, "says that it consumed a message that was not posted"));
+        broken("bad_counter", peer, "reports more consumed messages than were posted to it"));
   side.others = count;
   return {};
 }
@@ -188,7 +188,8 @@ Result<void> Mailbox::release(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return ok;
   Side& side = in(peer, channel);
   if (side.own == side.others)
-    return base::fail(broken("nothing_to_release", peer, "sent no message that could be released"));
+    return base::fail(
+        broken("nothing_to_release", peer, "sent no message that has not been released yet"));
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);

@@ -209,7 +209,8 @@ Result<void> ShapedLinks::set_fraction(int edge, double part) {
   if (edge < 0 || 2 * edge + 1 >= shares_.ways() || !(part >= 0 && part <= 1))
     return base::fail(
         {"bad_link_fraction", ProblemCode::bad_usage, kWhere,
-         fmt::format("edge {} cannot carry a fraction of {} of its drawn bandwidth", edge, part),
+         fmt::format("edge {} does not exist, or {} is not a fraction of its drawn bandwidth", edge,
+                     part),
          "an edge of the drawing, and 0 to 1", ""});
   if (auto ok = lock(-1); !ok) return ok;
   for (const DirectedLink way : {2 * edge, 2 * edge + 1}) shares_.set_fraction(way, part, now());

@@ -171,7 +171,8 @@ base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const S
     auto given = give_all(spec, labels, samples_by_rank(table));
     const auto classes = std::ssize(table.front()), ranks = std::ssize(table);
     if (count(given, labels, classes, ranks) != table)
-      return base::fail(other_samples("the ranks would own other classes"));
+      return base::fail(other_samples(
+          "the classes of the ranks' shards differ from those at the start of the run"));
     return given;
   });
 }

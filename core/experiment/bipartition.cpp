@@ -64,11 +64,13 @@ std::string describe(const std::vector<int>& ranks) {
 std::string advice_for(const Experiment& experiment) {
   const char* const otherwise = ", or set strategy.gossip.mode to synchronous.";
   switch (experiment.strategy.gossip.graph) {
-    case GossipGraph::ring: return std::string("Take one worker more or less") + otherwise;
+    case GossipGraph::ring: return std::string("Add or remove one worker") + otherwise;
     case GossipGraph::torus:
-      return std::string("Take workers whose grid has even sides (4, 8, 16), a ring") + otherwise;
+      return std::string(
+                 "Use a number of workers whose grid has even sides (4, 8, 16), or a ring") +
+             otherwise;
     case GossipGraph::drawn:
-      return std::string("Take a link of the circle away, or one worker a host") + otherwise;
+      return std::string("Remove a link of the cycle, or draw one worker per host") + otherwise;
     default:
       return std::string("Set strategy.gossip.graph to ring, of an even number of workers") +
              otherwise;

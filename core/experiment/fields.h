@@ -620,12 +620,12 @@ struct Fields<experiment::TrainingSpec> {
               "Number of steps, which overrides epochs; 0: no limit, epochs applies"),
         field("precision", &T::precision, "", {},
               "Number format; fp32, fp64: all numbers; bf16, fp16: mixed precision, with "
-              "activations and factors of products in this format, and parameters, gradients and "
-              "moments in fp32"),
+              "activations and inputs of matrix multiplications in this format; parameters, "
+              "gradients and moments in fp32"),
         field("multiplies", &T::multiplies, "", {},
-              "Precision of the factors of products; full: unchanged; bfloat16: rounded to 8 "
-              "significant bits and summed in fp32, as on a TPU; tf32: 11 bits, on tensor cores of "
-              "GPUs only; auto: bfloat16 for strategy tpu, otherwise full"),
+              "Precision of the inputs of matrix multiplications; full: unchanged; bfloat16: "
+              "rounded to 8 significant bits and summed in fp32, as on a TPU; tf32: 11 bits, on "
+              "tensor cores of GPUs only; auto: bfloat16 for strategy tpu, otherwise full"),
         field("seed", &T::seed, "", {0, 9e15},
               "Random seed of the initial weights and of the sample order"),
         field("optimizer", &T::optimizer, "", {}, "Optimizer and its hyperparameters"),

@@ -227,7 +227,8 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
                     "ranks would drift",
                     row != m.denominator ? "row" : "column", of_rank(i),
                     number(static_cast<double>(wrong) / static_cast<double>(m.denominator))),
-        "1 for every rank", "Remove the weight of the rank itself: it is then the rest to 1.");
+        "1 for every rank",
+        "Remove the weight of the rank itself: it is then 1 minus the other weights.");
   }
   return std::nullopt;
 }
@@ -423,9 +424,9 @@ Problems mixing_problems(const MixingMatrix& mixing, const std::string& where) {
   if (std::find(side.begin(), side.end(), -1) != side.end()) return {cut_off(side, where)};
   if (two_sided)
     return {unsound(where,
-                    "no rank counts itself, and every one averages only with ranks of the other "
-                    "half: the halves change places for ever",
-                    "a rank that counts itself, or a triangle",
+                    "no rank has a weight for itself, and the graph is bipartite: its two sides "
+                    "would swap values at every step and never converge",
+                    "at least one rank with a weight for itself, or an odd cycle",
                     "Lower the weights that ranks give their neighbors.")};
   return problems;
 }

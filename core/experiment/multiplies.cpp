@@ -28,7 +28,8 @@ Problem in_mixed(Multiplies asked, Precision precision) {
       "multiplies_with_mixed_precision",
       ProblemCode::bad_input,
       "training.multiplies",
-      fmt::format("with {} the factors of products already have 16 bits", base::name_of(precision)),
+      fmt::format("with {} the inputs of matrix multiplications already have 16 bits",
+                  base::name_of(precision)),
       "full, auto",
       fmt::format(
           "Leave it on auto; or set training.precision to fp32, with which {} rounds only factors.",
@@ -97,7 +98,7 @@ std::optional<std::string> tf32_note(const Experiment& experiment) {
   if (!placed.on_gpus)
     return "training.multiplies is set to tf32, but has no effect here: it is for ranks on GPUs, "
            "and there are none";
-  if (placed.elsewhere) return "tf32 is for ranks on GPUs; those on CPUs multiply in full";
+  if (placed.elsewhere) return "tf32 applies to ranks on GPUs only; ranks on CPUs multiply in fp32";
   return std::nullopt;
 }
 

@@ -351,8 +351,8 @@ std::optional<std::string> equivalence_caveats(const Experiment& experiment) {
     why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
     why.emplace_back(
-        "every stage updates after each micro-batch, with a gradient of older weights: the earlier "
-        "the stage, the older (pipedream)");
+        "every stage updates after each micro-batch, with a gradient of older weights; earlier "
+        "stages use older weights (pipedream)");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) {

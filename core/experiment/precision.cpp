@@ -103,13 +103,13 @@ base::Problems precision_problems(const Experiment& e) {
   base::Problems problems =
       e.training.precision == Precision::fp16 ? loss_scale_problems(e) : base::Problems{};
   if (data::owns_columns(e.data.sharding))
-    problems.push_back(refused(e,
-                               "with vertical shards a rank has some columns of the first layer, "
-                               "whose products are summed as they are",
-                               "fp32, fp64", "Take fp32, or data.sharding.kind iid."));
+    problems.push_back(refused(
+        e, "vertical sharding sums the products of the first layer over ranks, which needs fp32",
+        "fp32, fp64", "Set it to fp32, or set data.sharding.kind to iid."));
   if (e.strategy.kind == StrategyKind::tpu)
-    problems.push_back(refused(e, "a tpu is emulated by what it multiplies, and stores fp32",
-                               "fp32", "Take fp32, or mirrored."));
+    problems.push_back(refused(
+        e, "the emulated tpu stores fp32 and rounds only the inputs of matrix multiplications",
+        "fp32", "Take fp32, or mirrored."));
   return problems;
 }
 

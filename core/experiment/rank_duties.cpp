@@ -139,8 +139,7 @@ std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind) {
                           "rank 0 sends to all ranks, and receives from all ranks"};
   if (kind == StrategyKind::model_parallel || kind == StrategyKind::pipeline)
     return FixedAlgorithm{collective::Algorithm::direct,
-                          "only a table that layers of two stages share is reduced, and the norms "
-                          "for clipping"};
+                          "only a table shared by two stages, and norms for clipping, are reduced"};
   if (has_servers(kind))
     return FixedAlgorithm{collective::Algorithm::star,
                           "every worker sends to the servers, and receives from them"};

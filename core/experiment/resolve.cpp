@@ -186,7 +186,7 @@ Problems summary_problems(const data::DataSummary& data) {
              "1, or one label per element of a sequence", ""}};
   if (features <= kMaxFeatures) return {};
   return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",
-           "the extents are not those of a sample",
+           "the shape is not a valid sample shape",
            "extents of 1 or more, with a product of at most 1e9", ""}};
 }
 

@@ -226,7 +226,7 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
     return std::nullopt;
   const std::int64_t taken = gradients_per_update(servers, static_cast<int>(workers));
   const std::string said = fmt::format(
-      "{} workers / softsync {} is not a whole number: an update takes {}",
+      "{} workers cannot be divided evenly by softsync {}: an update takes {}",
       base::format_count(workers), base::format_count(n), base::counted(taken, "gradient"));
   if (taken == 1) return said + ", as asynchronous does";
   if (workers % taken == 0)
@@ -239,8 +239,8 @@ std::optional<std::string> paced_turns_note(const Experiment& experiment, double
                      !is_lockstep(experiment.strategy.servers) &&
                      experiment.run.clock == RunClock::machine;
   if (!apart || !(seconds_per_step > 0)) return std::nullopt;
-  return "a pace gives workers their turns one after another: while it holds, no gradient is "
-         "stale. To watch staleness slowly, slow the devices down instead";
+  return "with a pace, workers take turns one at a time, so no gradient is stale. To watch "
+         "staleness slowly, slow the devices down instead";
 }
 
 int min_workers(const ServerSpec& servers, int workers) {
@@ -257,8 +257,8 @@ std::optional<std::string> unused_restarts_line(const Experiment& e) {
       has_servers(e.strategy.kind) && min_workers(e.strategy.servers, workers) < workers;
   if (e.run.restarts == 0 || (goes_on && ranks_are_processes(e.run))) return std::nullopt;
   return std::string("run.restarts changes nothing: ") +
-         (goes_on ? "these ranks are no processes, so none of them is lost"
-                  : "without any one of these ranks the run ends");
+         (goes_on ? "the ranks are not separate processes, so none can be restarted"
+                  : "the run ends as soon as any rank fails");
 }
 
 bool is_loss_allowed(const Resolved& e, int rank) {

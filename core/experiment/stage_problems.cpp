@@ -214,7 +214,7 @@ Problems split_problems(const Experiment& experiment) {
         {"no_global_gradient", ProblemCode::bad_input,
          experiment.training.clip_norm > 0 ? "training.clip_norm" : "training.non_finite",
          "this setting needs the full gradient, but with pipedream each stage updates as soon as "
-         "it has its own",
+         "it has its own gradient",
          experiment.training.clip_norm > 0 ? "0" : "go_on, stop",
          "Change it, or choose another schedule, such as 1f1b."});
   const std::int64_t stages = mesh_of(experiment).pipeline,

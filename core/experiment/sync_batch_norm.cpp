@@ -35,8 +35,8 @@ std::string unsupported_reason(const Experiment& experiment) {
   if (has_local_parameters(strategy.kind))
     return fmt::format("in {} every rank has local parameters and a local batch", kind);
   if (averages_weights(strategy))
-    return "with averaged weights each gradient is a mean over local samples, and such means of "
-           "unequal shares cannot be summed";
+    return "with averaged weights each gradient is a mean over local samples, and ranks with "
+           "unequal numbers of samples cannot sum these means";
   return "";
 }
 

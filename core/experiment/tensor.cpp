@@ -108,7 +108,7 @@ std::optional<std::string> tensor_split_text(const Resolved& e) {
                                   {model::Split::inputs, "by inputs"}})
     if (const std::string layers = split_layers(part, split, by); !layers.empty())
       text += (text.empty() ? "" : ", ") + layers;
-  return fmt::format("{}; every rank has the full other layers{}{}", text,
+  return fmt::format("{}; every rank has all other layers in full{}{}", text,
                      has_stages(e.document.strategy.kind) ? " of its stage" : "",
                      is_on_several_hosts(e) ? "; ranks are on several hosts, and layers are "
                                               "all-reduced between them twice per micro-batch"

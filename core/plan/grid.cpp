@@ -116,8 +116,8 @@ class Grid {
 
   std::string legend(std::size_t first, std::size_t last) const {
     std::string text =
-        "Columns are ticks, all ops take equally long; . idle, ~ waiting for a peer, + in the same "
-        "tick";
+        "Each column is a tick, and each op takes one tick: . idle, ~ waits for a peer, + more ops "
+        "in the same tick";
     if (!run_.complete) text += ", ! never completes, ? never starts";
     if (mark_) text += ", > < the op of the finding";
     text += ".\n";

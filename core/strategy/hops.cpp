@@ -35,9 +35,4 @@ std::vector<int> Split::ranks() const {
   return list;
 }
 
-bool Split::is_sample_data(int value) const {
-  return std::any_of(hops.begin(), hops.end(),
-                     [value](const Hop& hop) { return hop.value == value; });
-}
-
 }  // namespace trainyard::strategy

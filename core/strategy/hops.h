@@ -31,8 +31,6 @@ struct Split : model::StageGraph {
 
   std::vector<int> ranks() const;  // rank in the pipeline, by stage
   int stage_of(int segment) const { return paths[static_cast<std::size_t>(segment)].front(); }
-  // true if the value (an output, or sample data) is transferred between ranks
-  bool is_sample_data(int value) const;
 
  private:
   void add_hop(const model::Crossing& crossing);

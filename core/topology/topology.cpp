@@ -65,7 +65,7 @@ void check_link(const NameCheck& names, const Link& link, const std::string& pat
   const int from = names.host_of(link.from), to = names.host_of(link.to);
   if (from > -2 && to > -2 && (from >= 0 || to >= 0) && from != to)
     problems.push_back({"link_leaves_host", ProblemCode::bad_input, path,
-                        "the link connects a device with an object outside its host",
+                        "the link connects a device with a host, switch or device outside its host",
                         "two devices of one host, or hosts and switches",
                         "Link the hosts instead."});
 }

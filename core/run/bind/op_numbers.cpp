@@ -17,7 +17,7 @@ base::Result<void> check_op_numbers(const plan::RankPlan& rank) {
     if (program.ops.size() > kMaxOps)
       return base::fail({"too_many_ops", base::ProblemCode::bad_input,
                          fmt::format("rank {}, program {}", rank.rank, program.name),
-                         fmt::format("the program has {}, more than an event can number",
+                         fmt::format("the program has {}, more than events can identify",
                                      ops(program.ops.size())),
                          fmt::format("up to {}", ops(kMaxOps)),
                          "Use fewer devices, layers or accumulation steps, or larger buckets "

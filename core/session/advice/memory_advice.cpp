@@ -123,7 +123,7 @@ class FittingOptions {
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
-    const Words other_cost = words("the same batch in more, smaller products");
+    const Words other_cost = words("the same batch in more, smaller matrix products");
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
           add({set("training.batch_per_rank", training.batch_per_rank / k),
@@ -193,7 +193,7 @@ class FittingOptions {
       all.push_back({{"training.batch_per_rank=1",
                       set("training.accumulation_steps",
                           training.accumulation_steps * training.batch_per_rank)},
-                     words("the same batch in products of one sample")});
+                     words("the same batch in matrix products of one sample each")});
     if (const auto run = std::lround(std::sqrt(std::ssize(e_.model.segments))); run > 1)
       all.push_back({{set("training.recompute_segments", run)}, recompute_cost_text});
     if (Settings away = offload_settings(); !away.empty()) all.push_back({std::move(away), copied});

@@ -187,7 +187,7 @@ base::Problem lacks_moments(const std::filesystem::path& path, CheckpointBuffer 
           path.string(),
           fmt::format("the checkpoint has parameters, but not their {}, which this optimizer needs",
                       base::name_of(moment)),
-          "a checkpoint with as many moments, written by parameter_server",
+          "a checkpoint with the moments of this optimizer, as parameter_server writes it",
           "Set training.optimizer.kind to sgd and training.optimizer.momentum to 0, or start from "
           "the beginning: only parameter_server writes moments."};
 }

@@ -99,7 +99,7 @@ Result<InitialState> initial_state(const experiment::Resolved& e) {
   if (!found) return base::fail(found.error());
   if (found->loaded.info.step == e.first_step) return std::move(found->initial_state);
   return base::fail({"checkpoint_changed", ProblemCode::failed, e.document.run.resume_from,
-                     fmt::format("the newest checkpoint is now of step {}",
+                     fmt::format("the newest checkpoint has changed: it is now that of step {}",
                                  base::format_count(found->loaded.info.step)),
                      fmt::format("step {}", base::format_count(e.first_step)),
                      "Another process writes there, or damaged it; start the run again."});

@@ -285,7 +285,7 @@ Result<CoordinatorResult> Coordination::close() {
   const std::int64_t now = base::now_nanoseconds();
   if (const auto malformed_count = p_.server->malformed(); malformed_count > 0)
     say("warning", std::to_string(malformed_count) +
-                       " control messages were not ours or could not be read; they were dropped");
+                       " control messages were damaged or from another program; they were dropped");
   if (ended_well(state_) && p_.simulated_step_seconds)
     simulated_step_seconds_ = p_.simulated_step_seconds();
   journal_->conclude();

@@ -203,8 +203,9 @@ void Coordination::inject_fault(const LinkBandwidth& asked) {
   const topology::Link& link = drawn[static_cast<std::size_t>(asked.link)];
   const std::string name = fmt::format("the link {} - {}", link.from, link.to);
   if (!set_link_)
-    return say("warning",
-               name + " cannot be cut or slowed: drawn links are not imposed (run.links)");
+    return say("warning", name +
+                              " cannot be cut or slowed: this run does not limit links to their "
+                              "drawn bandwidth (set run.links)");
   if (const auto set = set_link_(asked.link, asked.part); !set)
     return say("warning", fmt::format("{} is unchanged: {}", name, set.error().what));
   if (asked.part < 1) links_[asked.link] = asked.part;

@@ -57,7 +57,8 @@ void Coordination::refuse(const PeerId& unknown_peer, const Hello& hello) {
                                        "Ranks are started by: trainyard-cli run EXPERIMENT"}});
   if (unknown_peers_++ == 0)
     say("warning",
-        fmt::format("refused a process that is not of this run, and calls itself {}", name));
+        fmt::format("refused a process that claims to be {} but was not started by this run",
+                    name));
 }
 
 void Coordination::take(const PeerId& from, const Planned& planned) {

@@ -77,7 +77,7 @@ std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns
         fmt::format("stopped responding; its last heartbeat was {}", place(static_cast<int>(r))),
         fmt::format("a heartbeat at least every {}",
                     base::format_seconds(limits_.unresponsive_seconds)),
-        "Its process is stopped, swapped out or starved; see its log."};
+        "Its process may be suspended, swapped out, or get no CPU time; see its log."};
   }
   return std::nullopt;
 }
@@ -111,13 +111,14 @@ double LivenessMonitor::patience() const {
 
 Problem LivenessMonitor::hung() const {
   const int rank = find_hung_rank();
-  return {"run_hung",
-          ProblemCode::failed,
-          names_[static_cast<std::size_t>(rank)],
-          fmt::format("hangs: no progress for {}; it is {}", base::format_seconds(patience()),
-                      place(rank)),
-          "",
-          "If this may take so long, raise run.hang_seconds; otherwise see its log."};
+  return {
+      "run_hung",
+      ProblemCode::failed,
+      names_[static_cast<std::size_t>(rank)],
+      fmt::format("hangs: no progress for {}; it is {}", base::format_seconds(patience()),
+                  place(rank)),
+      "",
+      "If an op can take that long, raise run.hang_seconds; otherwise see the log of the rank."};
 }
 
 Problem LivenessMonitor::died(int rank, const std::string& how) const {

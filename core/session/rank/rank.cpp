@@ -506,8 +506,8 @@ class Rank {
   void offer(PartWriter& writer, SavedQueue& box, std::int64_t step, std::int64_t version,
              const std::vector<CheckpointSpan>& spans) {
     if (!writer.offer(step, version, spans))
-      box.put(
-          {identity_.rank, step, false, "", "", 0, 0, "the one before it is being written still"});
+      box.put({identity_.rank, step, false, "", "", 0, 0,
+               "the previous checkpoint is still being written"});
   }
 
   // Starts to save the rank's part for text generation, which needs the parts of all ranks. If one

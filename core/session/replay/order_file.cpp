@@ -27,7 +27,7 @@ Result<void> is_of(const Frame& header, const std::string& plan_hash, const std:
       {"order_of_other_plan", ProblemCode::refused, path,
        fmt::format("the order belongs to plan {}, but the experiment beside it has plan {}",
                    said->is_string() ? said->get<std::string>() : said->dump(), plan_hash),
-       "the order of this run, read by the version that ran it",
+       "the order file of this run, and the version of Trainyard that recorded it",
        "It belongs to another run, or resolved.json was changed."});
 }
 

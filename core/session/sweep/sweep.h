@@ -202,7 +202,8 @@ struct trainyard::base::Fields<trainyard::session::Sweep> {
                     "Number of warm-up steps at the start of each run, which are not measured"),
         base::field("drawn_ranks", &S::drawn_ranks, "ranks", {1, 1e6},
                     "Number of ranks in the drawing"),
-        base::field("speeds", &S::speeds, "", {0, 1000}, "Drawn speeds that were imposed"),
+        base::field("speeds", &S::speeds, "", {0, 1000},
+                    "Drawn speeds to which the runs were limited"),
         base::field(
             "unlike", &S::equivalence_caveat, "", {0, 1000},
             "Reason why the training is not equivalent to one device; empty: it is equivalent"),

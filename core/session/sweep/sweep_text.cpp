@@ -85,7 +85,7 @@ std::string heading(SweepColumn column) {
 
 std::string explanation(SweepColumn column) {
   switch (column) {
-    case SweepColumn::ranks: return "Ranks that train: the first of the drawing";
+    case SweepColumn::ranks: return "Number of training ranks: the first workers of the drawing";
     case SweepColumn::algorithm: return "How gradients are all-reduced; one rank reduces nothing";
     case SweepColumn::step:
       return "Median time of a full step after the warm-up, of the step's slowest rank: measured";
@@ -96,10 +96,11 @@ std::string explanation(SweepColumn column) {
     case SweepColumn::step_bytes:
       return "Payload that all ranks sent in a step, counted where bytes move: the mean over the "
              "run";
-    case SweepColumn::busiest_bytes: return "The same of the rank that sent most";
+    case SweepColumn::busiest_bytes:
+      return "Payload that the busiest rank sent in a step: the mean over the run";
     case SweepColumn::formula:
-      return "Whether the bytes of the run, in all and of the busiest rank, are exactly those of "
-             "the algorithm's formula";
+      return "Whether the bytes sent, in total and by the busiest rank, equal those of the "
+             "algorithm's formula";
     case SweepColumn::state: return "What became of the run";
   }
   return "";
@@ -146,8 +147,8 @@ std::string baseline_text(const Sweep& sweep) {
   const SweepVariant& one = sweep.variants[*against];
   if (one.ranks == 1) return "speed-up against 1 rank";
   return fmt::format(
-      "speed-up against {} on {}, the fastest with the fewest ranks: 1 rank was not "
-      "measured",
+      "speed-up against {} on {} (1 rank was not measured; this is the fastest variant with the "
+      "fewest ranks)",
       series_name(one), counted_ranks(one.ranks));
 }
 

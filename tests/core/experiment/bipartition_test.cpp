@@ -118,7 +118,7 @@ TEST(Bipartition, a_graph_without_them_is_refused_at_its_field) {
   EXPECT_THAT(
       refusal(in_pairs(5, GossipGraph::ring)),
       AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("a cycle of 5 neighbors, an odd number"),
-            HasSubstr("Take one worker more or less"),
+            HasSubstr("Add or remove one worker"),
             HasSubstr("strategy.gossip.mode to synchronous")));
   EXPECT_THAT(
       refusal(in_pairs(4, GossipGraph::complete)),

@@ -73,7 +73,7 @@ TEST(Multiplies, in_tf32_are_said_to_be_for_gpus) {
   devices.front().kind = topology::DeviceKind::gpu;
   EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("has no effect here")) << "it is emulated";
   devices.front().gpu = 0;
-  EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("those on CPUs multiply in full"));
+  EXPECT_THAT(tf32_note(e).value_or(""), HasSubstr("ranks on CPUs multiply in fp32"));
   EXPECT_EQ(factor_format_of(e), Multiplies::tf32);
   for (topology::Device& device : devices) device.kind = topology::DeviceKind::gpu, device.gpu = 0;
   EXPECT_EQ(tf32_note(e), std::nullopt);

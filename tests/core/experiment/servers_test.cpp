@@ -254,14 +254,16 @@ TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_
   EXPECT_EQ(said(8, 3, ServerMode::asynchronous), "");
   EXPECT_EQ(said(8, 9), "") << "which is refused";
   EXPECT_EQ(said(8, 5),
-            "8 workers / softsync 5 is not a whole number: an update takes 1 gradient, as "
+            "8 workers cannot be divided evenly by softsync 5: an update takes 1 gradient, as "
             "asynchronous does");
-  EXPECT_EQ(said(8, 3),
-            "8 workers / softsync 3 is not a whole number: an update takes 2 gradients, as with "
-            "softsync 4");
-  EXPECT_EQ(said(7, 3),
-            "7 workers / softsync 3 is not a whole number: an update takes 2 gradients, for which "
-            "there is no formula of the mean staleness");
+  EXPECT_EQ(
+      said(8, 3),
+      "8 workers cannot be divided evenly by softsync 3: an update takes 2 gradients, as with "
+      "softsync 4");
+  EXPECT_EQ(
+      said(7, 3),
+      "7 workers cannot be divided evenly by softsync 3: an update takes 2 gradients, for which "
+      "there is no formula of the mean staleness");
 }
 
 TEST(Servers, what_needs_the_whole_gradient_is_refused) {

@@ -35,7 +35,7 @@ TEST(Grid, shows_ranks_and_lanes_against_time) {
                                   "r0 send     .                 SEND.b0.t0.c0>r1  .\n"
                                   "r1 compute  .                 .                 UPD.s0\n"
                                   "r1 recv     RECV.b0.t0.c0<r0  ~                 .\n"
-                                  "Columns are ticks"));
+                                  "Each column is a tick"));
 }
 
 TEST(Grid, marks_the_op_in_question) {
@@ -50,7 +50,7 @@ TEST(Grid, shows_what_never_ends_and_what_never_starts) {
               testing::AllOf(testing::StartsWith("r0 compute  .                    UPD.s0?\n"
                                                  "r0 send     >SEND.b0.t0.c0>r1!<  .\n"
                                                  "r1 compute  W.s0                 .\n"
-                                                 "Columns are ticks"),
+                                                 "Each column is a tick"),
                              HasSubstr(", ! "), HasSubstr(", ? "), HasSubstr(", > < ")));
 }
 

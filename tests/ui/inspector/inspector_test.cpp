@@ -272,7 +272,7 @@ TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
 TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_its_field) {
   const auto said = [&] {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
-      if (label->text().contains("is not a whole number") && label->isVisibleTo(&inspector_))
+      if (label->text().contains("cannot be divided evenly") && label->isVisibleTo(&inspector_))
         return label->text().toStdString();
     return std::string();
   };
@@ -286,7 +286,7 @@ TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_
   EXPECT_EQ(said(), "") << "1";
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 2).empty());
   EXPECT_EQ(said(),
-            "3 workers / softsync 2 is not a whole number: an update takes 1 gradient, as "
+            "3 workers cannot be divided evenly by softsync 2: an update takes 1 gradient, as "
             "asynchronous does");
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 3).empty());
   EXPECT_EQ(said(), "");
