@@ -107,7 +107,8 @@ TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
   EXPECT_EQ(panel.ticked(), QStringList({third, second}));
   EXPECT_EQ(on_charts(), panel.ticked());
   panel.set_ticked(third, false);
-  EXPECT_EQ(on_charts(), QStringList(second)) << "a run that is not ticked is not among the ticked runs";
+  EXPECT_EQ(on_charts(), QStringList(second))
+      << "a run that is not ticked is not among the ticked runs";
 }
 
 // Its charts stay, and what is drawn now is none of theirs.

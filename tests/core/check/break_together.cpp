@@ -24,8 +24,8 @@ bool is_reduced(Victim& victim, std::size_t rank, plan::BufferId buffer, std::in
 
 }  // namespace
 
-std::optional<Place> any_place(
-    Victim& victim, const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
+std::optional<Place> any_place(Victim& victim,
+                               const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
   std::vector<Place> all;
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     for (const std::size_t op :

@@ -91,7 +91,8 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
     if (e.event.kind != telemetry::EventKind::op || e.event.step != 0 || e.event.subject != 1)
       continue;
     ++bars;
-    EXPECT_EQ(e.event.ready_ns, e.event.begin_ns) << "the engine does not report when each rank was ready";
+    EXPECT_EQ(e.event.ready_ns, e.event.begin_ns)
+        << "the engine does not report when each rank was ready";
     EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "nor how much was sent: it is the formula's";
     last = std::max(last, e.event.begin_ns);
     if (end == 0) end = e.event.end_ns;

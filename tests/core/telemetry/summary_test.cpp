@@ -120,9 +120,7 @@ TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
   EXPECT_FALSE(loss_scale(history_of({{metric(Metric::loss_sum, 0, 1, 0.1)}})));
 }
 
-TEST(
-    Summary,
-    the_first_non_finite_gradient_is_ordered_by_step_then_local_then_rank) {
+TEST(Summary, the_first_non_finite_gradient_is_ordered_by_step_then_local_then_rank) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) {
     return history_of({of_rank0, of_rank1}).bad_gradients();

@@ -41,9 +41,7 @@ class LinkLabels : public Canvas {
   }
 };
 
-TEST_F(
-    LinkLabels,
-    each_link_shows_the_bytes_per_second_of_both_directions) {
+TEST_F(LinkLabels, each_link_shows_the_bytes_per_second_of_both_directions) {
   EXPECT_THAT(seen(), SizeIs(4));
   for (const QSize room :
        {QSize(560, 400),

@@ -168,9 +168,7 @@ double seconds_of(const telemetry::History& history, telemetry::Metric metric, i
   return history.find({metric, rank, 0})->values[step];
 }
 
-TEST(
-    RunLines,
-    the_rate_of_a_rank_counts_only_the_time_within_steps) {
+TEST(RunLines, the_rate_of_a_rank_counts_only_the_time_within_steps) {
   const auto history = paused_history({}, 100, 60, 30);
   const auto lines = lines_of(ChartKind::rank_bytes, history, {}, {});
   const auto points = points_of(history, line(lines, "sent2"));
