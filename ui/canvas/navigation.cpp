@@ -18,15 +18,15 @@ QString describe_link(const topology::Topology& topology, const LinkName& name) 
   });
   if (link == topology.links.end()) return {};
   return QObject::tr("Link from %1 to %2: %3.")
-      .arg(words(link->from), words(link->to),
+      .arg(as_text(link->from), as_text(link->to),
            speed_text(link->bandwidth_bits_per_second, link->latency_seconds));
 }
 
 QString describe_device(const topology::Topology& topology, const topology::Device& device,
                         bool emulated, const QStringList& imposed, const QString& holding) {
-  const QString host = words(host_of(topology, device.name)->name);
+  const QString host = as_text(host_of(topology, device.name)->name);
   const QString what = QObject::tr("%1: %2, %3, on %4. %5.")
-                           .arg(words(device.name), device_kind_text(device.kind, emulated),
+                           .arg(as_text(device.name), device_kind_text(device.kind, emulated),
                                 role_text(topology, device), host, device_figures(device));
   const QString marked = imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
   return holding.isEmpty() ? marked : marked + QObject::tr(" It %1.").arg(holding);
@@ -35,7 +35,7 @@ QString describe_device(const topology::Topology& topology, const topology::Devi
 QString describe_host(const topology::Host& host) {
   return QObject::tr("%1: host with %n device(s), %2.", nullptr,
                      plural(static_cast<std::int64_t>(host.devices.size())))
-      .arg(words(host.name), address_text(host));
+      .arg(as_text(host.name), address_text(host));
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ QString describe(const topology::Topology& topology, const TopologyObject& part,
   if (const topology::Device* device = find_device(topology, part.name))
     return describe_device(topology, *device, emulated, imposed, holding);
   if (const topology::Host* host = find_host(topology, part.name)) return describe_host(*host);
-  return part ? QObject::tr("%1: switch.").arg(words(part.name)) : QString();
+  return part ? QObject::tr("%1: switch.").arg(as_text(part.name)) : QString();
 }
 
 }  // namespace trainyard::ui

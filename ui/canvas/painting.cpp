@@ -149,10 +149,10 @@ void paint_tile_header(QPainter& painter, const QRectF& inner, const TileAppeara
                 .left() -
             4;
   }
-  paint_icon(painter, words(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16),
+  paint_icon(painter, as_text(look.device.kind), QRectF(row.left(), row.top() + 2, 16, 16),
              rank ? colors().text : colors().dim);
   write(painter, QRectF(row.left() + 22, row.top(), right - row.left() - 22, row.height()),
-        Qt::AlignLeft, words(look.device.name), kNameSize, rank ? colors().text : colors().dim,
+        Qt::AlignLeft, as_text(look.device.name), kNameSize, rank ? colors().text : colors().dim,
         true);
 }
 
@@ -325,10 +325,11 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
   if (!bus.isEmpty()) paint_bus(painter, bus, look, clock_seconds);
   if (far(painter))
     return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40),
-                 Qt::AlignLeft, words(look.host.name), far_size(painter, 30), colors().text, true);
+                 Qt::AlignLeft, as_text(look.host.name), far_size(painter, 30), colors().text,
+                 true);
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
   paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colors().text);
-  const QString name = words(look.host.name), address = address_text(look.host);
+  const QString name = as_text(look.host.name), address = address_text(look.host);
   const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
   write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
         Qt::AlignLeft, name, kNameSize, colors().text, true);
@@ -342,11 +343,11 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
 void paint_switch(QPainter& painter, const QRectF& rect, const SwitchAppearance& look) {
   box(painter, rect, rect.height() / 2, colors().card, look.marks);
   if (far(painter))
-    return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, words(look.name),
+    return write(painter, rect.adjusted(4, 0, -4, 0), Qt::AlignHCenter, as_text(look.name),
                  far_size(painter, 24), colors().text, true);
   paint_icon(painter, "switch", QRectF(rect.left() + 16, rect.center().y() - 10, 20, 20),
              colors().text);
-  write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, words(look.name), kNameSize,
+  write(painter, rect.adjusted(42, 0, -14, 0), Qt::AlignLeft, as_text(look.name), kNameSize,
         colors().text, true);
 }
 

@@ -85,7 +85,7 @@ class CarryDevice : public Gesture {
     const bool is_only_device = target.empty() && host_of(topology, device_)->devices.size() == 1;
     if (is_only_device || under(at).kind == TopologyObject::Kind::network_switch) return;
     context_.document.edit(
-        QObject::tr("Move %1").arg(words(device_)), [&](experiment::Experiment& e) {
+        QObject::tr("Move %1").arg(as_text(device_)), [&](experiment::Experiment& e) {
           const QPointF corner =
               at - QPointF(tile_size().width() / 2 + 16, tile_size().height() / 2 + 40);
           make_room(e.topology, target, 1);
@@ -175,12 +175,12 @@ class PullLink : public Gesture {
     if (!to || to == from_) return;
     base::Result<LinkName> made = LinkName{};
     context_.document.edit(
-        QObject::tr("Connect %1 and %2").arg(words(from_.name), words(to.name)),
+        QObject::tr("Connect %1 and %2").arg(as_text(from_.name), as_text(to.name)),
         [&](experiment::Experiment& e) { made = connect(e.topology, from_.name, to.name); });
     if (made) context_.selection.set({.names = {}, .links = {*made}});
     else
-      context_.say(words(made.error().what +
-                         (made.error().advice.empty() ? "" : ". " + made.error().advice)));
+      context_.say(as_text(made.error().what +
+                           (made.error().advice.empty() ? "" : ". " + made.error().advice)));
   }
   void paint(QPainter& painter) const override {
     const QRectF start = context_.scene.layout().rect_of(from_);

@@ -81,14 +81,14 @@ void TopologyView::rename_current() {
                       ? shown.center().y() - height / 2
                       : shown.top() + 4;
   auto* editor = new NameEditor(
-      viewport(), QRect(shown.left() + 4, top, width, height), words(part.name),
+      viewport(), QRect(shown.left() + 4, top, width, height), as_text(part.name),
       [this, part](const QString& name) {
         base::Result<void> renamed;
         SelectedObjects picked = selection_.picked();
-        document_.edit(tr("Rename %1").arg(words(part.name)), [&](experiment::Experiment& e) {
+        document_.edit(tr("Rename %1").arg(as_text(part.name)), [&](experiment::Experiment& e) {
           renamed = rename(e.topology, part.name, name.toStdString());
         });
-        if (!renamed) return words(renamed.error().what);
+        if (!renamed) return as_text(renamed.error().what);
         if (picked.names.erase(part.name) > 0) picked.names.insert(name.toStdString());
         selection_.set(existing_objects(picked, document_.experiment().topology));
         scene_.set_current({part.kind, name.toStdString(), {}});

@@ -99,7 +99,7 @@ void TopologyView::give_role(topology::Role role) {
     if (find_device(document_.experiment().topology, name)) devices.insert(name);
   if (devices.empty()) emit message(tr("Select a device first, then assign the role."));
   else if (is_unique_role(role) && devices.size() > 1)
-    emit message(tr("Select one device: at most one %1 is allowed.").arg(words(role)));
+    emit message(tr("Select one device: at most one %1 is allowed.").arg(as_text(role)));
   else give_role(devices, role);
 }
 
@@ -144,7 +144,7 @@ void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event)
   const bool takes = device && (topology::works(*device) ||
                                 (calls && device->role == topology::Role::parameter_server));
   if (set_drop_target(takes ? name : "") && takes)
-    emit message(tr("%1 now has %2").arg(words(name), layer_list_text(layers)));
+    emit message(tr("%1 now has %2").arg(as_text(name), layer_list_text(layers)));
   if (takes) event.acceptProposedAction();
   else event.ignore();
 }
@@ -160,10 +160,10 @@ void TopologyView::drop_layers(const QStringList& layers, QDropEvent& event) {
 void TopologyView::mark_drop_target(const std::string& device, topology::Role role) {
   if (!set_drop_target(device) || drop_target_device_.empty()) return;
   const std::string holder = holder_of(document_.experiment().topology, role);
-  const QString becomes = tr("New role of %1: %2").arg(words(device), words(role));
+  const QString becomes = tr("New role of %1: %2").arg(as_text(device), as_text(role));
   emit message(holder.empty() || holder == device
                    ? becomes
-                   : becomes + tr("; %1 is now a worker").arg(words(holder)));
+                   : becomes + tr("; %1 is now a worker").arg(as_text(holder)));
 }
 
 void TopologyView::dragMoveEvent(QDragMoveEvent* event) {

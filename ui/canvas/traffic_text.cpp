@@ -17,7 +17,7 @@ constexpr double kMinShownFraction = 0.1;
 // Adds a line for one payload kind in one direction; `where`: " to host1".
 void add(QStringList& lines, PayloadKind payload, double bytes_per_second, const QString& where) {
   if (bytes_per_second > 0)
-    lines << QObject::tr("%1 %2%3").arg(words(payload), rate(bytes_per_second), where);
+    lines << QObject::tr("%1 %2%3").arg(as_text(payload), rate(bytes_per_second), where);
 }
 
 void add_rest(QStringList& lines, const LinkOverlay& live) {
@@ -33,19 +33,19 @@ QStringList with_head(const QString& head, const LinkOverlay& live, const QStrin
 
 }  // namespace
 
-QString rate(double bytes_per_second) { return words(base::with_unit(bytes_per_second, "B/s")); }
+QString rate(double bytes_per_second) { return as_text(base::with_unit(bytes_per_second, "B/s")); }
 
 QString traffic_kinds(const LinkOverlay& live) {
   QStringList kinds;
-  for (const PayloadRate& one : live.payload) kinds << words(one.payload);
+  for (const PayloadRate& one : live.payload) kinds << as_text(one.payload);
   return kinds.join(", ");
 }
 
 QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
   QStringList lines;
   for (const PayloadRate& one : live.payload) {
-    add(lines, one.payload, one.forward, QObject::tr(" to %1").arg(words(link.to)));
-    add(lines, one.payload, one.backward, QObject::tr(" to %1").arg(words(link.from)));
+    add(lines, one.payload, one.forward, QObject::tr(" to %1").arg(as_text(link.to)));
+    add(lines, one.payload, one.backward, QObject::tr(" to %1").arg(as_text(link.from)));
   }
   add_rest(lines, live);
   return lines;

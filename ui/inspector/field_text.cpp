@@ -18,19 +18,20 @@ constexpr qsizetype kMaxZeroTextLength = 20;
 
 }  // namespace
 
-QString readable(const std::string& name) { return words(name).replace('_', ' '); }
+QString readable(const std::string& name) { return as_text(name).replace('_', ' '); }
 
 // Extracts the text from the help: "...; 0: never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");
-  const QString said = zero.match(words(field.help)).captured(1).trimmed();
+  const QString said = zero.match(as_text(field.help)).captured(1).trimmed();
   return said.size() <= kMaxZeroTextLength ? said : QString();
 }
 
 QString problem_line(const base::Problem& problem) {
-  QString line = words(problem.what);
-  if (!problem.accepted.empty()) line += field_text(" (accepted: %1)").arg(words(problem.accepted));
-  return problem.advice.empty() ? line : line + ". " + words(problem.advice);
+  QString line = as_text(problem.what);
+  if (!problem.accepted.empty())
+    line += field_text(" (accepted: %1)").arg(as_text(problem.accepted));
+  return problem.advice.empty() ? line : line + ". " + as_text(problem.advice);
 }
 
 QString text_of_value(const FieldDescription& field, const Json& value, const QString& zero) {
@@ -38,20 +39,20 @@ QString text_of_value(const FieldDescription& field, const Json& value, const QS
   if (value.is_number())
     return value.get<double>() == 0 && !zero.isEmpty()
                ? zero
-               : format_quantity(value.get<double>(), words(field.unit));
+               : format_quantity(value.get<double>(), as_text(field.unit));
   if (value.is_array())
     return value.empty() ? field_text("none")
                          : field_text("%n row(s)", plural(static_cast<std::int64_t>(value.size())));
   if (!value.is_string()) return {};
   const std::string string = value.get<std::string>();
   if (field.kind == base::FieldKind::choice) return readable(string);
-  return string.empty() ? field_text("empty") : words(string);
+  return string.empty() ? field_text("empty") : as_text(string);
 }
 
 QString help_of(const FieldDescription& field, const QString& zero) {
-  QString help = "<p>" + words(field.help).toHtmlEscaped() + ".</p>";
+  QString help = "<p>" + as_text(field.help).toHtmlEscaped() + ".</p>";
   if (!field.unit.empty())
-    help += "<p>" + field_text("Unit: %1").arg(words(field.unit).toHtmlEscaped()) + "</p>";
+    help += "<p>" + field_text("Unit: %1").arg(as_text(field.unit).toHtmlEscaped()) + "</p>";
   return help + "<p>" +
          field_text("Default: %1")
              .arg(text_of_value(field, field.default_value, zero).toHtmlEscaped()) +

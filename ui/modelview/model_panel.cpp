@@ -140,7 +140,7 @@ void ModelPanel::update_texts() {
   const ModelPicture& now = picture();
   if (now.problem)
     view_->set_empty_text(tr("No model yet"),
-                          words(now.problem->where) + ": " + refusal_text(*now.problem));
+                          as_text(now.problem->where) + ": " + refusal_text(*now.problem));
   else view_->set_empty_text(tr("Reading the model ..."), {});
   const QString hint =
       now.splits ? " " + tr("Drag layers to another column, or press Alt+Left and Alt+Right.")
@@ -176,8 +176,8 @@ void ModelPanel::refuse(const QString& why) {
 }
 
 void ModelPanel::move_to_device(const QStringList& layers, const std::string& device) {
-  move(tr("Move %1 to %2").arg(layer_list_text(layers), words(device)),
-       [layers, name = words(device)](const ModelPicture& picture) {
+  move(tr("Move %1 to %2").arg(layer_list_text(layers), as_text(device)),
+       [layers, name = as_text(device)](const ModelPicture& picture) {
          return moved_to_device(picture, nodes_at(picture, layers), name);
        });
 }

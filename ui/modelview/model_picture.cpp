@@ -78,9 +78,9 @@ ModelNode node_of(const Resolved& e, int number) {
   const model::Segment& s = e.model.segments[static_cast<std::size_t>(number)];
   const std::int64_t width = base::size_of(experiment::gradient_dtype(e));
   ModelNode node;
-  node.place = words(experiment::place_name(s));
-  node.name = words(s.name);
-  node.output = words(model::to_text(s.output_shape));
+  node.place = as_text(experiment::place_name(s));
+  node.name = as_text(s.name);
+  node.output = as_text(model::to_text(s.output_shape));
   node.parameters = s.elements;
   node.parameter_bytes = width * s.elements;
   node.activation_bytes = base::size_of(experiment::activation_dtype(e)) * s.outputs *
@@ -164,7 +164,7 @@ std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& place
                                 const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
   for (const experiment::StagePlace& place : places)
-    if (const int node = picture.node_at(words(place.segment)); node >= 0)
+    if (const int node = picture.node_at(as_text(place.segment)); node >= 0)
       std::fill(ranks.begin() + node, ranks.end(), static_cast<int>(place.rank));
   return ranks;
 }
@@ -174,7 +174,7 @@ QStringList matching_devices(const topology::Topology& topology, const Wanted& w
   QStringList names;
   for (const topology::Host& host : topology.hosts)
     for (const topology::Device& device : host.devices)
-      if (wanted(device)) names << words(device.name);
+      if (wanted(device)) names << as_text(device.name);
   return names;
 }
 
@@ -328,7 +328,7 @@ int ModelPicture::node_at(const QString& place) const {
 
 ModelPicture model_picture(const Experiment& experiment, const std::filesystem::path& directory) {
   ModelPicture picture;
-  picture.strategy = words(std::string(base::name_of(experiment.strategy.kind)));
+  picture.strategy = as_text(std::string(base::name_of(experiment.strategy.kind)));
   const auto known = look_at(experiment, directory);
   if (!known) {
     picture.problem = displayed(experiment, known.error());
@@ -336,7 +336,7 @@ ModelPicture model_picture(const Experiment& experiment, const std::filesystem::
   }
   const Resolved& e = known->resolved;
   picture.batch = experiment.training.batch_per_rank;
-  picture.input = words(model::to_text(experiment::sample_shape(e.data)));
+  picture.input = as_text(model::to_text(experiment::sample_shape(e.data)));
   picture.loss = picture_text("softmax cross-entropy over %1 classes").arg(e.data.classes);
   picture.splits = has_columns(experiment.strategy);
   picture.ties_may_split = experiment::may_span_stages(experiment.strategy);

@@ -16,7 +16,7 @@ QString model_text(const char* source, int n = -1) {
   return QCoreApplication::translate("model_words", source, nullptr, n);
 }
 QString flops(std::int64_t count) {
-  return words(base::with_unit(static_cast<double>(count), "flop"));
+  return as_text(base::with_unit(static_cast<double>(count), "flop"));
 }
 
 QString parameters_text(std::int64_t count, std::int64_t size) {
@@ -175,10 +175,10 @@ QString details(const ModelPicture& picture, const Nodes& nodes) {
 }
 
 QString refusal_text(const base::Problem& problem) {
-  const QString what = words(problem.what), advice = words(problem.advice);
+  const QString what = as_text(problem.what), advice = as_text(problem.advice);
   const QString accepted = problem.accepted.empty()
                                ? QString()
-                               : model_text(" (accepted: %1)").arg(words(problem.accepted));
+                               : model_text(" (accepted: %1)").arg(as_text(problem.accepted));
   return what + accepted + "." + (advice.isEmpty() ? QString() : " " + advice);
 }
 

@@ -142,7 +142,7 @@ void ScalingPanel::start() {
   refused_ = !started;
   if (started) return;
   hint_->set_tint(TextColor::error);
-  hint_->setText(words(base::to_string(started.error())));
+  hint_->setText(as_text(base::to_string(started.error())));
 }
 
 // Shows what Start would do, or why it cannot. The message of a failed start stays until the
@@ -157,7 +157,7 @@ void ScalingPanel::show_form() {
   if (!drawn)
     return hint_->setText(
         tr("Draw devices to measure the same training on 1, 2, 4, ... of them here."));
-  if (!request) return hint_->setText(words(base::to_string(request.error())));
+  if (!request) return hint_->setText(as_text(base::to_string(request.error())));
   if (!training_.isEmpty())
     return hint_->setText(
         tr("%1 is training. A sweep would share its CPU cores: stop the run or wait until it ends.")
@@ -197,10 +197,10 @@ void ScalingPanel::show_sweep() {
 void ScalingPanel::show_notes(const session::Sweep* sweep) {
   QStringList caveats, notes;
   if (sweep) {
-    for (const std::string& caveat : session::caveats(*sweep)) caveats << words(caveat);
+    for (const std::string& caveat : session::caveats(*sweep)) caveats << as_text(caveat);
     for (const std::string& said : {session::baseline_text(*sweep), session::scaling_text(*sweep),
                                     session::measurement_text(*sweep)})
-      if (!said.empty()) notes << words(said);
+      if (!said.empty()) notes << as_text(said);
   }
   for (const auto& [label, words] : {std::pair{caveats_, caveats}, std::pair{notes_, notes}}) {
     label->setText(words.join(" · "));
@@ -229,14 +229,15 @@ QString ScalingPanel::status_text() const {
   if (!sweeping())
     return tr("%1 sweep %2")
         .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"),
-             words(std::string(base::name_of(sweep.state))));
+             as_text(std::string(base::name_of(sweep.state))));
   if (follower_.canceling()) return tr("Canceling: the current run stops cleanly; %1").arg(over);
   QString said = over;
   if (so_far.running)
-    said = tr("%1: %2").arg(over, words(experiment::describe(sweep.variants[*so_far.running].wanted(
-                                      sweep.scaling, sweep.steps))));
+    said =
+        tr("%1: %2").arg(over, as_text(experiment::describe(sweep.variants[*so_far.running].wanted(
+                                   sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
-                                   .arg(said, words(base::format_seconds(
+                                   .arg(said, as_text(base::format_seconds(
                                                   std::max(1.0, std::round(*so_far.seconds_left)))))
                              : said;
 }
@@ -293,7 +294,7 @@ void ScalingPanel::ask_where_to_save() {
       ui::ask_where_to_save(this, tr("Export table"), "scaling.csv", "CSV (*.csv)", "csv");
   if (file.isEmpty()) return;
   if (const auto saved = save_table(file); !saved)
-    QMessageBox::warning(this, tr("Export table"), words(base::to_string(saved.error())));
+    QMessageBox::warning(this, tr("Export table"), as_text(base::to_string(saved.error())));
 }
 
 }  // namespace trainyard::ui

@@ -23,8 +23,9 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   setToolTip(tr("Press Enter or double-click to open a run in the workbench"));
   setColumnCount(session::kSweepColumns);
   for (int column = 0; column < session::kSweepColumns; ++column) {
-    headerItem()->setText(column, words(session::heading(static_cast<SweepColumn>(column))));
-    headerItem()->setToolTip(column, words(session::explanation(static_cast<SweepColumn>(column))));
+    headerItem()->setText(column, as_text(session::heading(static_cast<SweepColumn>(column))));
+    headerItem()->setToolTip(column,
+                             as_text(session::explanation(static_cast<SweepColumn>(column))));
   }
   header()->setStretchLastSection(true);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -53,7 +54,7 @@ void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& vari
                         const QString& directory) const {
   const auto cells = session::row(variant, figures);
   for (int column = 0; column < session::kSweepColumns; ++column) {
-    const QString cell = words(cells[static_cast<std::size_t>(column)]);
+    const QString cell = as_text(cells[static_cast<std::size_t>(column)]);
     const bool words = column == static_cast<int>(SweepColumn::algorithm) ||
                        column == static_cast<int>(SweepColumn::state);
     item.setText(column, cell);
@@ -66,7 +67,7 @@ void ScalingTable::fill(QTreeWidgetItem& item, const session::SweepVariant& vari
     item.setForeground(column, bad ? colors.error : dim ? colors.dim : colors.text);
   item.setData(
       0, Qt::UserRole,
-      variant.directory.empty() ? QString() : QDir(directory).filePath(words(variant.directory)));
+      variant.directory.empty() ? QString() : QDir(directory).filePath(as_text(variant.directory)));
 }
 
 }  // namespace trainyard::ui

@@ -60,10 +60,10 @@ std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
 }  // namespace
 
 StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
-  words_ = new QLabel(this);
-  words_->setWordWrap(true);
-  words_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-  words_->setContentsMargins(8, 6, 8, 2);
+  summary_ = new QLabel(this);
+  summary_->setWordWrap(true);
+  summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  summary_->setContentsMargins(8, 6, 8, 2);
   parts_ = new QSplitter(Qt::Horizontal, this);
   histogram_ = new PlotView(parts_);
   histogram_->set_count_axis(tr("versions"));
@@ -104,7 +104,7 @@ StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(words_);
+  column->addWidget(summary_);
   column->addWidget(parts_, 1);
   setFocusProxy(table_);
   later_.setSingleShot(true);
@@ -156,9 +156,9 @@ void StalenessPanel::resizeEvent(QResizeEvent* event) {
   fit_table();
 }
 
-QString StalenessPanel::words() const { return words_->text(); }
+QString StalenessPanel::summary_text() const { return summary_->text(); }
 
-QString StalenessPanel::summary() const {
+QString StalenessPanel::make_summary() const {
   if (!run_)
     return tr(
         "No run selected. Run an experiment with parameter servers or the pipeline schedule "
@@ -183,7 +183,7 @@ QString StalenessPanel::summary() const {
 }
 
 void StalenessPanel::show_all() {
-  words_->setText(summary());
+  summary_->setText(make_summary());
   const bool any = !counts_.workers().empty();
   histogram_->set_empty_text(any ? QString() : tr("No gradients"));
   parts_->setVisible(any);

@@ -28,7 +28,7 @@ class StalenessPanel : public QWidget {
 
   void set_run(Run* run);  // run to show, or null; the display of a deleted run is cleared
 
-  QString words() const;  // text above the histogram
+  QString summary_text() const;  // text above the histogram
   PlotView& histogram() { return *histogram_; }
   QTreeWidget& table() {
     return *table_;
@@ -55,14 +55,14 @@ class StalenessPanel : public QWidget {
   void fit_table();
   void fill(QTreeWidgetItem& row, const telemetry::WorkerStaleness& one,
             std::int64_t applied_by_all) const;
-  QString summary() const;
+  QString make_summary() const;
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
   std::optional<experiment::StalenessTheory> theory_;  // only for a run with servers
   QTimer later_;                                       // limits counting to a few times a second
   bool resized_by_user_ = false;  // resized by the user: histogram and table keep their widths
-  QLabel* words_;
+  QLabel* summary_;
   QSplitter* parts_;
   PlotView* histogram_;
   QTreeWidget* table_;

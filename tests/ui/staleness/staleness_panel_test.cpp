@@ -100,8 +100,9 @@ TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
   EXPECT_EQ(cell(1, 7), "9");
   EXPECT_EQ(cell(2, 0), "all");
   EXPECT_EQ(cell(2, 1), "6");
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("6 applied, 5 of them delayed, 2 dropped"));
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("Theory: mean 1.00 (λ - 1)"));
+  EXPECT_THAT(panel_.summary_text().toStdString(),
+              HasSubstr("6 applied, 5 of them delayed, 2 dropped"));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("Theory: mean 1.00 (λ - 1)"));
 }
 
 TEST_F(StalenessPanelTest, its_histogram_counts_them) {
@@ -219,7 +220,7 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
   e.strategy.servers.bound = 2;
   record(e, {0, 1, 1, 2});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("at most 5 ("));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("at most 5 ("));
 }
 
 // Vector4Of micro-batches a step: of two stages the first has gone forward with the second one when
@@ -234,11 +235,11 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
   e.training.batch_per_rank = 10;
   e.training.accumulation_steps = 4;
   record(e, {0, 0, 1, 0, 1, 0, 1, 0});
-  EXPECT_THAT(panel_.words().toStdString(),
+  EXPECT_THAT(panel_.summary_text().toStdString(),
               HasSubstr("8 applied, 3 of them delayed, 0 dropped. Staleness: mean 0.38, "
                         "p95 1, maximum 1."));
   EXPECT_THAT(
-      panel_.words().toStdString(),
+      panel_.summary_text().toStdString(),
       HasSubstr("Theory: mean 0.38 (p - 1 - s at stage s, less at the beginning of a step)."));
   ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
   EXPECT_EQ(panel_.table().headerItem()->text(0), "Stage");
@@ -247,15 +248,15 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
 }
 
 TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run selected"));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("No run selected"));
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();
   e.strategy.kind = experiment::StrategyKind::mirrored;
   record(e, {});
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("neither parameter servers"));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("neither parameter servers"));
   EXPECT_EQ(panel_.table().topLevelItemCount(), 0);
   run_.reset();
-  EXPECT_THAT(panel_.words().toStdString(), HasSubstr("No run selected"));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("No run selected"));
 }
 
 }  // namespace

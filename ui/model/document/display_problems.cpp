@@ -32,14 +32,14 @@ QString object_name_at(const topology::Topology& topology, const QRegularExpress
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
   if (list == "links" && index < topology.links.size())
-    return words(topology.links[index].from + " – " + topology.links[index].to);
+    return as_text(topology.links[index].from + " – " + topology.links[index].to);
   if (list == "switches" && index < topology.switches.size())
-    return words(topology.switches[index].name);
+    return as_text(topology.switches[index].name);
   if (list != "hosts" || index >= topology.hosts.size()) return {};
   const topology::Host& host = topology.hosts[index];
-  if (device.isEmpty()) return words(host.name);
+  if (device.isEmpty()) return as_text(host.name);
   return on_host < host.devices.size()
-             ? field_text("%1 on %2").arg(words(host.devices[on_host].name), words(host.name))
+             ? field_text("%1 on %2").arg(as_text(host.devices[on_host].name), as_text(host.name))
              : QString();
 }
 
@@ -73,7 +73,7 @@ class ProblemFormatter {
 
   DisplayProblem format_problem(const base::Problem& found) const {
     return {found,
-            {found.id, found.code, place(words(found.where)).toStdString(), sentence(found.what),
+            {found.id, found.code, place(as_text(found.where)).toStdString(), sentence(found.what),
              sentence(found.accepted), sentence(found.advice)}};
   }
 
@@ -102,7 +102,7 @@ std::string ProblemFormatter::sentence(const std::string& said) const {
       R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
   QString put;
   qsizetype end = 0;
-  const QString given = words(said);
+  const QString given = as_text(said);
   for (auto found = path.globalMatch(given); found.hasNext();) {
     const auto match = found.next();
     const QString displayed = place(match.captured());

@@ -29,18 +29,18 @@ struct TopologyItems::Row {
   const topology::Link* link = nullptr;
 
   QString name() const {
-    if (link) return words(link->from) + " – " + words(link->to);
-    return words(host ? host->name : device ? device->name : one_switch->name);
+    if (link) return as_text(link->from) + " – " + as_text(link->to);
+    return as_text(host ? host->name : device ? device->name : one_switch->name);
   }
   QString kind() const {
     return host         ? tr("host")
-           : device     ? words(device->kind)
+           : device     ? as_text(device->kind)
            : one_switch ? tr("switch")
                         : tr("link");
   }
   QString kind_in_files() const {
     return host     ? QString("host")
-           : device ? words(device->kind)
+           : device ? as_text(device->kind)
                     : QString(one_switch ? "switch" : "link");
   }
   QString details(const Topology& topology) const {
@@ -145,9 +145,9 @@ bool TopologyItems::setData(const QModelIndex& index, const QVariant& value, int
   const std::string from = row_at(index).name().toStdString(),
                     to = value.toString().trimmed().toStdString();
   base::Result<void> renamed;
-  document_.edit(tr("Rename %1").arg(words(from)),
+  document_.edit(tr("Rename %1").arg(as_text(from)),
                  [&](experiment::Experiment& e) { renamed = rename(e.topology, from, to); });
-  if (!renamed) emit refused(words(base::to_string(renamed.error())));
+  if (!renamed) emit refused(as_text(base::to_string(renamed.error())));
   return renamed.has_value();
 }
 

@@ -137,7 +137,7 @@ OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, c
           op.peer, comes, pairs};
 }
 
-QString words(PayloadKind payload) {
+QString as_text(PayloadKind payload) {
   switch (payload) {
     case PayloadKind::activations: return QObject::tr("activations");
     case PayloadKind::activation_gradients: return QObject::tr("gradients of activations");

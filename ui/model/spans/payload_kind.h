@@ -40,6 +40,6 @@ struct OpPayload {
 
 OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);
 
-QString words(PayloadKind payload);  // "gradients, reduce-scattered"
+QString as_text(PayloadKind payload);  // "gradients, reduce-scattered"
 
 }  // namespace trainyard::ui

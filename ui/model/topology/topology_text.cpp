@@ -10,17 +10,17 @@
 
 namespace trainyard::ui {
 
-QString words(const std::string& text) { return QString::fromStdString(text); }
+QString as_text(const std::string& text) { return QString::fromStdString(text); }
 
-QString words(topology::DeviceKind kind) { return words(std::string(base::name_of(kind))); }
+QString as_text(topology::DeviceKind kind) { return as_text(std::string(base::name_of(kind))); }
 
 QString device_kind_text(topology::DeviceKind kind, bool emulated) {
-  return emulated ? QObject::tr("emulated %1").arg(words(kind)) : words(kind);
+  return emulated ? QObject::tr("emulated %1").arg(as_text(kind)) : as_text(kind);
 }
 
-QString duty_text(std::string_view duty) { return words(std::string(duty)).replace('_', ' '); }
+QString duty_text(std::string_view duty) { return as_text(std::string(duty)).replace('_', ' '); }
 
-QString words(topology::Role role) { return duty_text(base::name_of(role)); }
+QString as_text(topology::Role role) { return duty_text(base::name_of(role)); }
 
 QString role_icon(topology::Role role) {
   switch (role) {
@@ -41,12 +41,12 @@ QString device_figures(const topology::Device& device) {
 }
 
 QString speed_text(double bandwidth_bits_per_second, double latency_seconds) {
-  return words(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " +
-               base::with_unit(latency_seconds, "s"));
+  return as_text(base::with_unit(bandwidth_bits_per_second, "bit/s") + ", " +
+                 base::with_unit(latency_seconds, "s"));
 }
 
 QString address_text(const topology::Host& host) {
-  return host.address.empty() ? QObject::tr("this machine") : words(host.address);
+  return host.address.empty() ? QObject::tr("this machine") : as_text(host.address);
 }
 
 QString factor_text(double factor) {
@@ -66,7 +66,7 @@ QString role_text(const topology::Topology& topology, const topology::Device& de
   if (!rank) return QObject::tr("idle");
   return device.role == topology::Role::worker
              ? QObject::tr("rank %1").arg(*rank)
-             : QObject::tr("%1, rank %2").arg(words(device.role)).arg(*rank);
+             : QObject::tr("%1, rank %2").arg(as_text(device.role)).arg(*rank);
 }
 
 }  // namespace trainyard::ui

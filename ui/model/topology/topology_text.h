@@ -9,14 +9,14 @@
 
 namespace trainyard::ui {
 
-QString words(const std::string& text);
-QString words(topology::DeviceKind kind);                            // "gpu"
+QString as_text(const std::string& text);
+QString as_text(topology::DeviceKind kind);                          // "gpu"
 QString device_kind_text(topology::DeviceKind kind, bool emulated);  // "emulated gpu"
 QString device_figures(const topology::Device& device);              // "1 core, 16 GB"
 QString speed_text(double bandwidth_bits_per_second,
                    double latency_seconds);        // "10 Gbit/s, 50 µs"
 QString address_text(const topology::Host& host);  // "this machine"
-QString words(topology::Role role);                // "parameter server"
+QString as_text(topology::Role role);              // "parameter server"
 QString role_icon(topology::Role role);            // name of the icon
 QString duty_text(std::string_view duty);          // for `experiment::duty_of`: "parameter server"
 QString role_text(const topology::Topology& topology,

@@ -41,7 +41,7 @@ std::set<std::string> carried(const std::string& name, const std::string& progra
       const auto [from, to] =
           payload.arrives ? std::pair(payload.peer, r) : std::pair(r, payload.peer);
       all.insert(std::to_string(from) + ">" + std::to_string(to) + " " +
-                 words(payload.payload).toStdString());
+                 as_text(payload.payload).toStdString());
     }
   }
   return all;
