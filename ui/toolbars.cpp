@@ -58,7 +58,7 @@ void Toolbars::hide_button_text(int actions) {
   };
   steady->setMinimumWidth(
       steady->sizeHint().width() +
-      std::max(0, as_text(tr("Resume training")) - as_text(QString(pause->text()).remove('&'))));
+      std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
 }
 
 // Controls of a run must never be in the overflow menu.

@@ -194,7 +194,6 @@ Problems no_order(const Experiment& experiment) {
 Problems virtual_clock_problems(const Experiment& experiment) {
   Problems problems;
   if (experiment.run.clock == RunClock::machine) return problems;
-  const std::string why = " on the virtual clock, which has the drawn ones anyway, and no other";
   if (experiment.run.links == LinkSpeed::imposed)
     problems.push_back(
         {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.links",

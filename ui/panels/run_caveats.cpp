@@ -124,9 +124,9 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
   if (const auto step = telemetry::diverged_step(history))
     caveats << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients())
-    caveats << QString::fromStdString(telemetry::as_text(*bad));
+    caveats << QString::fromStdString(telemetry::words(*bad));
   if (const auto scale = telemetry::loss_scale(history); scale && scale->steps_without_update > 0)
-    caveats << QString::fromStdString(telemetry::as_text(*scale));
+    caveats << QString::fromStdString(telemetry::words(*scale));
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     caveats << text("dropped events: %1; details have gaps, totals are complete")
                    .arg(QString::fromStdString(base::format_count(dropped)));

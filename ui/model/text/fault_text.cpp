@@ -15,7 +15,9 @@ namespace {
 
 using experiment::Experiment;
 
-QString tr(const char* text) { return QCoreApplication::translate("faults", text); }
+QString tr(const char* text, const char* disambiguation = nullptr, int n = -1) {
+  return QCoreApplication::translate("faults", text, disambiguation, n);
+}
 
 int count(const topology::Topology& drawing, topology::Role role) {
   int all = 0;
