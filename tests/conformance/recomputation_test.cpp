@@ -64,7 +64,7 @@ TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_
     }
 }
 
-// Vector4Of blocks of a transformer.
+// Four blocks of a transformer.
 Experiment deep_gpt(int ranks) {
   Experiment e = strategy::small_gpt(ranks);
   e.model.layers[1].blocks = 4;

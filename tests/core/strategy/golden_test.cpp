@@ -81,7 +81,7 @@ TEST(Golden, tpu_torus_of_two_by_two) {
   expect_golden_plan("tpu_torus_2x2", e);
 }
 
-// Vector4Of ranks, each with two neighbors; two buckets.
+// Four ranks, each with two neighbors; two buckets.
 TEST(Golden, gossip_in_a_ring_of_four) {
   auto e = tiny(4);
   e.strategy.kind = experiment::StrategyKind::gossip;
@@ -304,7 +304,7 @@ TEST(Golden, pipeline_of_two_zb_h1) {
   expect_golden_plan("pipeline_2_zb_h1", tiny_pipeline(2, experiment::PipelineSchedule::zb_h1, 4));
 }
 
-// Vector4Of layers in runs of two: a replica makes the first again, and each stage both of its own.
+// Four layers in runs of two: a replica makes the first again, and each stage both of its own.
 experiment::Experiment tiny_chain(experiment::Experiment e) {
   using model::LayerKind;
   e.model.layers = {{LayerKind::linear, 6}, {LayerKind::tanh, 0},   {LayerKind::linear, 6},

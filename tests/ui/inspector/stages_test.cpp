@@ -77,7 +77,7 @@ TEST_F(Stages, of_split_layers_are_said_beside_the_strategy) {
   });
   EXPECT_TRUE(QTest::qWaitFor([&] { return !shown("strategy", "by outputs").isEmpty(); }));
   EXPECT_EQ(shown("strategy", "by outputs"),
-            "Layer 0 by outputs, layer 2 by inputs; every rank has the full other layers.");
+            "Layer 0 by outputs, layer 2 by inputs; every rank has all other layers in full.");
   EXPECT_EQ(picture(), LogicalTopology());
   EXPECT_EQ(layers_, (std::vector<std::string>{"0\u20132 (1/2)", "0\u20132 (2/2)"}));
   EXPECT_EQ(shown("training", "Global batch"), "Global batch: 32 samples, each through all layers");

@@ -77,6 +77,9 @@ class StalenessPanelTest : public testing::Test {
     panel_.set_run(run_.get());
     for (int i = 0; i < 500 && !run_->complete(); ++i) QTest::qWait(10);
     QTest::qWait(400);
+    for (int i = 0; i < 500 && !staleness.empty() && !panel_.summary_text().contains("applied,");
+         ++i)
+      QTest::qWait(10);
   }
   QString cell(int row, int column) { return panel_.table().topLevelItem(row)->text(column); }
 
@@ -223,7 +226,7 @@ TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
   EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("at most 5 ("));
 }
 
-// Vector4Of micro-batches a step: of two stages the first has gone forward with the second one when
+// Four micro-batches a step: of two stages the first has gone forward with the second one when
 // the first is back.
 TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every_micro_batch) {
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);

@@ -113,7 +113,9 @@ TEST_F(WelcomePageTest, a_card_is_as_wide_as_its_words_need_at_any_scale) {
     QTest::qWait(1);
     for (const ExampleCard* card : page_.cards()) {
       for (const QPushButton* button : card->findChildren<QPushButton*>())
-        EXPECT_GE(button->width(), button->sizeHint().width()) << button->text().toStdString();
+        EXPECT_TRUE(
+            QTest::qWaitFor([&] { return button->width() >= button->sizeHint().width(); }, 2000))
+            << button->text().toStdString();
       for (const QLabel* label : card->findChildren<QLabel*>()) {
         EXPECT_TRUE(card->rect().contains(label->geometry())) << label->text().toStdString();
         EXPECT_GE(label->width(), label->minimumSizeHint().width()) << label->text().toStdString();

@@ -16,7 +16,7 @@ struct Sources {
   int count;
 };
 
-// Vector4Of adjacent numbers that a thread takes at once if they are aligned.
+// Four adjacent numbers that a thread takes at once if they are aligned.
 template <class T>
 struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Vector4Of {
   T of[4];

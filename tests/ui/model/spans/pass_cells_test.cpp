@@ -97,7 +97,7 @@ TEST(PassCells, reach_from_the_first_begin_to_the_last_end_of_their_ops) {
 }
 
 // GPipe as its paper draws it: two stages that take as long, three micro-batches, back as long as
-// forward. Vector4Of of sixteen places are idle.
+// forward. Four of sixteen places are idle.
 StepCells gpipe() {
   const OpCells first = cells_of_ops(ops("F.s0.m0 F.s0.m1 F.s0.m2 B.s0.m0 B.s0.m1 B.s0.m2 UPD.s0"),
                                      kTwoStages, false);

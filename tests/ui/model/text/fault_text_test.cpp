@@ -21,7 +21,7 @@ std::vector<std::string> lines(const experiment::Experiment& experiment) {
   return all;
 }
 
-// Vector4Of workers, and one server where there are servers.
+// Four workers, and one server where there are servers.
 experiment::Experiment of(StrategyKind kind) {
   experiment::Experiment experiment;
   experiment.strategy.kind = kind;
@@ -102,8 +102,7 @@ TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are)
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
   const std::string on =
-      ": the others continue while at least 3 workers remain: each update needs that many "
-      "gradients" +
+      ": the others continue with at least 3 workers: each update needs that many gradients" +
       kBack;
   EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on,
                                           "parameter server" + kEndsServed));
