@@ -38,9 +38,8 @@ struct Bucket {
   std::size_t cell(std::int64_t offset) const;  // the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
+  // like the function above, but the chunks divide only the first `length` elements of the bucket
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
-                                              // the same for the first `length` elements of the
-                                              // bucket
                                               std::size_t position) const;
   Home* home_in(std::int32_t rank,
                 plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
@@ -76,13 +75,14 @@ OtherProofs elsewhere(const Scope& scope, const std::string& program);
 
 bool reduces(plan::OpKind kind);  // true if the kind sums; other kinds only copy
 
-Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are left empty
+// the cells of the returned buckets have no values yet
+Buckets buckets_of(const Scope& scope, const std::string& program);
 
 // Part of an access that is inside a bucket.
 struct Overlap {
   Bucket* bucket;
   Bucket::Home* home;
-  std::size_t first, last;  // cells
+  std::size_t first, last;  // first and last cell of the part
 };
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 

@@ -3,10 +3,11 @@
 // step, each once, before gradients of other ranks are added. The check follows every element of a
 // gradient in the order of the compute lane. An op that only writes the element replaces its value;
 // an op that also reads it adds to it. An update or norm must read the sum over every micro-step in
-// which the rank processed samples. For gradients of columns this is every micro-step in which any
-// samples were loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step.
-// If several segments share parameters, each adds its term. A program with one micro-step and no
-// shared parameters needs no check.
+// which the rank processed samples. If a rank loads only some feature columns, of the samples of
+// all ranks, the sum must be over every micro-step in which any rank loaded samples. An update of
+// one micro-step (UPD.s0.m1) must read exactly the gradient of that micro-step. If several segments
+// share parameters, each adds its term. A program with one micro-step and no shared parameters
+// needs no check.
 #include <fmt/core.h>
 
 #include <algorithm>

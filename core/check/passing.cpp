@@ -118,9 +118,10 @@ class Passing {
     }
   };
 
-  // Returns the number of micro-batches that a segment processed in this direction: those of the
-  // rank, plus those of ranks of its replica that have none in common with it. If two ranks share
-  // only some micro-batches, one of them has left some out.
+  // Returns how many micro-batches a segment processed in this direction, on all ranks of the
+  // replica together. Ranks with the same micro-batches have parts of one layer and count once.
+  // Ranks with entirely different micro-batches add up. If two ranks share only some micro-batches,
+  // one of them has left some out; then the smaller number is returned.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -213,8 +214,8 @@ class Passing {
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
         return report(at,
                       fmt::format("the op reads {}, which holds {}", name(at, span), describe(h)),
-                      "Let the op wait for the values of its micro-batch, and reuse their place "
-                      "only after it.");
+                      "Let the op wait for the values of its micro-batch, and overwrite these "
+                      "values only after the op.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
         return report(
             at, fmt::format("the op reads {}, which has other columns than the op", name(at, span)),

@@ -78,7 +78,7 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// True if, in the program, ranks pass outputs of layers to ranks that have later layers.
+// True if, in the program, ranks send outputs of layers to ranks that have later layers.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // True if each rank updates, or keeps, only a shard of the parameters.
@@ -90,7 +90,7 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_offloading(const Scope& scope);
-// checks only the structure of copies; all numbers must be in range
+// checks only that copies are well-formed; assumes that all numbers in the plan are in range
 void prove_copies(const Scope& scope, Findings& findings);
 void prove_offloading(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);

@@ -44,8 +44,8 @@ class Replicas {
   std::int32_t updated_segment(std::int32_t rank, std::int32_t segment)
       const;  // the segment that the gradient of `segment` updates
 
-  // What a rank's gradient of a segment contains: its replica, and its micro-batches, each with the
-  // segment that it passes. Other ranks of the replica may process the remaining micro-batches.
+  // Source of a rank's gradient of a segment: its replica, and pairs of a micro-batch and the
+  // segment that processed it. Other ranks of the replica may process the remaining micro-batches.
   using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;

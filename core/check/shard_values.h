@@ -14,7 +14,7 @@
 namespace trainyard::check {
 
 inline constexpr std::int32_t kAllPositions =
-    -1;  // position of values that are in "params" of every rank
+    -1;  // position of values that every rank has in "params"
 
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;

@@ -408,7 +408,8 @@ class Inspector {
       report("the op has a group or a peer", "neither, because it does not communicate");
     if (op.kind == OpKind::pack) return inspect_packed(op);
     if (op.row != 1 || op.named)
-      report("the op has rows", "no rows, because it does not divide or name any");
+      report("the op states a row length, or transfers only listed rows",
+             "neither, because ops of this kind process full spans");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
     if (op.bucket < 0) report_bucket();
     if (op.reads.empty() || op.writes.empty())

@@ -174,7 +174,7 @@ class VersionTracker {
 // Losses of all micro-batches with one number, in programs of one name on all ranks, and the
 // fractions of samples that they state.
 struct UpdateFractions {
-  std::vector<FindingLocation> said;  // one location per replica
+  std::vector<FindingLocation> said;  // locations of losses, one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
