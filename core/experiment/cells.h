@@ -17,7 +17,7 @@ enum class Pass : std::uint8_t {
   backward_weight  // Gradient of weights, in a separate later pass.
 };
 
-// One pass of one micro-batch through one stage.
+// One pass of one micro-batch through one stage, forward or backward.
 struct Cell {
   Pass pass = Pass::forward;
   int stage = 0, micro = 0;

@@ -26,8 +26,8 @@ enum class StrategyKind {
   // Rank 0 has the parameters, the samples and the loss. At every step it sends parameters and
   // samples to the other ranks, which return outputs and gradients.
   data_parallel,
-  // A replica on every device, with local parameters. Each replica averages with its neighbors only
-  // (D-PSGD, AD-PSGD).
+  // Parameter servers have the variables. Workers pull them, compute gradients and push these to
+  // the servers, which update.
   parameter_server,
   // A replica with local parameters on every device, averaged with its neighbors only (D-PSGD,
   // AD-PSGD).
@@ -129,9 +129,10 @@ struct ServerSpec {
 
 // Time at which ranks average.
 enum class GossipMode {
-  synchronous,   // At every step with all neighbors, which are at the same step (D-PSGD).
-  asynchronous,  // Each rank at its own speed, with one neighbor at a time (AD-PSGD,
-                 // bipartition.h).
+  // At every step with all neighbors, which are at the same step (D-PSGD).
+  synchronous,
+  // Each rank at its own speed, with one neighbor at a time (AD-PSGD, bipartition.h).
+  asynchronous,
 };
 
 // Neighbor graph (mixing_matrix.h).
@@ -209,11 +210,12 @@ enum class PipelineSchedule {
 
 struct StageSpec {
   Partition partition = Partition::cost;
-  std::vector<StagePlace> places = {};  // In a resolved experiment: set for every partition.
+  std::vector<StagePlace> places = {};  // A resolved experiment has places for every partition.
   // For pipeline; model_parallel always uses naive.
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
-  std::int64_t chunks = 2;              // For interleaved_1f1b: number of stages per rank.
-  std::vector<SegmentTime> times = {};  // In a resolved experiment: set if `partition` is measured.
+  std::int64_t chunks = 2;  // For interleaved_1f1b: number of stages per rank.
+  // A resolved experiment has times if `partition` is measured.
+  std::vector<SegmentTime> times = {};
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -277,8 +279,8 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  // Size of a pipelined piece of a bucket. 0: chosen automatically (whether ranks share memory). In
-  // a resolved experiment 0 means that a bucket is reduced in one piece.
+  // Size of a pipelined piece of a bucket. 0: chosen automatically, depending on whether ranks
+  // share memory. In a resolved experiment, 0 means that a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
   // With an engine other than own, algorithm and segment_bytes have no effect.
   Engine engine = Engine::own;
@@ -306,7 +308,7 @@ constexpr bool splits_model(StrategyKind kind) {
   return has_stages(kind) || kind == StrategyKind::tensor_parallel;
 }
 
-// True if weights are averaged. `average` only applies to mirrored.
+// True if weights are averaged instead of gradients. `average` has an effect only for mirrored.
 inline bool averages_weights(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::mirrored && strategy.average == AveragedQuantity::weights;
 }
@@ -404,7 +406,7 @@ struct TrainingSpec {
   std::int64_t seed = 1;  // For initial weights and sample order.
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
-  double clip_norm = 0;  // 0: gradients are not clipped.
+  double clip_norm = 0;  // 0: no clipping.
   NonFinite non_finite = NonFinite::go_on;
   LossScaleSpec loss_scale;
   OffloadSpec swap;

@@ -31,7 +31,7 @@ const char* const kWeights = "strategy.gossip.weights";
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
 std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
-// Graphs
+// Neighbor graphs
 
 class Drawing {
  public:
@@ -95,7 +95,7 @@ Graph trains_drawing(const topology::Topology& topology, const std::vector<int>&
   return drawing.graph();
 }
 
-// Weights
+// Weights of the mixing matrix
 
 std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));

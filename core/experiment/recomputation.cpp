@@ -140,7 +140,7 @@ class FreedOutputs {
     return !returns_to_rank(output);
   }
 
-  // True if the output passes this rank again, in a later stage that forwards it.
+  // True if the output comes back to this rank, in a later stage that sends it on.
   bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];

@@ -42,8 +42,9 @@ struct Resolved {
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
 
-  std::int64_t first_step = 0;     // Steps already done by the run that this one resumes from.
-  std::int64_t first_version = 0;  // Server updates already done by that run.
+  std::int64_t first_step = 0;  // Steps already done by the run that this one resumes from.
+  // Server updates already done by the run that this one resumes from.
+  std::int64_t first_version = 0;
 
   // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
   // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
