@@ -122,8 +122,8 @@ struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
   std::vector<BoundLoad> loads;  // one load per micro-step in which the rank has samples
-  // true if parameters are averaged, with all ranks or with neighbors, after this or a later step;
-  // the rank's gradient is then the mean over its own samples
+  // true if parameters are averaged, with all ranks or with neighbors, after this step or a later
+  // one; the rank's gradient is then the mean over its local samples
   bool averages_weights = false;
 
   // returns null if the rank has no samples in the micro-step
@@ -153,7 +153,8 @@ struct BoundPlan {
   bool sums_statistics = false;
   // factor of the gradient in the update, for example for clipping; empty if always 1
   compute::Tensor factor;
-  compute::Tensor loss_scale;  // fp64 [2] (core/run/bind/loss_scale.h); empty without loss scaling
+  // two fp64 numbers, see struct LossScale (core/run/bind/loss_scale.h); empty without loss scaling
+  compute::Tensor loss_scale;
   // for compression: squared error of what the rank sends, by bucket; empty without compression
   compute::Tensor squared_errors;
   // if ranks have local parameters: squared distance from the mean, by segment; else empty

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work assignment that the first server sends to a worker that asks for work, and the worker's
-// other requests (`wish`). Both are sent as fp64 numbers, which represent every count exactly.
+// Work assignment that the first server sends to a worker that asks for work, and the message with
+// which a worker asks for parameters or leaves (`wish`). Both are sent as fp64 numbers, which
+// represent every count exactly.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct WorkAssignment {
   }
 };
 
-// A wish is one number. kLeaves: the worker leaves. Otherwise the worker requests parameters that
-// include at least this many gradients.
+// A wish is one number that a worker sends. kLeaves: the worker leaves. Other values: the worker
+// requests parameters that include at least this many gradients.
 inline constexpr double kLeaves = -1;
 
 }  // namespace trainyard::run

@@ -43,11 +43,11 @@ class ChunkSampler {
  private:
   // State of a bucket in a program.
   struct Bucket {
-    telemetry::ChunkValues values;  // what is recorded; step and values are filled in later
+    telemetry::ChunkValues values;  // record to write; its step and values are filled in later
     const std::byte* data = nullptr;
     int ops = 0;
     std::int64_t instance = -1;  // number of the admitted program that is in progress
-    int done = 0;                // number of its completed ops
+    int done = 0;                // number of completed ops of the bucket in this program
   };
   struct Program {
     bool before_steps = false;

@@ -45,8 +45,8 @@ class ServerReplay {
   static base::Result<std::unique_ptr<ServerReplay>> make(ServedTrainingParts parts);
   ~ServerReplay();
 
-  // Replays the next event. Returns a Problem if it is impossible: a gradient that no worker
-  // computed, or a rank that does not exist.
+  // Replays the next event. Returns a Problem if the event is impossible, for example a gradient
+  // that no worker computed, or a rank that does not exist.
   base::Result<void> follow(const plan::ServerEvent& event);
 
   int workers() const;
