@@ -51,8 +51,9 @@ struct Parallel {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // Returns the number of broadcasts on the lane of group 0 up to that of the segment's bucket.
-  // First layers are broadcast first, as the forward pass needs them.
+  // Returns the number of broadcasts on the lane of group 0, up to and including that of the
+  // segment's bucket. The buckets of the first layers are broadcast first, because the forward pass
+  // needs them first.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
       return bucket.first_segment <= segment;

@@ -15,8 +15,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  // groups of ranks that shard a model, that hold the same shard, and that sum batch norm
-  // statistics
+  // groups of this rank: those that shard a model with it, that hold the same shard, and that sum
+  // batch norm statistics
   Line shards, replicas, world_group;
 };
 

@@ -46,7 +46,7 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        // 2, because a turn runs between two rounds
+        // 2 instead of 1, because a turn runs between two rounds
         program.ops.front().after.front().steps_back = 2;
     add("start", asks(0));
     add("turn", turn());

@@ -184,7 +184,7 @@ class OffloadWriter {
  public:
   OffloadWriter(plan::RankPlan& rank, MemoryKind place) : rank_(rank), place_(place) {}
 
-  // Returns where a span of an output is offloaded to. Creates the buffer on first use.
+  // Returns the place to which a span of an output is offloaded. Creates the buffer on first use.
   Access of(const Access& span) {
     if (homes_.size() < rank_.buffers.size()) homes_.resize(rank_.buffers.size());
     plan::BufferId home = homes_[span.buffer.index()];

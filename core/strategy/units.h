@@ -34,7 +34,8 @@ class UnitSlots {
  private:
   UnitSlots() = default;
 
-  std::vector<bool> stays_;  // by unit, like the next two: true if it has a permanent slot
+  // true if the unit has a permanent slot; this vector and the next two are by unit
+  std::vector<bool> stays_;
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t elements_ = 0;
 };
