@@ -45,8 +45,8 @@ class PartWriter {
   // Copies the data and returns. Returns false, without a copy, if the previous write is still in
   // progress.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes synchronously, after any write in progress. Does nothing if that write had the same step
-  // and version. Like a background write, puts the result into the box.
+  // Writes synchronously, after any write in progress. Does nothing if the last write had the same
+  // step and version. Like a background write, puts the result into the box.
   base::Result<void> write_now(std::int64_t step, std::int64_t version,
                                const std::vector<CheckpointSpan>& spans);
 

@@ -53,7 +53,7 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
-  void take(const PeerId& from, const Ask& ask);  // The sender is a viewer.
+  void take(const PeerId& from, const Ask& ask);  // Handles a message of a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
   void refuse(const PeerId& unknown_peer, const Hello& hello);

@@ -15,7 +15,7 @@
 //   Finished | Failed -->
 //                     <--         Abort    (to the others)
 //
-// A failed rank that rejoins starts with its Hello while the others continue.
+// A rank that replaces a failed one starts with its Hello while the other ranks continue.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ struct Samples {
   std::string values;  // Bytes in the format of a recording (telemetry/chunk_values.h).
 };
 
-// Events of a rank that keeps an order (`run::keeps_order`) since its last Order message.
+// Events of a server or passive rank (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
   // Events of a server in the format of `plan::served_of`, or of a passive gossip rank in that of
@@ -139,7 +139,7 @@ struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
   std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
-  // Peak memory of its process; 0 if the rank is only a thread of a process.
+  // Peak memory of the rank's process; 0 if the rank is only a thread of a process.
   std::uint64_t peak_memory_bytes = 0;
   std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
   std::vector<RankTraffic> peers;       // Traffic with each peer, by rank.

@@ -40,7 +40,7 @@ class TextGenerator {
   // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
   // is used.
   void notify(std::int64_t steps);
-  // Returns the text finished since the last call.
+  // Returns the text finished since the last call; nothing if there is none.
   std::optional<base::Result<std::string>> look();
   bool busy() const { return running_.valid(); }
 

@@ -26,7 +26,8 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-std::string explanation(SweepColumn column);  // Returns what the figure means, with its formula.
+// Returns the meaning of the figures in a column, with their formula.
+std::string explanation(SweepColumn column);
 // Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
 // Returns "ring", or "auto (direct)" once resolved; empty for one rank.
