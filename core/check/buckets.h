@@ -21,9 +21,10 @@ struct Bucket {
   std::int32_t group = 0, number = 0;
   plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
   std::int32_t root = -1;
-  std::int64_t row = 1;      // elements of a row, which no member's chunk splits
-  bool is_weighted = false;  // true if it sums parameters, each member's multiplied by its weight
-  struct Home {              // Location of the bucket on one rank.
+  std::int64_t row = 1;  // elements of a row, which no member's chunk splits
+  // true if the bucket sums parameters, those of each member multiplied by its weight
+  bool is_weighted = false;
+  struct Home {  // Location of the bucket on one rank.
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
     std::vector<int> cells;  // symbolic value (expression number) of each cell
@@ -35,7 +36,7 @@ struct Bucket {
   std::map<std::int32_t, Home> homes;  // by rank
   std::vector<std::int64_t> cuts;      // cell boundaries, in elements from the bucket's start
 
-  std::size_t cell(std::int64_t offset) const;  // the cell that starts at `offset`
+  std::size_t cell(std::int64_t offset) const;  // index of the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
   // like the function above, but the chunks divide only the first `length` elements of the bucket

@@ -32,7 +32,8 @@ class Cells {
     return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   }
   Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
-  plan::Access range(std::size_t buffer, std::size_t number) const;  // the elements of a cell
+  // elements of one cell of a buffer
+  plan::Access range(std::size_t buffer, std::size_t number) const;
 
  private:
   std::vector<Span> spans(const std::vector<plan::Access>& accesses) const;

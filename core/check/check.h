@@ -60,10 +60,10 @@ std::string_view name(Proof proof);
 
 struct Finding {
   Proof proof = Proof::structure;
-  // `where` names rank, program and op; `what` begins with the name of the check
+  // `where` of the problem names rank, program and op; `what` begins with the name of the check
   base::Problem problem;
   std::string program;             // empty if the finding concerns the full plan or rank
-  std::optional<plan::Mark> mark;  // the op, if there is one
+  std::optional<plan::Mark> mark;  // op that the finding concerns, if there is one
 };
 
 // Traffic from one rank to one peer in one run of a program.

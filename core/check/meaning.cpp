@@ -497,7 +497,7 @@ class Execution {
   // Executes a collective that is a single op: every member gets its result.
   bool whole(const plan::DryRun::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    // the op may cover only part of the bucket, if a micro-step has few samples
+    // the op covers only part of the bucket if a micro-step has few samples
     const Access& span = span_of(scope_.op(event.at));
     const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;

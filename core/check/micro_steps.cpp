@@ -69,9 +69,9 @@ using Part = std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {mic
 // Symbolic value of one element of a gradient.
 struct Sum {
   std::set<Part> parts;
-  bool columns = false;  // the terms cover samples of all ranks
-  bool old = true;       // the value is from before the program
-  bool twice = false;    // a term was added twice
+  bool columns = false;  // true if the terms cover samples of all ranks
+  bool old = true;       // true if the value is from before the program
+  bool twice = false;    // true if a term was added twice
 };
 
 class MicroSteps {

@@ -28,7 +28,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kLoss = -1;  // term of a gradient that LOSS adds
+constexpr std::int32_t kLoss = -1;  // marks the term of a gradient that LOSS adds
 
 bool is_pass(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute ||
@@ -248,7 +248,7 @@ class Passing {
     Held& h = held(at.rank, span.buffer, cell);
     const bool adds = use.role == Role::gradient && use.segment != op.segment;
     if (!adds && use.role == Role::gradient)
-      return true;  // replaces the gradient after the activation by the one before it
+      return true;  // converts the gradient after the activation to the one before it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
       return report(at, fmt::format("the op adds a gradient term twice to {}", name(at, span)),

@@ -278,7 +278,7 @@ class Inspector {
   void inspect_transfer(const Op& op, const plan::Lane& lane) {
     if (op.group != lane.group) return report_group(op, lane);
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return;  // a finding for the lane was already reported
+      return;  // the invalid group is reported with the lane
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, fmt::format("another member of group {}", op.group));

@@ -182,7 +182,7 @@ struct UpdateFractions {
 void add_parts(const plan::RankPlan& rank, const Program& program,
                std::map<std::pair<std::string, std::int32_t>, UpdateFractions>& parts) {
   const plan::BufferId metrics =
-      rank.buffer("metrics");  // of the ranks that split a layer, only one writes metrics
+      rank.buffer("metrics");  // if ranks split a layer, only one of them writes metrics
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const bool tells =

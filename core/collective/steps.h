@@ -26,9 +26,9 @@ struct Exercise {
   int root = 0;                  // position of the root, if there is one
   std::int64_t elements = 0;     // elements of the bucket
   base::DType dtype = base::DType::fp32;
-  std::int64_t segment_bytes = 0;  // same as in Method
-  std::int64_t row = 1;  // same as in plan::Op: chunks consist of full rows of this many elements
-  int bucket = 0;        // bucket number in the program's text
+  std::int64_t segment_bytes = 0;  // maximum size of a segment, as in Method
+  std::int64_t row = 1;            // elements of a row; chunks consist of full rows, as in plan::Op
+  int bucket = 0;                  // bucket number in the program's text
   // rank number in the program's text, by position; empty: the position
   std::vector<int> ranks = {};
 
@@ -72,7 +72,7 @@ struct Move {
 // A line of a member's program, and the steps that play it. A sum has one step per received
 // summand.
 struct Line {
-  std::string token;  // such as "RED.b0.t0.c3<r1"
+  std::string token;  // token of the op, such as "RED.b0.t0.c3<r1"
   int round = 0;
   int first_step = 0, last_step = 0;  // steps are numbered from 1
 };
@@ -133,7 +133,7 @@ State state_at(const Steps& steps, const Values& start, int step, Add add = plai
 // Payload bytes that all members together send, as a formula that does not depend on a program. S:
 // bytes of the bucket; c: bytes of the root's chunk.
 struct Formula {
-  std::string text;  // such as "2 (n - 1) S"
+  std::string text;  // formula, such as "2 (n - 1) S"
   std::int64_t bytes = 0;
 };
 Formula total_formula(const Exercise& exercise);

@@ -16,7 +16,8 @@ struct Payload {
   // all_reduce or all_gather.
   collective::Collective collective = collective::Collective::all_reduce;
   base::DType dtype = base::DType::fp32;
-  // On every rank. For all_gather: in total over all ranks, of which each has an equal part.
+  // Number of elements on every rank. For all_gather, the total over all ranks, of which each has
+  // an equal part.
   std::int64_t elements = 0;
 
   std::int64_t bytes() const { return elements * base::size_of(dtype); }

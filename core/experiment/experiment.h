@@ -175,14 +175,14 @@ struct LocalSgdSpec {
 enum class Partition {
   cost,     // Minimizes the longest time per sample of any stage, from operation counts.
   memory,   // Minimizes the largest memory (parameters, moments, activations) of any stage.
-  by_hand,  // As given by `places`.
+  by_hand,  // Layers are assigned as listed in `places`.
   // As cost, with the seconds that segments took on this machine before the run (`times`).
   measured,
 };
 
 // First segment of a stage, and the stage's rank. The stage ends before the next entry's segment.
 struct StagePlace {
-  std::string segment;  // "2", or "1.4" for a part of a block.
+  std::string segment;  // Name of the first segment: "2", or "1.4" for a part of a block.
   std::int64_t rank = 0;
 
   bool operator==(const StagePlace&) const = default;
@@ -363,9 +363,9 @@ struct LossScaleSpec {
 
 // Storage of values that a device does not need for a while.
 enum class OffloadTarget {
-  nowhere,  // On the device.
-  host,     // In the host's memory.
-  disk,     // In a file.
+  nowhere,  // The values stay on the device.
+  host,     // Host memory.
+  disk,     // A file on disk.
 };
 
 struct OffloadSpec {

@@ -25,7 +25,8 @@ using base::ProblemCode;
 using base::Problems;
 
 constexpr std::int64_t kMaxDenominator = 1'000'000'000'000;
-constexpr std::int64_t kMaxRanks = 512;  // Limit for the size of the matrix.
+// Maximum number of ranks, which limits the size of the matrix.
+constexpr std::int64_t kMaxRanks = 512;
 const char* const kWeights = "strategy.gossip.weights";
 
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }

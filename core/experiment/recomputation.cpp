@@ -156,7 +156,7 @@ class FreedOutputs {
         wanted[static_cast<std::size_t>(output)] = true;
     };
     if (run.last == last() && (stages_.empty() || stages_.back().rank == own_))
-      want_output(last());  // Needed by the loss.
+      want_output(last());  // The loss reads the last output.
     for (int s = run.first; s <= run.last; ++s)
       for (const int output : model::backward_inputs_of(model_, s)) want_output(output);
     for (int s = run.last; s >= run.first; --s)

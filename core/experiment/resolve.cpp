@@ -321,7 +321,7 @@ namespace {
 
 // Fastest computing worker; among equals the chief, else the first.
 std::size_t fastest_worker(const Resolved& resolved) {
-  std::vector<double> flops;  // By rank.
+  std::vector<double> flops;  // Drawn flops per second of each worker, with its slowdown.
   for (const topology::Host& host : resolved.document.topology.hosts)
     for (const topology::Device& device : host.devices)
       if (topology::works(device))

@@ -28,7 +28,8 @@ struct Resolved {
   std::int64_t global_batch =
       0;  // Samples of an epoch's first step, over all ranks. No step has more.
   std::int64_t steps_per_epoch = 0;
-  std::int64_t full_steps_per_epoch = 0;  // Steps per epoch that have as many samples as the first.
+  // Number of steps per epoch that have the same number of samples as the first step.
+  std::int64_t full_steps_per_epoch = 0;
   std::int64_t tail_samples =
       0;  // Total samples of the smaller steps at the end of an epoch; 0 if there are none.
   std::int64_t steps = 0;  // Steps of the run.

@@ -13,7 +13,7 @@ namespace trainyard::experiment {
 
 struct Findings {
   base::Problems problems;
-  std::optional<data::DataSummary> data;  // Empty if the data has a problem.
+  std::optional<data::DataSummary> data;  // Summary of the data; empty if the data has a problem.
   data::ShardTable shards;                // Samples by rank and class, as in `Resolved`.
 };
 

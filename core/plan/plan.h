@@ -163,7 +163,7 @@ enum class LaneKind : std::uint8_t { input, compute, comm, send, recv, copy };
 // Lane: its ops start and complete in order. Ops of one round of one bucket are an exception: they
 // may be in progress together.
 struct Lane {
-  std::string name;  // such as "compute", "send.g0"
+  std::string name;  // name of the lane, such as "compute" or "send.g0"
   LaneKind kind = LaneKind::compute;
   std::int32_t group = -1;  // group of comm, send and recv lanes
   bool operator==(const Lane&) const = default;
@@ -173,10 +173,10 @@ struct Lane {
 enum class MemoryKind : std::uint8_t { device, host, disk };
 
 struct Buffer {
-  std::string name;  // such as "grads", "act.s1"
+  std::string name;  // name of the buffer, such as "grads" or "act.s1"
   base::DType dtype = base::DType::fp32;
   std::int64_t elements = 0;
-  bool shared = false;  // peers read the buffer in place
+  bool shared = false;  // true if peers read the buffer in place
   MemoryKind place = MemoryKind::device;
   bool operator==(const Buffer&) const = default;
   std::int64_t bytes() const { return elements * base::size_of(dtype); }

@@ -13,7 +13,8 @@ namespace trainyard::strategy {
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor,
       statistics, rate;
-  plan::Access running, sample_numbers;  // for batch norm and for dropout; invalid without these
+  // running statistics of batch norm, and sample numbers for dropout; invalid if not needed
+  plan::Access running, sample_numbers;
   std::vector<plan::Access> moments, activations,
       // `activations` and all following vectors are by segment
       activation_gradients;

@@ -190,8 +190,8 @@ class WorkerPlan {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        // lists all rows; sent after the request, from which the server knows that no gradient
-        // follows
+        // The list names all rows. It follows the request, from which the server learns that no
+        // gradient follows.
         ops.push_back(push_list_op(i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }

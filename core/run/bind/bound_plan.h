@@ -46,8 +46,9 @@ struct BoundLoad {
   std::int64_t samples = 0;  // samples of this rank
   // if the rank holds only some columns, `input` has these columns for the samples of all ranks
   compute::Tensor input, labels;
-  compute::Tensor sample_numbers;  // numbers in the data set; empty if no op needs them
-  plan::Columns columns = {};      // columns that are loaded; none: all
+  // numbers of the samples in the data set; empty if no op needs them
+  compute::Tensor sample_numbers;
+  plan::Columns columns = {};  // columns that are loaded; none: all
 
   std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
 };
@@ -60,11 +61,11 @@ struct NamedRows {
   std::int64_t slot_count = 0;   // number of columns of a sample that contain row numbers
   std::int64_t most = 0;         // maximum number of rows in a list
   std::int32_t* list = nullptr;  // list of the rows; on a server one list per worker, in order
-  // for pack and the push after it: numbers of the packed rows
+  // for ops that pack rows, and for the push that follows: numbers of the packed rows
   std::int32_t* packed_rows = nullptr;
   // for give: packed rows to send, one block per worker, in order
   std::byte* handed = nullptr;
-  bool is_list = false;  // the op transfers the list itself
+  bool is_list = false;  // true if the op transfers the list itself
 
   std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
   std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
@@ -83,13 +84,14 @@ struct BoundOp {
   plan::LaneId lane;
   int segment = -1, micro = -1;
   int bucket = -1;  // for encode and decode
-  // the op completes the segment's local gradient and writes its norm
+  // true if the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
-  // the op all-reduces the statistics of updates, because each rank updates only a shard
+  // true if the op all-reduces the statistics of updates, because each rank updates only a shard
   bool leaves_statistics = false;
-  // the op writes the loss of its micro-step's samples, and the number of correct ones
+  // true if the op writes the loss of its micro-step's samples, and the number of correct
+  // predictions
   bool leaves_loss = false;
-  bool leaves_first_loss = false;  // the op is the first of the program that writes a loss
+  bool leaves_first_loss = false;  // true if the op is the first of the program that writes a loss
   // compute ops; for a server's update at [from * places + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
   // for offer and agree ops: selects one of `peers` in each step

@@ -48,7 +48,7 @@ std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = submitted_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
-    at->second = *before;  // includes calls made during warm-up
+    at->second = *before;  // counts the calls that were made during warm-up
   return at->second;
 }
 

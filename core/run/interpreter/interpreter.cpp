@@ -315,7 +315,7 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
-  report_averages(step);  // includes offers that were answered after the step
+  report_averages(step);  // after late offers are answered, so that they are counted
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);

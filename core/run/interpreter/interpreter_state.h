@@ -66,7 +66,7 @@ struct Interpreter::State {
   // answered, and ranks without further steps may have left.
   bool meeting = false;
   std::int64_t completing = -1;  // number of the admitted program that must complete now; -1: none
-  bool input_blocked = false;    // the input lane waits for its batch
+  bool input_blocked = false;    // true while the input lane waits for its batch
   // Number of admitted programs when the copy lane was last notified; -1: some lane has advanced
   // since then. While no lane advances, the copy lane is not notified again, because that would
   // keep it busy forever.
@@ -116,7 +116,8 @@ struct Interpreter::State {
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
   bool admit_step(std::int64_t next, std::int64_t step);
-  std::int64_t share_of(std::int64_t step) const;  // returns a number of samples
+  // returns the number of the rank's samples in a step
+  std::int64_t share_of(std::int64_t step) const;
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> wait_at_gate(std::int64_t step);

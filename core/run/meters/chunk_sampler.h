@@ -17,8 +17,8 @@
 
 namespace trainyard::run {
 
-inline constexpr std::int64_t kSampledOfChunk = 4;  // number of elements, if the chunk has as many
-// limit per rank and run, after which recording stops
+inline constexpr std::int64_t kSampledOfChunk = 4;  // maximum number of sampled elements per chunk
+// maximum number of sampled bytes per rank and run, after which recording stops
 inline constexpr std::size_t kMaxSampledBytes = std::size_t{1} << 18;
 
 bool sampled_step(std::int64_t step);

@@ -51,7 +51,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    // the values of later micro-steps are added
+    // the first loss resets the sums; those of later micro-steps are added
     if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
@@ -183,7 +183,7 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                    : 1.0) /
       scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
-    if (model_.segments[s].elements == 0) continue;  // the segment has no parameters
+    if (model_.segments[s].elements == 0) continue;  // segments without parameters have no norms
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_)

@@ -21,11 +21,11 @@ struct ServedTrainingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   bool divides_by_staleness = false;
-  double delay_compensation = 0;  // as in ServerParts
+  double delay_compensation = 0;  // factor of delay compensation, as in ServerParts
   compute::Compute* compute = nullptr;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
-  // as in InterpreterParts
+  // held-out samples of a worker: first and count, as in InterpreterParts
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;
   // sets the weights before the first step
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;

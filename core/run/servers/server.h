@@ -31,7 +31,8 @@ struct ServerParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
-  bool is_own_process = true;  // as in InterpreterParts
+  // if false, the process runs several ranks, and its memory is not reported
+  bool is_own_process = true;
   Gate* gate = nullptr;
   RankProgress* rank_progress = nullptr;
   const SlowdownModel* slowness = nullptr;         // null: ops are not slowed

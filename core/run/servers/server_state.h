@@ -33,7 +33,7 @@ struct Server::State {
     int reads = -1;
     // true if the worker still gets table rows from that slot, after it has sent its list of rows
     bool owes_rows = false;
-    bool has_list = false;      // the worker's list of rows has arrived
+    bool has_list = false;      // true if the worker's list of rows has arrived
     std::int64_t given_ns = 0;  // time of the last answer to the worker
   };
   ServerParts parts;

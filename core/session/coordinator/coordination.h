@@ -42,7 +42,8 @@ class Coordination {
   void housekeeping(std::int64_t now);
 
   // Messages from ranks and viewers.
-  RankEntry* entry_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
+  // Returns null if the peer is not connected as this rank.
+  RankEntry* entry_of(const PeerId& peer, std::int32_t rank);
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);

@@ -23,7 +23,7 @@ struct LogEntry {
   std::string level, text;
   int rank = -1;                     // -1: the entry is of the coordinator.
   std::string name = "coordinator";  // Name of the sender.
-  std::int64_t time_ns = 0;          // CLOCK_MONOTONIC.
+  std::int64_t time_ns = 0;          // Time of the entry (CLOCK_MONOTONIC).
 };
 
 class Journal {

@@ -36,7 +36,8 @@ struct RankEntry {
   std::string software, endpoint, plan_hash;  // Empty until the rank reports them.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
+  // Slowdown of the rank, as in the drawing or as requested last.
+  double slow_down = 1, jitter = 0;
   bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;

@@ -17,7 +17,7 @@ struct RunFacts {
   RunState state = RunState::failed;
   std::optional<base::Problem> problem;
   double wall_seconds = 0;      // Seconds since the user started the run.
-  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC.
+  std::int64_t started_ns = 0;  // Start time of the run (CLOCK_MONOTONIC).
   // What each rank reported when it finished, by rank.
   std::vector<std::optional<Finished>> finished;
   std::filesystem::path run_directory;
@@ -26,15 +26,16 @@ struct RunFacts {
   // Median step time simulated with the drawn speeds.
   std::optional<double> simulated_step_seconds;
   data::ShardingKind sharding = data::ShardingKind::iid;
-  data::ShardTable shards;  // Same as in `experiment::Resolved`.
+  data::ShardTable shards;  // Samples by rank and class, as in `experiment::Resolved`.
   // Settings of the run, such as the drawn speeds to which it was limited.
   experiment::RunSpec run;
   experiment::CompressionSpec compression;
   // Engine of the collectives; only `own` reports bytes.
   experiment::Engine engine = experiment::Engine::own;
   experiment::Multiplies multiplies = experiment::Multiplies::full;
-  std::optional<double> sent_ratio = {};  // Same as in `experiment::Savings`.
-  std::vector<std::string> duties = {};   // "worker" or another role, by rank.
+  // Ratio of sent bytes without and with compression, as in `experiment::Savings`.
+  std::optional<double> sent_ratio = {};
+  std::vector<std::string> duties = {};  // "worker" or another role, by rank.
   // By rank: its feature columns, if columns are assigned to ranks.
   experiment::ColumnTable columns = {};
   std::int64_t first_step = 0;  // Steps that earlier runs had completed.

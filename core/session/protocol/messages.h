@@ -141,8 +141,9 @@ struct Finished {
   std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
   // Peak memory of the rank's process; 0 if the rank is only a thread of a process.
   std::uint64_t peak_memory_bytes = 0;
-  std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
-  std::vector<RankTraffic> peers;       // Traffic with each peer, by rank.
+  // Time at which the rank completed its first step (CLOCK_MONOTONIC).
+  std::int64_t first_step_done_ns = 0;
+  std::vector<RankTraffic> peers;  // Traffic with each peer, by rank.
 };
 
 struct Abort {
@@ -218,7 +219,8 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
+  // Slowdown of the rank, as in the drawing or as requested last.
+  double slow_down = 1, jitter = 0;
 };
 
 struct Status {

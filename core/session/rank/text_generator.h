@@ -49,7 +49,8 @@ class TextGenerator {
   void start();
 
   std::stop_source stop_;
-  std::unique_ptr<CheckpointSampler> checkpoint_sampler_;  // Used by one thread at a time.
+  // During a generation, only the background thread uses it.
+  std::unique_ptr<CheckpointSampler> checkpoint_sampler_;
   std::int64_t known_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;
 };
