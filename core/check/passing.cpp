@@ -55,7 +55,7 @@ Use use_of(const std::string& name) {
 // Values that a cell holds.
 struct Held {
   Use use;
-  std::int32_t micro = -1;       // -1: no value of this step
+  std::int32_t micro = -1;       // micro-batch; -1: no value of this step
   std::set<std::int32_t> parts;  // terms of a gradient: segments, and kLoss
   // columns of the layer that the value covers, or is computed from, if not all
   plan::Columns columns = {};

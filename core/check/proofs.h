@@ -29,8 +29,8 @@ struct Scope {
 // Location of a finding.
 struct FindingLocation {
   std::int32_t rank = -1;
-  std::string program;  // empty: the full rank
-  int op = -1;          // -1: the full program
+  std::string program;  // empty: the location is the full rank
+  int op = -1;          // index in the program; -1: the full program
 };
 
 // Collects a few findings per proof, and counts the rest.

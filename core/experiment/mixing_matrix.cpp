@@ -167,8 +167,8 @@ Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   return given;
 }
 
-// Corrects a self-weight if it differs from the exact value only by rounding, as in 1 - 2 x
-// 0.333333333333.
+// Corrects a self-weight if it differs from the exact value only by rounding. For example,
+// three weights of 0.333333333333 do not sum to exactly 1.
 void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);

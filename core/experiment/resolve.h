@@ -50,8 +50,8 @@ struct Resolved {
   // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
   // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
   int servers = 0;
-  // Number of evaluators, which only evaluate checkpoints on held-out samples: 1 (the last rank) or
-  // 0.
+  // Number of evaluators, 0 or 1. An evaluator is the last rank, and only evaluates checkpoints on
+  // held-out samples.
   int evaluators = 0;
   int chief = 0;  // Worker that writes the state that all ranks share (roles.h).
 

@@ -5,17 +5,18 @@
 // data and reads no clock.
 //
 // A worker's round: pull the parameters of one version, compute, push the gradient. A push is also
-// the request for the next pull. The version is the number of updates. With λ workers, an update
-// applies `gradients_per_update` gradients:
+// the request for the next pull. The version is the number of updates. λ is the number of workers.
 //
-// asynchronous            1       answered immediately
-// n-softsync              λ / n   answered immediately (Zhang, Gupta, Lian, Liu 2016:
-//                                 staleness-aware asynchronous SGD)
-// stale-synchronous, s    1       answered immediately, unless the worker is more than s
-//                                 rounds ahead of the slowest (Ho et al. 2013: SSP)
-// synchronous             λ       answered after the update
-// b backup workers        λ - b   answered after the update; later gradients are dropped
-//                                 (Chen et al. 2016: revisiting synchronous SGD)
+// rule                    gradients    when a worker is answered
+//                         per update
+// asynchronous            1            immediately
+// n-softsync              λ / n        immediately (Zhang, Gupta, Lian, Liu 2016: staleness-aware
+//                                      asynchronous SGD)
+// stale-synchronous, s    1            immediately, unless the worker is more than s rounds ahead
+//                                      of the slowest (Ho et al. 2013: SSP)
+// synchronous             λ            after the update
+// b backup workers        λ - b        after the update; later gradients are dropped (Chen et al.
+//                                      2016: revisiting synchronous SGD)
 //
 // Staleness of a gradient: the version at which it is applied, minus the version that its worker
 // pulled.

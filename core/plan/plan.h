@@ -220,7 +220,7 @@ struct RankPlan {
 
   // returns an invalid id if the plan has no such buffer
   BufferId buffer(std::string_view name) const;
-  int program(std::string_view name) const;  // -1 if not found
+  int program(std::string_view name) const;  // returns -1 if not found
   // true for a passive rank
   bool answers() const { return !pairs.empty() && pairs.front().active != rank; }
   bool operator==(const RankPlan&) const = default;
@@ -229,7 +229,7 @@ struct RankPlan {
 struct Group {
   std::vector<std::int32_t> ranks;  // ranks of the members, by position
   bool operator==(const Group&) const = default;
-  int position(std::int32_t rank) const;  // -1 if not a member
+  int position(std::int32_t rank) const;  // returns -1 if the rank is no member
 };
 
 // Purpose of a program, derived from its name. "start" runs once, before the first step, and "end"

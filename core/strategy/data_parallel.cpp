@@ -119,7 +119,7 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   return found;
 }
 
-// Rank 0
+// Programs of rank 0
 // ------------------------------------------------------------------------------------------
 
 // Makes an op that overwrites rows wait until the other ranks have received the previous ones.
@@ -187,7 +187,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 
-// Other ranks
+// Programs of the other ranks
 // ------------------------------------------------------------------------------------------
 
 bool is_of_rank_0(const Op& op) {
@@ -225,7 +225,7 @@ void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
       {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
 }
 
-// Both
+// Programs of all ranks
 // ------------------------------------------------------------------------------------------
 
 std::int64_t first_step_of(const experiment::Resolved& e, const std::string& program) {

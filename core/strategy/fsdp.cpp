@@ -109,7 +109,7 @@ class ShardWriter : private UnitOps {
     if (adds_to_tied(s) || (micro_ > 0 && accumulates_gradient(s))) with_sum(ops_.back());
   }
 
-  // Once per step
+  // Ops that run once per step
   // ------------------------------------------------------------------------------------------
 
   void add_clip() {

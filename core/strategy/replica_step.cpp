@@ -235,7 +235,7 @@ class StepWriter : private ReplicaOps {
     if (reduces_gradients() && !shards_columns(s)) after_last_reduction(op, bucket);
   }
 
-  // First layer by columns
+  // First layer, split by feature columns
   // ------------------------------------------------------------------------------------------
 
   LaneId rows_lane() const { return r_.shared_columns.lane; }

@@ -42,7 +42,7 @@ struct CompressionBuffers {
 // Synchronized batch norm. Its sums are all-reduced in a group of their own: passes wait for them,
 // so they must not queue behind gradients.
 struct SummedStatistics {
-  std::int32_t group = -1;  // -1: not synchronized
+  std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
   // Number of the forward collective, by segment; the backward one has the next number. -1: the
   // segment is no synchronized batch norm.
   std::vector<std::int32_t> numbers;

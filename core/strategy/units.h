@@ -60,7 +60,7 @@ struct Units {
 
   std::int32_t count() const { return static_cast<std::int32_t>(list.size()); }
   const Unit& at(std::int32_t unit) const { return list[static_cast<std::size_t>(unit)]; }
-  std::int32_t of(int segment) const;  // -1 if it is in none
+  std::int32_t of(int segment) const;  // returns -1 if the segment is in no unit
   Flat flat() const { return {parameters.elements(), gradients.elements(), own}; }
 };
 

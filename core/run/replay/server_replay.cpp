@@ -244,7 +244,7 @@ Result<void> ServerReplay::State::add_server(int rank) {
   return {};
 }
 
-// Servers
+// Events of servers
 // ------------------------------------------------------------------------------------------
 
 // A process that replaces a lost worker starts with a newly initialized model.
@@ -413,7 +413,7 @@ void ServerReplay::State::count_rows(Worker& worker) {
   }
 }
 
-// Workers
+// Steps of workers
 // ------------------------------------------------------------------------------------------
 
 Result<void> ServerReplay::State::act(Worker& worker) {

@@ -113,7 +113,7 @@ struct Saved {
 // Message to evaluators: the checkpoint of `step` is complete. `last`: training is over, and no
 // checkpoint follows.
 struct Committed {
-  std::int64_t step = -1;  // -1: there is none yet.
+  std::int64_t step = -1;  // Step of the checkpoint; -1: there is none yet.
   bool last = false;
 };
 
