@@ -131,7 +131,7 @@ class Execution {
   // Returns the sum of the elements at one offset in each span.
   Value sum(std::int32_t rank, const Op& op, std::int64_t offset) {
     Row row = nothing();
-    std::optional<std::int64_t> element;  // element of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters that all operands have
     for (std::size_t i = 0; i < op.reads.size(); ++i)
       for (const auto& [member, part] : parts(rank, op.reads[i])) {
         const std::int64_t place = part.first + offset;

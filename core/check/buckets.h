@@ -19,7 +19,7 @@ namespace trainyard::check {
 // starts or ends, so every op treats all elements of a cell alike.
 struct Bucket {
   std::int32_t group = 0, number = 0;
-  plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
+  plan::OpKind wanted = plan::OpKind::all_reduce;  // collective that the bucket is for
   std::int32_t root = -1;
   std::int64_t row = 1;  // elements of a row, which no member's chunk splits
   // true if the bucket sums parameters, those of each member multiplied by its weight
@@ -33,7 +33,7 @@ struct Bucket {
     // offset of `element` from the bucket's start, clamped to the bucket
     std::int64_t offset(std::int64_t element) const;
   };
-  std::map<std::int32_t, Home> homes;  // by rank
+  std::map<std::int32_t, Home> homes;  // locations by rank
   std::vector<std::int64_t> cuts;      // cell boundaries, in elements from the bucket's start
 
   std::size_t cell(std::int64_t offset) const;  // index of the cell that starts at `offset`
@@ -45,7 +45,7 @@ struct Bucket {
   Home* home_in(std::int32_t rank,
                 plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
 };
-// by group and bucket number
+// buckets by group and bucket number
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
@@ -70,7 +70,7 @@ inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
 struct OtherProofs {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
-              const plan::Access& span) const;  // `span` is on this rank
+              const plan::Access& span) const;  // `span`: span of the op on this rank
 };
 OtherProofs elsewhere(const Scope& scope, const std::string& program);
 

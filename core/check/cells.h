@@ -38,9 +38,9 @@ class Cells {
  private:
   std::vector<Span> spans(const std::vector<plan::Access>& accesses) const;
 
-  std::vector<std::vector<std::int64_t>> cuts_;  // by buffer
-  std::vector<std::vector<Cell>> cells_;         // by buffer
-  std::vector<std::vector<OpSpans>> spans_;      // by program, by op
+  std::vector<std::vector<std::int64_t>> cuts_;  // cell boundaries, by buffer
+  std::vector<std::vector<Cell>> cells_;         // cells by buffer
+  std::vector<std::vector<OpSpans>> spans_;      // spans of ops, by program and op
 };
 
 }  // namespace trainyard::check

@@ -97,7 +97,7 @@ struct Report {
   std::vector<Finding> findings;
   // by program, in the order of rank 0; traffic and `memory` are empty if the structure is invalid
   std::vector<ProgramTraffic> traffic;
-  std::vector<Memory> memory;  // by rank
+  std::vector<Memory> memory;  // memory by rank
   // text grid of ranks and time in which the op of the first finding is marked; empty if there is
   // no such op
   std::string grid;

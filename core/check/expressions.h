@@ -26,7 +26,7 @@ class Expressions {
   int count(int expression) const;  // number of ranks that contribute
 
  private:
-  using Members = std::vector<std::uint64_t>;  // bit set by rank
+  using Members = std::vector<std::uint64_t>;  // set of ranks, one bit per rank
   int enter(Members members);
 
   // contributing ranks, by expression; leaves have the lowest numbers

@@ -69,9 +69,10 @@ class Layers {
   // true if layers are split, as opposed to the features of samples (vertical.h)
   bool split_ = false;
   std::map<Part, std::vector<Made>> made_;
-  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;  // by group and bucket number
+  // buckets of partial results: group and bucket number
+  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t>
-      micro_;  // by rank, group and bucket number
+      micro_;  // micro-step of the partial result, by rank, group and bucket number
   std::optional<Flaw> flaw_;
 };
 

@@ -32,7 +32,7 @@ bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKin
 
 // True if two segments compute the gradient of the same parameters in a micro-step.
 bool shares_parameters(const Program& program) {
-  std::map<std::int64_t, const Op*> by_first;  // by first element of the gradient
+  std::map<std::int64_t, const Op*> by_first;  // ops that write the gradient, by its first element
   const auto learns = [](const Op& op) {
     return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty();
   };
@@ -191,11 +191,12 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
-  bool updates_each_ = false;  // an update follows each micro-step
+  bool updates_each_ = false;  // true if an update follows each micro-step
   // micro-steps in which any samples are loaded, and in which the rank processes samples
   std::set<std::int32_t> all_, own_;
-  std::set<std::size_t> gradients_;                           // indices of gradient buffers
-  std::map<Place, std::set<std::int32_t>> gradient_writers_;  // by cell: segments that write it
+  std::set<std::size_t> gradients_;  // indices of gradient buffers
+  // segments that write a gradient, by cell
+  std::map<Place, std::set<std::int32_t>> gradient_writers_;
   std::map<Place, Sum> sums_;
 };
 

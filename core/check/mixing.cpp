@@ -156,7 +156,7 @@ class Execution {
 
   bool mix(const At& where, const Op& op, std::int64_t offset, std::int64_t count) {
     Row row{std::vector<std::int64_t>(static_cast<std::size_t>(ranks_), 0), op.weights.denominator};
-    std::optional<std::int64_t> element;  // element of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters that all operands have
     bool known = true;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const std::int64_t first = op.reads[i].first + offset;
@@ -301,7 +301,7 @@ class Execution {
   int ranks_;
   std::vector<plan::BufferId> parameters_;  // buffer of the parameters, by rank
   std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>>
-      contents_;  // by rank and buffer
+      contents_;  // contents by rank and buffer
   std::vector<Row> sums_;
 };
 

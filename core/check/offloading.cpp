@@ -74,7 +74,7 @@ class CopiedContents {
   }
 
  private:
-  std::vector<CopiedPiece> pieces_;  // in order, without gaps
+  std::vector<CopiedPiece> pieces_;  // pieces in order, without gaps
 };
 
 // Symbolic execution of one rank.

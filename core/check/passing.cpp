@@ -321,15 +321,15 @@ class Passing {
   const Scope& scope_;
   std::string program_;
   Findings& findings_;
-  std::vector<Cells> cells_;            // by rank
-  std::vector<std::vector<Use>> uses_;  // by rank, by buffer
+  std::vector<Cells> cells_;            // cells by rank
+  std::vector<std::vector<Use>> uses_;  // uses of buffers, by rank and buffer
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
   std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held>
-      held_;                                      // by rank, buffer and cell
-  std::map<Pass, std::set<std::int32_t>> taken_;  // by pass: micro-batches
+      held_;                                      // held values, by rank, buffer and cell
+  std::map<Pass, std::set<std::int32_t>> taken_;  // micro-batches that each pass processed
   Replicas replicas_;
   std::map<std::int32_t, std::int32_t> last_micros_,
-      last_micro_of_replica_;  // last micro-batch: by rank, and by replica
+      last_micro_of_replica_;  // number of the last micro-batch, by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

@@ -56,7 +56,8 @@ class Findings {
 // none.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
-std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
+// returns a text such as "grads[100:200]"
+std::string range_text(const plan::RankPlan& rank, const plan::Access& access);
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
 
 void prove_structure(const Scope& scope, Findings& findings);

@@ -42,7 +42,7 @@ struct RankState {
   Cells cells;
   std::vector<std::vector<std::int64_t>>
       round_start;                     // by lane and sequence number: first op of the same round
-  std::vector<std::int32_t> instance;  // by lane: instance of the next op
+  std::vector<std::int32_t> instance;  // program instance of the next op, by lane
   std::int32_t steps_back = 0, forgotten = 0;
 };
 

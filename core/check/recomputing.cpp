@@ -41,7 +41,7 @@ struct HeldValue {
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
-  std::map<std::size_t, Values> reads, writes;  // by buffer
+  std::map<std::size_t, Values> reads, writes;  // values by buffer
 };
 
 // Symbolic execution of one program, on one rank.

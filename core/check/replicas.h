@@ -50,11 +50,12 @@ class Replicas {
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
-  std::vector<std::int32_t> replica_;  // by rank
+  std::vector<std::int32_t> replica_;  // replica of each rank
   std::map<std::int32_t, std::vector<std::int32_t>>
       learners_;  // by segment: ranks that compute its gradient in this program
-  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
-  // by rank and segment, over all programs
+  // columns of a gradient, by rank and segment
+  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;
+  // micro-batches of all programs, by rank and segment
   std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       updated_segments_;  // by rank and segment, if it differs from the segment

@@ -29,9 +29,9 @@ struct End {
   std::int64_t pushed = -1, pulled = -1;
   std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
-  plan::Access span;  // span in the worker's parameters
+  plan::Access span;  // span of the share in the worker's parameters
 };
-using Ends = std::map<std::int32_t, End>;  // by bucket
+using Ends = std::map<std::int32_t, End>;  // transfers by bucket
 
 const plan::Program* program_of(const RankPlan& rank, std::string_view name) {
   const int number = rank.program(name);

@@ -164,10 +164,13 @@ class VersionTracker {
   const Cells& cells_;
   Findings& findings_;
   plan::BufferId parameters_, stash_;
-  std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
-  std::map<std::size_t, Version> stashed_;                             // by cell of the stash
-  std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
-  std::map<std::int32_t, std::int32_t> next_;  // by segment: next micro-batch to update
+  // number of updates so far, by cell of the parameters
+  std::map<std::size_t, std::int32_t> updates_;
+  // stashed version, by cell of the stash
+  std::map<std::size_t, Version> stashed_;
+  // versions that the forward pass used, by segment and micro-batch
+  std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;
+  std::map<std::int32_t, std::int32_t> next_;  // next micro-batch to update, by segment
   std::int32_t counted_ = -1;
 };
 

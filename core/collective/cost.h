@@ -72,7 +72,8 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
 // first of them in the table. The reason names the next best algorithm that costs more.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
-  std::string reason;  // "direct: 1.2 ms for 4 MB on this drawing, the next best, ring, 2.0 ms"
+  // Text such as "direct: 1.2 ms for 4 MB on this drawing; next best: ring, 2.0 ms".
+  std::string reason;
 };
 Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,

@@ -80,7 +80,7 @@ struct Line {
 struct Steps {
   Exercise exercise;
   int rounds = 0;
-  std::vector<std::int64_t> chunk_bytes;   // bytes by chunk
+  std::vector<std::int64_t> chunk_bytes;   // bytes of each chunk
   std::vector<Move> moves;                 // step k is moves[k - 1]
   std::vector<std::vector<Line>> program;  // lines of the members' programs, by position
   std::vector<std::int64_t> total_sent;    // total payload bytes by position, from the plan

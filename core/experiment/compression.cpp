@@ -77,7 +77,7 @@ std::int64_t encoded_bytes_of(const Resolved& e, const Payload& payload) {
                                                       : payload.bytes();
 }
 
-// "3.98x"
+// Returns a factor as text, such as "3.98x".
 std::string times(double factor) {
   char said[32];
   std::snprintf(said, sizeof said, "%.3gx", factor);

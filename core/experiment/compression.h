@@ -41,8 +41,8 @@ struct Savings {
 };
 // Returns nothing if gradients are not compressed.
 std::optional<Savings> savings(const Resolved& experiment);
-std::string savings_line(
-    const Savings& savings);  // "encoded 3.98x smaller, sent 1.99x less than uncompressed"
+// Returns a text such as "encoded 3.98x smaller, traffic 1.99x less than uncompressed".
+std::string savings_line(const Savings& savings);
 
 // Returns problems of compression with other settings: fp64, a strategy that does not all-reduce
 // gradients, or an algorithm that only all-reduces.

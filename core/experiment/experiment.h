@@ -13,7 +13,7 @@
 
 namespace trainyard::experiment {
 
-inline constexpr int kVersion = 2;  // versions.h
+inline constexpr int kVersion = 2;  // Version of the document format; see versions.h.
 
 enum class StrategyKind {
   one_device,  // Everything on one device, without communication.
@@ -93,7 +93,7 @@ enum class VariablePlacement {
 };
 
 struct VariablePlacementEntry {
-  std::string variable;     // For example "0.weight".
+  std::string variable;     // Name of the variable, for example "0.weight".
   std::int64_t server = 0;  // Number of the server, from 0.
 
   bool operator==(const VariablePlacementEntry&) const = default;
@@ -116,7 +116,7 @@ enum class TablePull {
 struct ServerSpec {
   ServerMode mode = ServerMode::asynchronous;
   std::int64_t softsync = 1;  // n: an update takes λ/n gradients.
-  std::int64_t bound = 3;     // For stale_synchronous, in rounds.
+  std::int64_t bound = 3;     // Limit of the mode stale_synchronous, in rounds.
   std::int64_t backups = 1;   // b: number of dropped gradients per step.
   VariablePlacement placement = VariablePlacement::balanced;
   StalenessRate staleness_rate = StalenessRate::ignored;
@@ -211,9 +211,9 @@ enum class PipelineSchedule {
 struct StageSpec {
   Partition partition = Partition::cost;
   std::vector<StagePlace> places = {};  // A resolved experiment has places for every partition.
-  // For pipeline; model_parallel always uses naive.
+  // Schedule of a pipeline; model_parallel always uses naive.
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
-  std::int64_t chunks = 2;  // For interleaved_1f1b: number of stages per rank.
+  std::int64_t chunks = 2;  // Number of stages per rank for interleaved_1f1b.
   // A resolved experiment has times if `partition` is measured.
   std::vector<SegmentTime> times = {};
 
@@ -241,7 +241,7 @@ struct FsdpSpec {
   ShardGroup group = ShardGroup::world;
   // For full: a unit is freed after its forward pass, and gathered again for its backward pass.
   bool reshard_after_forward = true;
-  std::int64_t prefetch = 1;  // For full: number of units that are gathered ahead.
+  std::int64_t prefetch = 1;  // Number of units that are gathered ahead, if parameters are sharded.
 
   bool operator==(const FsdpSpec&) const = default;
 };
@@ -403,10 +403,10 @@ struct TrainingSpec {
   std::int64_t steps = 0;  // If above 0, the number of steps, overriding `epochs`.
   Precision precision = Precision::fp32;
   Multiplies multiplies = Multiplies::automatic;
-  std::int64_t seed = 1;  // For initial weights and sample order.
+  std::int64_t seed = 1;  // Seed of initial weights and sample order.
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
-  double clip_norm = 0;  // 0: no clipping.
+  double clip_norm = 0;  // Maximum norm of the gradient; 0: no clipping.
   NonFinite non_finite = NonFinite::go_on;
   LossScaleSpec loss_scale;
   OffloadSpec swap;
@@ -451,14 +451,15 @@ struct RunSpec {
   RunClock clock = RunClock::machine;
   TransportKind transport = TransportKind::automatic;
   LinkSpeed links = LinkSpeed::drawn_only;
-  double link_scale = 1;  // For imposed links: multiplies bandwidth, and divides latency.
+  double link_scale = 1;  // Factor of imposed links: multiplies bandwidth, and divides latency.
   DeviceSpeed devices = DeviceSpeed::drawn_only;
-  std::int64_t evaluate_every_steps = 0;  // 0: once per epoch, and at the end.
-  double seconds_per_step = 0;            // Pace dial: minimum duration of a step; 0: full speed.
+  // Interval of evaluations; 0: once per epoch, and at the end.
+  std::int64_t evaluate_every_steps = 0;
+  double seconds_per_step = 0;  // Pace dial: minimum duration of a step; 0: full speed.
   bool emulate = true;  // Runs a drawn tpu, or a gpu not mapped to one of this machine, on its CPU.
   bool record_ops = true;    // Record op events, each with begin and end.
   double hang_seconds = 20;  // A run without progress for this long is considered hung.
-  std::int64_t checkpoint_every_steps = 0;  // 0: only at the end.
+  std::int64_t checkpoint_every_steps = 0;  // Interval of checkpoints; 0: only at the end.
   // Run directory whose newest checkpoint this run resumes from; empty: start from scratch.
   std::string resume_from = {};
   std::int64_t sampled_characters =

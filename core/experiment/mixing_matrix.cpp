@@ -252,7 +252,7 @@ std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
   return side;
 }
 
-// "rank 1", "ranks 1, 2 and 5", "ranks 1, 2, 5 and 13 others".
+// Returns a text such as "rank 1", "ranks 1, 2 and 5", or "ranks 1, 2, 5 and 13 others".
 std::string ranks_text(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 8;
   if (ranks.size() == 1) return of_rank(ranks.front());

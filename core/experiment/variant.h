@@ -29,7 +29,7 @@ struct Variant {
 // number of ranks, or if the global batch cannot be divided evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
-// "ring on 4 ranks", "1 rank".
+// Returns a text such as "ring on 4 ranks" or "1 rank".
 std::string describe(const Variant& variant);
 
 }  // namespace trainyard::experiment

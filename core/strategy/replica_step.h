@@ -35,7 +35,7 @@ struct Encoded {
 // are for power_sgd.
 struct CompressionBuffers {
   plan::Access residual, squared_errors, guess, basis;
-  // by bucket, one entry per collective in order; empty: no compression
+  // encoded payloads by bucket, one per collective in order; empty: no compression
   std::vector<std::vector<Encoded>> encoded;
 };
 

@@ -276,7 +276,8 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  std::vector<Access> lists_, packed_;         // by share; only for tables
+  // row lists and packed rows, by share; only for tables
+  std::vector<Access> lists_, packed_;
   std::vector<LaneId> asks_, pushes_, pulls_;  // `asks_` by server; `pushes_` and `pulls_` by share
   LaneId turns_;
 };

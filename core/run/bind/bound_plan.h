@@ -30,7 +30,7 @@ struct Recipe {
                             std::span<const compute::Tensor> moments, const compute::Tensor& step)>
       update;
   std::function<double(std::int64_t step)> learning_rate;
-  double clip_norm = 0;  // 0: no clipping
+  double clip_norm = 0;  // maximum norm of the gradient; 0: no clipping
   // reaction to non-finite gradients; if both are false, they are used
   bool stops_at_non_finite = false, skips_non_finite = false;
   compute::compression::CompressionSpec compression;
@@ -75,7 +75,8 @@ struct NamedRows {
 // host memory, or an offset in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  const OffloadSpace* file = nullptr;  // null: offloaded to host memory
+  // file of the offloaded bytes; null: offloaded to host memory
+  const OffloadSpace* file = nullptr;
   std::int64_t offset = 0, bytes = 0;
 };
 
@@ -83,7 +84,7 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
-  int bucket = -1;  // for encode and decode
+  int bucket = -1;  // number of the bucket, for encode and decode
   // true if the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
   // true if the op all-reduces the statistics of updates, because each rank updates only a shard

@@ -76,7 +76,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker) {
-  // group, kind, root, elements
+  // group, kind, root and number of elements of a call
   using CallSignature = std::tuple<int, CollectiveKind, int, std::int64_t>;
   std::map<CallSignature, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)

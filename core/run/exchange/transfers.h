@@ -51,7 +51,7 @@ class Transfers final : public Exchange {
   std::uint32_t generation_;
   base::Reduction reduction_;
   std::vector<const std::byte*> sources_;
-  std::vector<std::vector<Line>> lines_;  // by channel, by peer
+  std::vector<std::vector<Line>> lines_;  // queues by channel and peer
 };
 
 }  // namespace trainyard::run

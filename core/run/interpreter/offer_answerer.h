@@ -58,7 +58,7 @@ class OfferAnswerer {
 
   AnsweringParts parts_;
   std::unique_ptr<compute::Queue> queue_;
-  std::vector<AskingRank> asking_ranks_;  // by op of program "answer"
+  std::vector<AskingRank> asking_ranks_;  // active ranks, by op of program "answer"
   std::int64_t averages_ = 0;
 };
 

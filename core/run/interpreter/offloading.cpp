@@ -33,7 +33,7 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
   return {};
 }
 
-using Marks = std::vector<std::vector<bool>>;  // by program and op
+using Marks = std::vector<std::vector<bool>>;  // flags by program and op
 
 // Marks the op of `program` that satisfies a dependency, if the dependency may refer to this
 // program.

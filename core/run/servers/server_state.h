@@ -41,7 +41,7 @@ struct Server::State {
   ServerShare share;
   MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
-  const BoundProgram* named;  // null: workers transfer full tables
+  const BoundProgram* named;  // program "named"; null: workers transfer full tables
   WorkAssigner turns;
   std::vector<Worker> workers;
   // synchronous rules: workers whose gradients wait for the update, in order of arrival

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Writes a rank's part of checkpoints in the background. The training thread copies the data, and
-// another thread writes it. Offers made during a write are skipped, so no step ever waits for a
-// disk.
+// another thread writes it. A part that is offered during a write is skipped, so no step ever waits
+// for a disk.
 #pragma once
 
 #include <condition_variable>

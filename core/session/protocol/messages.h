@@ -186,10 +186,11 @@ enum class Command : std::uint8_t {
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
-  double seconds_per_step = 0;  // For command `set_pace`.
-  Slow slow = {};               // For command `slow`.
-  std::int32_t rank = -1;       // For commands `kill`, `stall`, `wake`, `restart`.
-  LinkBandwidth link = {};      // For command `link`.
+  double seconds_per_step = 0;  // Requested pace, for command `set_pace`.
+  Slow slow = {};               // Requested slowdown, for command `slow`.
+  // Rank that commands `kill`, `stall`, `wake` and `restart` refer to.
+  std::int32_t rank = -1;
+  LinkBandwidth link = {};  // Requested bandwidth, for command `link`.
 };
 
 // State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order

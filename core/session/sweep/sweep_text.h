@@ -33,7 +33,8 @@ std::vector<std::string> row(const SweepVariant& variant, const std::optional<Sc
 // Returns "ring", or "auto (direct)" once resolved; empty for one rank.
 std::string series_name(const SweepVariant& variant);
 
-std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
+// Returns a text such as "weak scaling: constant batch per rank, ...".
+std::string scaling_text(const Sweep& sweep);
 // Returns "speed-up against 1 rank"; empty while no variant has finished.
 std::string baseline_text(const Sweep& sweep);
 // Returns text such as "median of full steps, 50 steps with 10 of warm-up; evaluation off".
