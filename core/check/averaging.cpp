@@ -32,8 +32,9 @@ constexpr const char* kAccepted =
     "moves toward the mean";
 constexpr int kUnknown = -1;
 
-// Symbolic execution of one program, on all ranks. Sources of values are numbered: first x_i by
-// rank, then c, then sums of these (rows).
+// Symbolic execution of one program, on all ranks. Sources of values are numbered: first the
+// parameters x_i of each rank i, then the center c, then weighted sums of these. Row number k has
+// the coefficients of source k.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -130,7 +131,7 @@ class Execution {
   // Returns the sum of the elements at one offset in each span.
   Value sum(std::int32_t rank, const Op& op, std::int64_t offset) {
     Row row = nothing();
-    std::optional<std::int64_t> element;  // element of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters that all operands have
     for (std::size_t i = 0; i < op.reads.size(); ++i)
       for (const auto& [member, part] : parts(rank, op.reads[i])) {
         const std::int64_t place = part.first + offset;
@@ -169,8 +170,9 @@ class Execution {
                       "Update, then reduce, then mix, for all parameters."),
                std::nullopt;
       if (one.value_or(piece.value.source) != piece.value.source)
-        return report(rank.rank,
-                      fmt::format("{} has other weights than the parameters before it", span)),
+        return report(rank.rank, fmt::format("the weighted sum in {} has other weights than that "
+                                             "of the preceding parameters",
+                                             span)),
                std::nullopt;
       one = piece.value.source;
     }
@@ -210,19 +212,20 @@ class Execution {
             i, fmt::format("the rank moves by {} of the distance to the center, but rank 0 by {}",
                            describe(row, ranks_), fraction(share, of)));
       if (!counts(center, ranks_, of - ranks_ * share, of))
-        return report(i,
-                      fmt::format("the center keeps weight {}, but {} that move by {} leave it {}",
-                                  describe(center, ranks_), base::counted(ranks_, "rank"),
-                                  fraction(share, of), fraction(of - ranks_ * share, of)));
+        return report(i, fmt::format("the center keeps weight {} of its old value; with {} that "
+                                     "move by {}, it must keep {}",
+                                     describe(center, ranks_), base::counted(ranks_, "rank"),
+                                     fraction(share, of), fraction(of - ranks_ * share, of)));
       for (int j = 0; j < ranks_; ++j) {
         if (!counts(row, j, j == i ? of - share : 0, of))
           return report(i, fmt::format("rank {} has weight {} in the parameters of rank {}", j,
                                        describe(row, j), i));
         if (!counts(center, j, share, of))
           return report(
-              i, fmt::format("rank {} has weight {} in the center, which must have {} of each "
-                             "rank",
-                             j, describe(center, j), fraction(share, of)));
+              i,
+              fmt::format(
+                  "rank {} has weight {} in the new center; every rank must have weight {} in it",
+                  j, describe(center, j), fraction(share, of)));
       }
     }
   }
@@ -234,7 +237,7 @@ class Execution {
   Buckets buckets_;
   std::vector<Row> rows_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>>
-      contents_;  // by rank and buffer
+      contents_;  // contents by rank and buffer
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

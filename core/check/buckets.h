@@ -19,11 +19,12 @@ namespace trainyard::check {
 // starts or ends, so every op treats all elements of a cell alike.
 struct Bucket {
   std::int32_t group = 0, number = 0;
-  plan::OpKind wanted = plan::OpKind::all_reduce;  // the collective of the bucket
+  plan::OpKind wanted = plan::OpKind::all_reduce;  // collective that the bucket is for
   std::int32_t root = -1;
-  std::int64_t row = 1;      // elements of a row, which no member's chunk splits
-  bool is_weighted = false;  // true if it sums parameters, each member's multiplied by its weight
-  struct Home {              // Location of the bucket on one rank.
+  std::int64_t row = 1;  // elements of a row, which no member's chunk splits
+  // true if the bucket sums parameters, those of each member multiplied by its weight
+  bool is_weighted = false;
+  struct Home {  // Location of the bucket on one rank.
     plan::BufferId buffer;
     std::int64_t first = 0, end = 0;
     std::vector<int> cells;  // symbolic value (expression number) of each cell
@@ -32,20 +33,19 @@ struct Bucket {
     // offset of `element` from the bucket's start, clamped to the bucket
     std::int64_t offset(std::int64_t element) const;
   };
-  std::map<std::int32_t, Home> homes;  // by rank
+  std::map<std::int32_t, Home> homes;  // locations by rank
   std::vector<std::int64_t> cuts;      // cell boundaries, in elements from the bucket's start
 
-  std::size_t cell(std::int64_t offset) const;  // the cell that starts at `offset`
+  std::size_t cell(std::int64_t offset) const;  // index of the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
+  // like the function above, but the chunks divide only the first `length` elements of the bucket
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
-                                              // the same for the first `length` elements of the
-                                              // bucket
                                               std::size_t position) const;
   Home* home_in(std::int32_t rank,
                 plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
 };
-// by group and bucket number
+// buckets by group and bucket number
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
@@ -70,19 +70,20 @@ inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
 struct OtherProofs {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
-              const plan::Access& span) const;  // `span` is on this rank
+              const plan::Access& span) const;  // `span`: span of the op on this rank
 };
 OtherProofs elsewhere(const Scope& scope, const std::string& program);
 
 bool reduces(plan::OpKind kind);  // true if the kind sums; other kinds only copy
 
-Buckets buckets_of(const Scope& scope, const std::string& program);  // cells are left empty
+// the cells of the returned buckets have no values yet
+Buckets buckets_of(const Scope& scope, const std::string& program);
 
 // Part of an access that is inside a bucket.
 struct Overlap {
   Bucket* bucket;
   Bucket::Home* home;
-  std::size_t first, last;  // cells
+  std::size_t first, last;  // first and last cell of the part
 };
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 

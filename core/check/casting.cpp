@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks each program for correct casts, in the order of its ops. A CAST writes as many elements of
-// another dtype as it reads. An op that reads cast values must read the full output of one CAST of
-// this program. Since that CAST, no op may have written its output or its source. So the reader
-// uses the current source, and later checks treat the read as a read of the source. If the loss is
-// scaled, every read of the scale comes before SCALE changes it, and updates use a factor that
-// removes the scale.
+// Checks each program for correct casts, in the order of its ops. A CAST writes the same number of
+// elements as it reads, in another dtype. An op that reads cast values must read the full output of
+// one CAST of this program. Since that CAST, no op may have written its output or its source. So
+// the reader uses the current source, and later checks treat the read as a read of the source. If
+// the loss is scaled, every read of the scale comes before SCALE changes it, and updates use a
+// factor that removes the scale.
 #include <fmt/core.h>
 
 #include <algorithm>

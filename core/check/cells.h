@@ -32,14 +32,15 @@ class Cells {
     return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   }
   Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
-  plan::Access range(std::size_t buffer, std::size_t number) const;  // the elements of a cell
+  // elements of one cell of a buffer
+  plan::Access range(std::size_t buffer, std::size_t number) const;
 
  private:
   std::vector<Span> spans(const std::vector<plan::Access>& accesses) const;
 
-  std::vector<std::vector<std::int64_t>> cuts_;  // by buffer
-  std::vector<std::vector<Cell>> cells_;         // by buffer
-  std::vector<std::vector<OpSpans>> spans_;      // by program, by op
+  std::vector<std::vector<std::int64_t>> cuts_;  // cell boundaries, by buffer
+  std::vector<std::vector<Cell>> cells_;         // cells by buffer
+  std::vector<std::vector<OpSpans>> spans_;      // spans of ops, by program and op
 };
 
 }  // namespace trainyard::check

@@ -60,10 +60,10 @@ std::string_view name(Proof proof);
 
 struct Finding {
   Proof proof = Proof::structure;
-  // `where` names rank, program and op; `what` begins with the name of the check
+  // `where` of the problem names rank, program and op; `what` begins with the name of the check
   base::Problem problem;
   std::string program;             // empty if the finding concerns the full plan or rank
-  std::optional<plan::Mark> mark;  // the op, if there is one
+  std::optional<plan::Mark> mark;  // op that the finding concerns, if there is one
 };
 
 // Traffic from one rank to one peer in one run of a program.
@@ -97,7 +97,7 @@ struct Report {
   std::vector<Finding> findings;
   // by program, in the order of rank 0; traffic and `memory` are empty if the structure is invalid
   std::vector<ProgramTraffic> traffic;
-  std::vector<Memory> memory;  // by rank
+  std::vector<Memory> memory;  // memory by rank
   // text grid of ranks and time in which the op of the first finding is marked; empty if there is
   // no such op
   std::string grid;

@@ -36,7 +36,7 @@ class LaneClocks {
   Pending& pending(std::int64_t sequence);
 
   std::deque<Clock> complete_;   // by number of complete ops, beginning with first_
-  std::deque<Pending> pending_;  // by sequence number, beginning with closed_
+  std::deque<Pending> pending_;  // pending ops by sequence number, beginning with closed_
   std::int64_t first_ = 0, closed_ = 0;
 };
 

@@ -23,7 +23,7 @@ class Elements {
   bool any_of(std::int64_t first, std::int64_t end) const;
 
  private:
-  std::map<std::int64_t, std::int64_t> ranges_;  // first -> end, disjoint
+  std::map<std::int64_t, std::int64_t> ranges_;  // disjoint ranges, from first element to end
 };
 
 // State of the rules for one program, on all ranks, during the rehearsal.
@@ -50,12 +50,13 @@ class Coding {
   bool is_read(const Bucket& bucket, std::int32_t rank) const;
 
  private:
-  using Buffer = std::pair<std::int32_t, std::int32_t>;  // rank, buffer
+  using Buffer = std::pair<std::int32_t, std::int32_t>;  // rank and buffer
 
   void read_encoded(std::int32_t rank, const plan::Op& op);
 
   Buckets& buckets_;
-  std::set<std::pair<std::int32_t, std::int32_t>> coded_;  // by group and number
+  // encoded buckets: group and bucket number
+  std::set<std::pair<std::int32_t, std::int32_t>> coded_;
   std::set<Buffer> gradients_;
   std::map<Buffer, Elements> taken_, decoded_, read_;
 };

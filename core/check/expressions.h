@@ -17,7 +17,7 @@ class Expressions {
   explicit Expressions(std::size_t ranks);
 
   int leaf(std::int32_t rank) const { return rank; }
-  int nothing() const { return nothing_; }  // the empty sum
+  int nothing() const { return nothing_; }  // number of the empty sum
   // Returns nothing if a rank contributes to both summands.
   std::optional<int> add(int a, int b);
   // adds in this order; equals `add` for two summands
@@ -26,10 +26,11 @@ class Expressions {
   int count(int expression) const;  // number of ranks that contribute
 
  private:
-  using Members = std::vector<std::uint64_t>;  // bit set by rank
+  using Members = std::vector<std::uint64_t>;  // set of ranks, one bit per rank
   int enter(Members members);
 
-  std::vector<Members> members_;  // by expression; leaves first
+  // contributing ranks, by expression; leaves have the lowest numbers
+  std::vector<Members> members_;
   int nothing_;
   std::unordered_map<std::uint64_t, int> additions_;
   std::map<std::vector<int>, int> sums_;

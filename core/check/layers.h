@@ -4,10 +4,11 @@
 // the gradient of its input. SOFTMAX computes the loss terms of the rank's classes.
 //
 // A partial result is summed or gathered by a group. All ranks of the group must compute it in the
-// same micro-step, and their columns must cover all columns exactly once. No op reads the result
-// earlier, or that of another micro-step. Columns that F computes are not summed. Their readers are
-// checked in passing.cpp; here each column must occur equally often over all ranks. An op that
-// changes a sum in place, such as an activation, must change it on all ranks alike.
+// same micro-step, and their columns must cover all columns exactly once. No op may read the result
+// before that, or read the result of another micro-step. Columns that F computes are not summed.
+// Their readers are checked in passing.cpp; here each column must occur equally often over all
+// ranks. An op that changes a sum in place, such as an activation, must change it on all ranks
+// alike.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +69,10 @@ class Layers {
   // true if layers are split, as opposed to the features of samples (vertical.h)
   bool split_ = false;
   std::map<Part, std::vector<Made>> made_;
-  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;  // by group and bucket number
+  // buckets of partial results: group and bucket number
+  std::set<std::pair<std::int32_t, std::int32_t>> buckets_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t>
-      micro_;  // by rank, group and bucket number
+      micro_;  // micro-step of the partial result, by rank, group and bucket number
   std::optional<Flaw> flaw_;
 };
 

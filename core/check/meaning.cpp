@@ -165,8 +165,8 @@ class Execution {
     if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      const bool adds =
-          op.kind == OpKind::mix && access == op.writes.front();  // adds to the rank's local value
+      // the span that MIX also writes holds the rank's local value instead of a sum
+      const bool adds = op.kind == OpKind::mix && access == op.writes.front();
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
           !reads_sum(at, access))
         return false;
@@ -241,19 +241,20 @@ class Execution {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
     return covered == access.count ||
            report(at,
-                  fmt::format("the op weighs {}, which no collective sums",
-                              range_text(scope_.rank(at.rank), access)),
+                  fmt::format(
+                      "the op multiplies {} by the weight of the rank, but no collective sums it",
+                      range_text(scope_.rank(at.rank), access)),
                   "Cover all parameters with buckets.");
   }
 
   bool finds_an_update(const At& at, const Overlap& o) {
     for (std::size_t c = o.first; c < o.last; ++c)
       if (o.home->cells[c] != expressions_.nothing())
-        return report(
-            at,
-            fmt::format("the op weighs elements of bucket {} that are not the result of an update",
-                        o.bucket->number),
-            "Weigh once, after the update.");
+        return report(at,
+                      fmt::format("the op multiplies elements of bucket {} by the weight of the "
+                                  "rank, but they are not the result of an update",
+                                  o.bucket->number),
+                      "Multiply each element by the weight once, after its update.");
     return true;
   }
 
@@ -313,11 +314,12 @@ class Execution {
     if (!reading) return true;
     const Bucket* bucket = reading->bucket;
     if (bucket == nullptr || !bucket->homes.contains(at.rank))
-      return report(
-          at,
-          op.kind == OpKind::forward ? "the op reads only the products of its rank's columns"
-                                     : "the op reads only the gradients of its rank's rows",
-          "Exchange rows first: reduce-scatter the output of PART, all-gather the output of B.");
+      return report(at,
+                    op.kind == OpKind::forward
+                        ? "the op reads only the products of its rank's columns"
+                        : "the op reads only the gradients of its rank's rows",
+                    "Exchange rows first: reduce-scatter the partial products (output of PART), "
+                    "and all-gather the gradients of the layer (output of B).");
     const Access rows = rows_wanted(*bucket, at.rank);
     const std::string name = range_text(scope_.rank(at.rank), rows);
     if (std::find(op.reads.begin(), op.reads.end(), rows) == op.reads.end())
@@ -336,7 +338,7 @@ class Execution {
     return true;
   }
 
-  // Returns the span of the rank's buffer that its op must read.
+  // Returns the span that an op must read: the rank's rows of a sum, or all gathered rows.
   Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
     const Bucket::Home& home = bucket.homes.at(rank);
     if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
@@ -425,9 +427,9 @@ class Execution {
           from != first)
         return report(
             at,
-            fmt::format("the op receives elements from {} of bucket {}, which {} of rank {} "
-                        "sends from {}",
-                        first, op.bucket, plan::token(send), source.rank, from),
+            fmt::format(
+                "the op receives to offset {} of bucket {}, but {} of rank {} sends from offset {}",
+                first, op.bucket, plan::token(send), source.rank, from),
             "Use the same range of the bucket on both ranks.");
     }
     Bucket::Home& home = bucket.homes.at(at.rank);
@@ -495,7 +497,7 @@ class Execution {
   // Executes a collective that is a single op: every member gets its result.
   bool whole(const plan::DryRun::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    // the op may cover only part of the bucket, if a micro-step has few samples
+    // the op covers only part of the bucket if a micro-step has few samples
     const Access& span = span_of(scope_.op(event.at));
     const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;
@@ -572,7 +574,7 @@ class Execution {
   OtherProofs elsewhere_;
   Findings& findings_;
   Expressions expressions_;
-  int no_rank_;  // leaf of no rank
+  int no_rank_;  // leaf for values that belong to no rank
   Buckets buckets_;
   Coding coding_;
   Statistics statistics_;

@@ -3,10 +3,11 @@
 // step, each once, before gradients of other ranks are added. The check follows every element of a
 // gradient in the order of the compute lane. An op that only writes the element replaces its value;
 // an op that also reads it adds to it. An update or norm must read the sum over every micro-step in
-// which the rank processed samples. For gradients of columns this is every micro-step in which any
-// samples were loaded. An update of one micro-step (UPD.s0.m1) must read exactly that micro-step.
-// If several segments share parameters, each adds its term. A program with one micro-step and no
-// shared parameters needs no check.
+// which the rank processed samples. If a rank loads only some feature columns, of the samples of
+// all ranks, the sum must be over every micro-step in which any rank loaded samples. An update of
+// one micro-step (UPD.s0.m1) must read exactly the gradient of that micro-step. If several segments
+// share parameters, each adds its term. A program with one micro-step and no shared parameters
+// needs no check.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ bool uses_gradient(OpKind kind) { return kind == OpKind::update || kind == OpKin
 
 // True if two segments compute the gradient of the same parameters in a micro-step.
 bool shares_parameters(const Program& program) {
-  std::map<std::int64_t, const Op*> by_first;  // by first element of the gradient
+  std::map<std::int64_t, const Op*> by_first;  // ops that write the gradient, by its first element
   const auto learns = [](const Op& op) {
     return op.kind == OpKind::backward_weight && op.micro == 0 && !op.writes.empty();
   };
@@ -68,9 +69,9 @@ using Part = std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {mic
 // Symbolic value of one element of a gradient.
 struct Sum {
   std::set<Part> parts;
-  bool columns = false;  // the terms cover samples of all ranks
-  bool old = true;       // the value is from before the program
-  bool twice = false;    // a term was added twice
+  bool columns = false;  // true if the terms cover samples of all ranks
+  bool old = true;       // true if the value is from before the program
+  bool twice = false;    // true if a term was added twice
 };
 
 class MicroSteps {
@@ -190,11 +191,12 @@ class MicroSteps {
   int number_;
   Cells& cells_;
   Findings& findings_;
-  bool updates_each_ = false;  // an update follows each micro-step
+  bool updates_each_ = false;  // true if an update follows each micro-step
   // micro-steps in which any samples are loaded, and in which the rank processes samples
   std::set<std::int32_t> all_, own_;
-  std::set<std::size_t> gradients_;                           // indices of gradient buffers
-  std::map<Place, std::set<std::int32_t>> gradient_writers_;  // by cell: segments that write it
+  std::set<std::size_t> gradients_;  // indices of gradient buffers
+  // segments that write a gradient, by cell
+  std::map<Place, std::set<std::int32_t>> gradient_writers_;
   std::map<Place, Sum> sums_;
 };
 

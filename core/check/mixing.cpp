@@ -36,7 +36,8 @@ bool passes(OpKind kind) {
          kind == OpKind::backward_weight;
 }
 
-// Symbolic execution of one program, on all ranks, of which at least one mixes.
+// Symbolic execution of one program on all ranks. At least one rank has a MIX op, which averages
+// its parameters with those of neighbors.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -155,7 +156,7 @@ class Execution {
 
   bool mix(const At& where, const Op& op, std::int64_t offset, std::int64_t count) {
     Row row{std::vector<std::int64_t>(static_cast<std::size_t>(ranks_), 0), op.weights.denominator};
-    std::optional<std::int64_t> element;  // element of the parameters
+    std::optional<std::int64_t> element;  // element of the parameters that all operands have
     bool known = true;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const std::int64_t first = op.reads[i].first + offset;
@@ -233,12 +234,15 @@ class Execution {
     for (const Piece& piece : held(rank.rank, all)) {
       const std::string span = range_text(rank, {parameters, piece.first, piece.count});
       if (!is_sum(piece.value))
-        return report({rank.rank, program_, -1},
-                      fmt::format("the program ends with {} not mixed", span)),
+        return report(
+                   {rank.rank, program_, -1},
+                   fmt::format("the program ends without averaging {} with the neighbors", span)),
                std::nullopt;
       if (first.value_or(piece.value).source != piece.value.source)
         return report({rank.rank, program_, -1},
-                      fmt::format("{} has other weights than the parameters before it", span)),
+                      fmt::format("the weighted sum in {} has other weights than that of the "
+                                  "preceding parameters",
+                                  span)),
                std::nullopt;
       first = piece.value;
     }
@@ -263,12 +267,12 @@ class Execution {
         if (own < 0)
           return void(report({i, program_, -1}, fmt::format("rank {} has a negative weight", j)));
         if (!same_fraction(own, row.denominator, back, other.denominator))
-          return void(report(
-              {i, program_, -1},
-              fmt::format("rank {} has weight {} on rank {}, but rank {} has weight {} on rank {}",
-                          j, fraction(own, row.denominator), i, i,
-                          fraction(back, other.denominator), j),
-              "Use the same weight in both directions."));
+          return void(report({i, program_, -1},
+                             fmt::format("rank {} has weight {} in the average of rank {}, but "
+                                         "rank {} has weight {} in that of rank {}",
+                                         j, fraction(own, row.denominator), i, i,
+                                         fraction(back, other.denominator), j),
+                             "Use the same weight in both directions."));
       }
     }
     if (const int lost = first_unreached(rows); lost >= 0)
@@ -295,9 +299,9 @@ class Execution {
   std::string program_;
   Findings& findings_;
   int ranks_;
-  std::vector<plan::BufferId> parameters_;  // by rank
+  std::vector<plan::BufferId> parameters_;  // buffer of the parameters, by rank
   std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<Contents>>
-      contents_;  // by rank and buffer
+      contents_;  // contents by rank and buffer
   std::vector<Row> sums_;
 };
 

@@ -74,7 +74,7 @@ class CopiedContents {
   }
 
  private:
-  std::vector<CopiedPiece> pieces_;  // in order, without gaps
+  std::vector<CopiedPiece> pieces_;  // pieces in order, without gaps
 };
 
 // Symbolic execution of one rank.
@@ -178,11 +178,10 @@ class Offloading {
     const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
     const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
     if (known->second == home.first && owner->second == op.segment) return true;
-    return report(
-        fmt::format("the op accesses {}, which belongs to another segment, or differs from "
-                    "its earlier place",
-                    range_text(rank_, home)),
-        "Fetch the values of the op's segment.");
+    return report(fmt::format("the op accesses {}, but a segment must always use the same range of "
+                              "offloaded memory, and no range may have two segments",
+                              range_text(rank_, home)),
+                  "Fetch the values of the op's segment.");
   }
 
   bool writes(const Op&, const Access& span) {
@@ -206,14 +205,17 @@ class Offloading {
   std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
-      home_of_;  // by location on the device: buffer and first element
-  std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;  // by segment and home
-  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;  // by home and first element
+      // home of each fetched span, by its location on the device: buffer and first element
+      home_of_;
+  // first element in the home, by segment and home
+  std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;
+  // segment that uses a range, by home and first element
+  std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;
   std::int64_t values_ = 0;
 };
 
-// Checks the structure of copies: OUT copies from the device and IN to the device, span by span. No
-// other op may access buffers in host memory or on disk.
+// Checks that copies are well-formed: OUT copies from the device and IN to the device, span by
+// span. No other op may access buffers in host memory or on disk.
 class Copies {
  public:
   Copies(const plan::RankPlan& rank, Findings& findings) : rank_(rank), findings_(findings) {}

@@ -14,7 +14,7 @@ namespace {
 
 struct Use {
   std::int32_t group, bucket;
-  int op;  // first op of the bucket
+  int op;  // index of the first op of the bucket
 };
 
 // Returns the uses of buckets: every collective that is a single op, and the first op of each

@@ -114,7 +114,8 @@ class Examination {
                         "the same pairs on both ranks");
         if (*there != pairing)
           return report({other, "", -1},
-                        fmt::format("ranks {} and {} have different partners or seeds for rank {}",
+                        fmt::format("the plans of ranks {} and {} list different partners or "
+                                    "different seeds for rank {}",
                                     other, rank.rank, pairing.active),
                         "the same pairs on both ranks");
       }

@@ -28,7 +28,7 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-constexpr std::int32_t kLoss = -1;  // term of a gradient that LOSS adds
+constexpr std::int32_t kLoss = -1;  // marks the term of a gradient that LOSS adds
 
 bool is_pass(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::partial || kind == OpKind::recompute ||
@@ -55,7 +55,7 @@ Use use_of(const std::string& name) {
 // Values that a cell holds.
 struct Held {
   Use use;
-  std::int32_t micro = -1;       // -1: no value of this step
+  std::int32_t micro = -1;       // micro-batch; -1: no value of this step
   std::set<std::int32_t> parts;  // terms of a gradient: segments, and kLoss
   // columns of the layer that the value covers, or is computed from, if not all
   plan::Columns columns = {};
@@ -118,9 +118,10 @@ class Passing {
     }
   };
 
-  // Returns the number of micro-batches that a segment processed in this direction: those of the
-  // rank, plus those of ranks of its replica that have none in common with it. If two ranks share
-  // only some micro-batches, one of them has left some out.
+  // Returns how many micro-batches a segment processed in this direction, on all ranks of the
+  // replica together. Ranks with the same micro-batches have parts of one layer and count once.
+  // Ranks with entirely different micro-batches add up. If two ranks share only some micro-batches,
+  // one of them has left some out; then the smaller number is returned.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -213,8 +214,8 @@ class Passing {
       if (h.micro != op.micro || h.use.role != use.role || h.use.segment != use.segment)
         return report(at,
                       fmt::format("the op reads {}, which holds {}", name(at, span), describe(h)),
-                      "Let the op wait for the values of its micro-batch, and reuse their place "
-                      "only after it.");
+                      "Let the op wait for the values of its micro-batch, and overwrite these "
+                      "values only after the op.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
         return report(
             at, fmt::format("the op reads {}, which has other columns than the op", name(at, span)),
@@ -247,7 +248,7 @@ class Passing {
     Held& h = held(at.rank, span.buffer, cell);
     const bool adds = use.role == Role::gradient && use.segment != op.segment;
     if (!adds && use.role == Role::gradient)
-      return true;  // replaces the gradient after the activation by the one before it
+      return true;  // converts the gradient after the activation to the one before it
     std::set<std::int32_t> parts = adds && was_read ? h.parts : std::set<std::int32_t>{};
     if (adds && !parts.insert(op.kind == OpKind::loss ? kLoss : op.segment).second)
       return report(at, fmt::format("the op adds a gradient term twice to {}", name(at, span)),
@@ -320,15 +321,15 @@ class Passing {
   const Scope& scope_;
   std::string program_;
   Findings& findings_;
-  std::vector<Cells> cells_;            // by rank
-  std::vector<std::vector<Use>> uses_;  // by rank, by buffer
+  std::vector<Cells> cells_;            // cells by rank
+  std::vector<std::vector<Use>> uses_;  // uses of buffers, by rank and buffer
   std::map<std::int32_t, std::set<std::int32_t>> parts_;
   std::map<std::tuple<std::int32_t, std::size_t, std::size_t>, Held>
-      held_;                                      // by rank, buffer and cell
-  std::map<Pass, std::set<std::int32_t>> taken_;  // by pass: micro-batches
+      held_;                                      // held values, by rank, buffer and cell
+  std::map<Pass, std::set<std::int32_t>> taken_;  // micro-batches that each pass processed
   Replicas replicas_;
   std::map<std::int32_t, std::int32_t> last_micros_,
-      last_micro_of_replica_;  // last micro-batch: by rank, and by replica
+      last_micro_of_replica_;  // number of the last micro-batch, by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

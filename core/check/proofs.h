@@ -29,8 +29,8 @@ struct Scope {
 // Location of a finding.
 struct FindingLocation {
   std::int32_t rank = -1;
-  std::string program;  // empty: the full rank
-  int op = -1;          // -1: the full program
+  std::string program;  // empty: the location is the full rank
+  int op = -1;          // index in the program; -1: the full program
 };
 
 // Collects a few findings per proof, and counts the rest.
@@ -56,7 +56,8 @@ class Findings {
 // none.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
-std::string range_text(const plan::RankPlan& rank, const plan::Access& access);  // "grads[100:200]"
+// returns a text such as "grads[100:200]"
+std::string range_text(const plan::RankPlan& rank, const plan::Access& access);
 std::int64_t bytes_of(const plan::RankPlan& rank, const std::vector<plan::Access>& accesses);
 
 void prove_structure(const Scope& scope, Findings& findings);
@@ -78,7 +79,7 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// True if, in the program, ranks pass outputs of layers to ranks that have later layers.
+// True if, in the program, ranks send outputs of layers to ranks that have later layers.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // True if each rank updates, or keeps, only a shard of the parameters.
@@ -90,7 +91,7 @@ void prove_recomputing(const Scope& scope, Findings& findings);
 bool has_versions(const Scope& scope);
 void prove_versions(const Scope& scope, Findings& findings);
 bool has_offloading(const Scope& scope);
-// checks only the structure of copies; all numbers must be in range
+// checks only that copies are well-formed; assumes that all numbers in the plan are in range
 void prove_copies(const Scope& scope, Findings& findings);
 void prove_offloading(const Scope& scope, Findings& findings);
 bool has_servers(const Scope& scope);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves freedom from data races with vector clocks over the lanes of all ranks. Below, "A knows B"
-// means that B happens before A.
+// Proves freedom from data races with vector clocks over the lanes of all ranks. A clock records
+// which events happen before an event. The order is defined by the following rules.
 //
-// The start of an op knows the ends of its dependencies, and of the earlier ops of its lane except
-// those of its own round. The start of a receive also knows the start of its send, because a
-// receive changes nothing before that.
+// Before the start of an op come the ends of its dependencies, and of the earlier ops of its lane
+// except those of its own round. Before the start of a receive also comes the start of its send,
+// because a receive changes nothing before the send starts.
 //
-// The end of an op knows its start. The end of a send also knows the end of its receive. The end of
-// a collective also knows the starts of all members, but not that any other member has ended.
+// Before the end of an op comes its start. Before the end of a send also comes the end of its
+// receive. Before the end of a collective also come the starts of all members. The ends of
+// different members are not ordered.
 //
-// Two ops of a rank race if they access the same element, one of them writes it, and the start of
-// the later one in the rehearsal does not know the end of the other. A send reads its span from
-// start to end, because the peer reads it in place. Peers access nothing else, so only ops of one
-// rank are compared.
+// Two ops of a rank race if they access the same element, one of them writes it, and the end of the
+// earlier op in the rehearsal does not come before the start of the later one. A send reads its
+// span from start to end, because the peer reads it in place. Peers access nothing else, so only
+// ops of one rank are compared.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ struct RankState {
   Cells cells;
   std::vector<std::vector<std::int64_t>>
       round_start;                     // by lane and sequence number: first op of the same round
-  std::vector<std::int32_t> instance;  // by lane: instance of the next op
+  std::vector<std::int32_t> instance;  // program instance of the next op, by lane
   std::int32_t steps_back = 0, forgotten = 0;
 };
 

@@ -41,7 +41,7 @@ struct HeldValue {
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
-  std::map<std::size_t, Values> reads, writes;  // by buffer
+  std::map<std::size_t, Values> reads, writes;  // values by buffer
 };
 
 // Symbolic execution of one program, on one rank.
@@ -129,8 +129,9 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // Returns the values that a forward op read (`found`) or wrote (`left`) in a buffer: the kind
-  // `first` if there is one, else the other. Null if the op did not access the buffer.
+  // Returns the values of a buffer in the forward pass: those that the op read (`found`) or those
+  // that it wrote (`left`). If the op only read or only wrote the buffer, `first` has no effect.
+  // Null if the op did not access the buffer.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
     for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,
@@ -145,7 +146,7 @@ class Recomputing {
   bool reads_forward_values(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
-    // its forward pass is on another rank, or for other ranks' samples
+    // the forward pass is on another rank, or processed samples of other ranks
     if (forward == seen_.end()) return true;
     for (const auto& [buffer, values] : reads_of(op)) {
       const Values* wanted =

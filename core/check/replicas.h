@@ -44,17 +44,18 @@ class Replicas {
   std::int32_t updated_segment(std::int32_t rank, std::int32_t segment)
       const;  // the segment that the gradient of `segment` updates
 
-  // What a rank's gradient of a segment contains: its replica, and its micro-batches, each with the
-  // segment that it passes. Other ranks of the replica may process the remaining micro-batches.
+  // Source of a rank's gradient of a segment: its replica, and pairs of a micro-batch and the
+  // segment that processed it. Other ranks of the replica may process the remaining micro-batches.
   using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
 
-  std::vector<std::int32_t> replica_;  // by rank
+  std::vector<std::int32_t> replica_;  // replica of each rank
   std::map<std::int32_t, std::vector<std::int32_t>>
       learners_;  // by segment: ranks that compute its gradient in this program
-  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;  // by rank and segment
-  // by rank and segment, over all programs
+  // columns of a gradient, by rank and segment
+  std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;
+  // micro-batches of all programs, by rank and segment
   std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       updated_segments_;  // by rank and segment, if it differs from the segment

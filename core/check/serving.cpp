@@ -24,13 +24,14 @@ using plan::RankPlan;
 
 // A transfer of a server's share of the parameters, as the worker or the server describes it.
 struct End {
-  // elements; -1: none. A server must take and give as many as a worker pushes and pulls
+  // number of elements; -1: no transfer. A server must take and give the same numbers of elements
+  // as a worker pushes and pulls
   std::int64_t pushed = -1, pulled = -1;
   std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
-  plan::Access span;  // span in the worker's parameters
+  plan::Access span;  // span of the share in the worker's parameters
 };
-using Ends = std::map<std::int32_t, End>;  // by bucket
+using Ends = std::map<std::int32_t, End>;  // transfers by bucket
 
 const plan::Program* program_of(const RankPlan& rank, std::string_view name) {
   const int number = rank.program(name);
@@ -52,7 +53,7 @@ Ends ends_of_worker(const RankPlan& rank, std::string_view trains) {
   });
   for_each_share(rank, trains, OpKind::pack, [&](const Op& op, const plan::Access&) {
     ends[op.bucket].pushed = op.reads.front().count;
-  });  // the packed rows are pushed
+  });  // PACK determines the size of the push
   for_each_share(rank, "turn", OpKind::pull, [&](const Op& op, const plan::Access& span) {
     ends[op.bucket].pulled = span.count, ends[op.bucket].span = span;
   });
@@ -100,8 +101,8 @@ bool agree(const End& worker, const End& server) {
          worker.pushed == worker.pulled && worker.named == server.named && worker.row == server.row;
 }
 
-// Returns the elements of a list of table rows that the worker sends: all but the part of its head
-// that stays on the worker.
+// Returns the part of a row list that the worker sends to the server: all elements except the first
+// ones of the header, which are for the worker only (plan::kListHead).
 plan::Access sent_part(plan::Access list) {
   constexpr std::int64_t kStays = plan::kListHead - plan::kListHeadSent;
   return {list.buffer, list.first + kStays, list.count - kStays};

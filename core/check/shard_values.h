@@ -14,7 +14,7 @@
 namespace trainyard::check {
 
 inline constexpr std::int32_t kAllPositions =
-    -1;  // position of values that are in "params" of every rank
+    -1;  // position of values that every rank has in "params"
 
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
@@ -23,7 +23,7 @@ using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 struct ShardValue {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
   std::int32_t position = kAllPositions;
-  std::set<GradientTerm> parts = {};  // terms of a gradient
+  std::set<GradientTerm> parts = {};  // terms of the gradient; empty for a parameter
   bool operator<(const ShardValue& other) const {
     return std::tie(kind, position, parts) < std::tie(other.kind, other.position, other.parts);
   }

@@ -403,11 +403,12 @@ class Sharding {
   std::string program_;
   Findings& findings_;
   ValueTable values_;
-  std::vector<std::vector<Contents>> contents_;  // by rank, by buffer
-  std::vector<PersistentBuffer> persistent_;     // by rank: persistent parameters
+  std::vector<std::vector<Contents>> contents_;  // contents by rank and buffer
+  std::vector<PersistentBuffer> persistent_;     // persistent parameters, by rank
   // by rank: representative of the ranks with which it shares parameters
   std::vector<std::int32_t> sharing_groups_;
-  std::map<Of, std::vector<Piece>> computed_by_;  // pieces relative to the start of the segment
+  // pieces that a segment reads, relative to the start of the segment
+  std::map<Of, std::vector<Piece>> computed_by_;
   std::map<Of, std::set<GradientTerm>> parts_;
   Replicas replicas_;
 };

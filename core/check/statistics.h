@@ -41,9 +41,10 @@ class Statistics {
   void find(const plan::RankPlan& rank, const plan::Program& program);
   const Sums* sums_of(std::int32_t rank, const plan::Op& op) const;
 
-  std::map<std::pair<std::int32_t, std::int32_t>, Sums> sums_;  // by rank and segment
-  std::map<std::int32_t, std::set<std::int32_t>> ranks_;        // by segment
-  std::set<std::pair<std::int32_t, std::int32_t>> buffers_;     // rank, buffer
+  std::map<std::pair<std::int32_t, std::int32_t>, Sums> sums_;  // sums by rank and segment
+  // ranks that normalize together, by segment
+  std::map<std::int32_t, std::set<std::int32_t>> ranks_;
+  std::set<std::pair<std::int32_t, std::int32_t>> buffers_;  // buffers of sums: rank and buffer
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       micro_;  // by rank and buffer: micro-step of its contents
 };

@@ -278,7 +278,7 @@ class Inspector {
   void inspect_transfer(const Op& op, const plan::Lane& lane) {
     if (op.group != lane.group) return report_group(op, lane);
     if (op.group < 0 || static_cast<std::size_t>(op.group) >= scope_.groups.size())
-      return;  // a finding for the lane was already reported
+      return;  // the invalid group is reported with the lane
     const plan::Group& group = scope_.groups[static_cast<std::size_t>(op.group)];
     if (has_peer(op.kind) && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, fmt::format("another member of group {}", op.group));
@@ -408,7 +408,8 @@ class Inspector {
       report("the op has a group or a peer", "neither, because it does not communicate");
     if (op.kind == OpKind::pack) return inspect_packed(op);
     if (op.row != 1 || op.named)
-      report("the op has rows", "no rows, because it does not divide or name any");
+      report("the op states a row length, or transfers only listed rows",
+             "neither, because ops of this kind process full spans");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
     if (op.bucket < 0) report_bucket();
     if (op.reads.empty() || op.writes.empty())

@@ -164,17 +164,20 @@ class VersionTracker {
   const Cells& cells_;
   Findings& findings_;
   plan::BufferId parameters_, stash_;
-  std::map<std::size_t, std::int32_t> updates_;                        // by cell of the parameters
-  std::map<std::size_t, Version> stashed_;                             // by cell of the stash
-  std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;  // by segment and micro-batch
-  std::map<std::int32_t, std::int32_t> next_;  // by segment: next micro-batch to update
+  // number of updates so far, by cell of the parameters
+  std::map<std::size_t, std::int32_t> updates_;
+  // stashed version, by cell of the stash
+  std::map<std::size_t, Version> stashed_;
+  // versions that the forward pass used, by segment and micro-batch
+  std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;
+  std::map<std::int32_t, std::int32_t> next_;  // next micro-batch to update, by segment
   std::int32_t counted_ = -1;
 };
 
 // Losses of all micro-batches with one number, in programs of one name on all ranks, and the
 // fractions of samples that they state.
 struct UpdateFractions {
-  std::vector<FindingLocation> said;  // one location per replica
+  std::vector<FindingLocation> said;  // locations of losses, one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
@@ -182,7 +185,7 @@ struct UpdateFractions {
 void add_parts(const plan::RankPlan& rank, const Program& program,
                std::map<std::pair<std::string, std::int32_t>, UpdateFractions>& parts) {
   const plan::BufferId metrics =
-      rank.buffer("metrics");  // of the ranks that split a layer, only one writes metrics
+      rank.buffer("metrics");  // if ranks split a layer, only one of them writes metrics
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     const bool tells =

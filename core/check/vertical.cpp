@@ -58,7 +58,7 @@ void Vertical::find_segments(const std::vector<const plan::Program*>& programs) 
 // exchanged. Other checks ensure that accesses respect this order.
 void Vertical::find_makers(std::int32_t rank, const plan::Program& program,
                            const Buckets& buckets) {
-  std::map<std::int32_t, Made> last;  // by buffer
+  std::map<std::int32_t, Made> last;  // last write, by buffer
   std::set<std::pair<std::int32_t, std::int32_t>> seen;
   for (const Op& op : program.ops) {
     const bool makes = op.kind == OpKind::partial || op.kind == OpKind::backward_input;

@@ -60,13 +60,16 @@ class Vertical {
 
   std::set<std::int32_t> segments_;  // segments with an op PART
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      buckets_;  // by group and bucket number: micro-step
+      buckets_;  // micro-step of each bucket, by group and bucket number
   std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int32_t, Made>>
-      makers_;                                              // by group and bucket number, by rank
-  std::map<std::int32_t, const Bucket*> sums_, gradients_;  // by micro-step
+      // contributions, by group and bucket number, then by rank
+      makers_;
+  std::map<std::int32_t, const Bucket*> sums_, gradients_;  // buckets by micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      stands_;                                            // by rank and buffer: micro-step
-  std::set<std::pair<std::int32_t, std::int32_t>> read_;  // rank, bucket
+      // micro-step of the contents, by rank and buffer
+      stands_;
+  // buckets that an op of the rank read: rank and bucket
+  std::set<std::pair<std::int32_t, std::int32_t>> read_;
   std::optional<Flaw> flaw_;
 };
 

@@ -48,13 +48,14 @@ struct Row {
   std::int64_t denominator = 1;
   bool operator==(const Row&) const = default;
 
-  void reduce();  // reduces to lowest terms
+  void reduce();  // reduces the coefficients to lowest terms
   bool add(const Row& other, std::int64_t numerator,
            // adds `numerator` / `denominator_of_it` times `other`; false on overflow
            std::int64_t denominator_of_it);
 };
 
 bool same_fraction(std::int64_t a, std::int64_t of_a, std::int64_t b, std::int64_t of_b);
-std::string fraction(std::int64_t numerator, std::int64_t denominator);  // "2/3"
+// returns a text such as "2/3"
+std::string fraction(std::int64_t numerator, std::int64_t denominator);
 
 }  // namespace trainyard::check

@@ -99,8 +99,9 @@ std::string_view description(Algorithm algorithm) {
       return "Pairwise reduce-scatter, then all-gather, with a share per rank: minimum bytes, 2 "
              "rounds, all links at once";
     case Algorithm::halving_doubling:
-      return "Reduce-scatter by recursive halving, then all-gather by doubling: minimum "
-             "bytes, 2 log2 n rounds; extra ranks fold if n is not a power of 2";
+      return "Reduce-scatter by recursive halving, then all-gather by doubling: minimum bytes, 2 "
+             "log2 n rounds; if n is not a power of 2, extra ranks first send their bucket to "
+             "another rank";
     case Algorithm::binary_tree:
       return "Reduce up a binary tree, then broadcast down it: 2 log2 n rounds, an inner rank "
              "sends 3 times the bucket";

@@ -2,8 +2,8 @@
 // Collective algorithms. An algorithm is a pure function of a group's formation and a member's
 // position. It returns the member's program over numbered chunks, in rounds. The sends and receives
 // of a round start together, and a send matches its receive in the same round. Chunk c is the c-th
-// of `chunks` nearly equal parts of the buffer. Symbols in the following: S: bytes of the buffer;
-// n: number of members; c[i]: bytes of chunk i.
+// of `chunks` nearly equal parts of the buffer. In the following, S is the number of bytes of the
+// buffer, n the number of members, and c[i] the number of bytes of chunk i.
 #pragma once
 
 #include <cstdint>
@@ -34,14 +34,14 @@ enum class Algorithm {
   // reduce-scatter in each host, a ring between hosts for every chunk, all-gather in each host
   sharded_hierarchical,
   torus,      // reduce-scatter along rows, ring all-reduce along columns, all-gather along rows
-  automatic,  // resolved to one of these (cost.h) before the plan is made
+  automatic,  // replaced by one of the algorithms above (cost.h) before the plan is made
 };
 
 enum class Collective {
   all_reduce,      // every member ends with the sum of all
   reduce_scatter,  // member p ends with chunk p of the sum; its other chunks become undefined
   all_gather,      // member p begins with chunk p; all end with all chunks
-  broadcast,       // all end with the root's buffer
+  broadcast,       // all members end with the root's buffer
   reduce,          // the root ends with the sum of all; the buffers of the others become undefined
   scatter,  // member p ends with chunk p of the root's buffer; its other chunks become undefined
   gather,   // member p begins with chunk p; the root ends with all chunks
@@ -86,8 +86,9 @@ Rounds torus(const Formation& formation, int position);
 
 // Programs of other collectives; `root` is a position. Many all-reduces consist of a reduce-scatter
 // and an all-gather; these collectives run one of the two phases. Collectives with a root use a
-// binomial tree or a single round. So several algorithms have the same program for a collective.
-// `program_algorithm` returns the algorithm after which the program that `algorithm` uses is named.
+// binomial tree or a single round. So several algorithms use the same program for a collective.
+// `program_algorithm` returns the algorithm that gives its name to the program that `algorithm`
+// uses.
 Algorithm program_algorithm(Collective collective, Algorithm algorithm);
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
@@ -130,7 +131,8 @@ constexpr std::pair<std::int64_t, std::int64_t> part(std::int64_t elements, int 
   return {first, base + (index < extra ? 1 : 0)};
 }
 
-// Returns {first, count} of a step's chunks in a segment of `elements` that has `chunks` chunks.
+// Returns {first, count} of a step's chunks in a segment of `elements` elements, which has `chunks`
+// chunks.
 constexpr std::pair<std::int64_t, std::int64_t> span(const Step& step, std::int64_t elements,
                                                      int chunks) {
   const std::int64_t first = part(elements, chunks, step.chunk).first;
@@ -138,8 +140,6 @@ constexpr std::pair<std::int64_t, std::int64_t> span(const Step& step, std::int6
   return {first, last + last_count - first};
 }
 
-// Returns {first, count} of the elements of a step's chunks, in a segment of `elements` with
-// `chunks` chunks.
 }  // namespace trainyard::collective
 
 template <>

@@ -18,8 +18,8 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   const Offer& best = *by_cost[0];
   const auto takes = [](const Offer& offer) { return base::format_seconds(offer.cost.seconds); };
   const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
-  // Algorithms of equal cost have the same or an equivalent program here, so they do not explain
-  // the choice and are skipped.
+  // Algorithms of equal cost have the same or an equivalent program for this group, so they do not
+  // explain the choice and are skipped.
   const auto next = std::ranges::find_if(
       by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
   return {best.algorithm,

@@ -120,10 +120,10 @@ class Estimate {
             std::vector<double>(work_.devices.size(), 0)};
   }
 
-  // Rounds [low, high] of the program that are in progress at the same time, each in another
-  // segment. Segment s is in round t of the program when the first segment is, or would be, in
-  // round t + s. Rounds from `longer` on are those of longer segments. Most of the time this range
-  // is the same in consecutive rounds, and so is the time of a round.
+  // Rounds [low, high] of the program that are in progress at the same time, each for another
+  // segment. Segment s is in round t of the program when segment 0 is, or would be, in round t + s.
+  // Rounds from `longer` on are of the longer segments. In most consecutive rounds this range is
+  // the same, and so is the time of a round.
   struct UnderWay {
     int low = 0, high = -1, longer = 0;
     bool operator==(const UnderWay&) const = default;

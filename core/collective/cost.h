@@ -51,27 +51,29 @@ struct Cost {
 base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work,
                         const topology::Network& network);
 
-// An algorithm for a group, with its cost, or with the reason why it does not fit.
+// An algorithm for a group, with its cost, or with the reason why the algorithm does not support
+// the group.
 struct Offer {
   Algorithm algorithm = Algorithm::ring;
   Cost cost = {};
-  std::string unfit_reason = {};  // empty if the algorithm fits and `cost` is valid
+  std::string unfit_reason = {};  // empty if the algorithm supports the group and `cost` is valid
 
   bool operator==(const Offer&) const = default;
 };
 
 // Returns one offer per algorithm, in the order of their table. For all-gather, only algorithms
-// with an all-gather of their own fit. Fails if two devices have no route, or soon after `stop` is
-// requested.
+// whose programs contain an all-gather are supported. Fails if two devices have no route, or soon
+// after `stop` is requested.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
                                         const topology::Network& network,
                                         const std::stop_token& stop = {});
 
-// The cheapest algorithm, with a one-line reason. Of algorithms with equal cost it is the first in
-// the table. The reason names the next best algorithm that costs more.
+// The cheapest algorithm, with a one-line reason. If several algorithms have equal cost, it is the
+// first of them in the table. The reason names the next best algorithm that costs more.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
-  std::string reason;  // "direct: 1.2 ms for 4 MB on this drawing, the next best, ring, 2.0 ms"
+  // Text such as "direct: 1.2 ms for 4 MB on this drawing; next best: ring, 2.0 ms".
+  std::string reason;
 };
 Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,

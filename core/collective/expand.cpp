@@ -261,8 +261,8 @@ class Expansion {
     }
   }
 
-  // Replaces dependencies on a communication lane by dependencies on its send lane and receive
-  // lane.
+  // Replaces each dependency on a communication lane by dependencies on the send lane and the
+  // receive lane that replace it.
   void map_dependencies(Op& op) {
     const auto index = static_cast<std::size_t>(&op - result_.ops.data());
     const auto own = coarse_after_.find(index);

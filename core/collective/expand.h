@@ -17,10 +17,10 @@ struct Method {
       : algorithm(by) {}  // NOLINT(google-explicit-constructor): an algorithm is a method
 
   Algorithm algorithm;
-  // Buckets larger than this many bytes are split into segments of about this size, each with a
-  // collective of its own. Segment s starts s rounds after the first one, so that summing one
-  // segment overlaps with transferring the next. 0: buckets are never split. Collectives that shard
-  // a bucket into chunks are not segmented.
+  // Buckets larger than this many bytes are split into segments of about this size, and each
+  // segment is reduced separately. Segment s starts s rounds after the first one, so that summing
+  // one segment overlaps with transferring the next. 0: buckets are never split. Collectives that
+  // shard a bucket into chunks are not segmented.
   std::int64_t segment_bytes = 0;
   std::vector<int> hosts = {};  // host number by rank; empty: all on one host
 };
@@ -39,8 +39,8 @@ std::optional<Collective> collective_of(plan::OpKind kind);
 // Returns the payload bytes that `rank` sends in one run of `program` of an expanded plan.
 std::int64_t sent_bytes(const plan::RankPlan& expanded, const plan::Program& program);
 
-// Returns the program of a full step. If ranks synchronize every H steps, it is that of a
-// synchronizing step. Null if the rank takes no steps.
+// Returns the program of a full step. If ranks synchronize only every H steps, returns the program
+// of a synchronizing step. Null if the rank takes no steps.
 const plan::Program* step_program(const plan::RankPlan& rank, const plan::Schedule& schedule);
 
 // Returns the payload bytes that a rank sends in a full step. If ranks synchronize every H steps,

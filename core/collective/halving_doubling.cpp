@@ -16,7 +16,7 @@ namespace trainyard::collective {
 namespace {
 
 struct FoldedGroup {
-  int most;   // m: number of members that halve and double
+  int most;   // m: number of members in the halving and doubling phases
   int extra;  // n - m: number of pairs
   explicit FoldedGroup(int members)
       : most(static_cast<int>(std::bit_floor(static_cast<unsigned>(members)))),

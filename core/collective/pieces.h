@@ -18,7 +18,7 @@ struct Pieces {
         segments(collective::segments(work.elements, work.element_bytes, segment_bytes)),
         chunks(chunks_of_segment) {}
 
-  // 0: all segments have the same length
+  // 0 if all segments have the same length
   int long_segments() const { return static_cast<int>(elements % segments); }
   int segments_of(bool longer) const {
     return longer ? long_segments() : segments - long_segments();

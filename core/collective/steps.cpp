@@ -74,7 +74,7 @@ std::string named_token(Op op, const Exercise& exercise) {
   return plan::token(op);
 }
 
-// Orders the ops of all members for playing.
+// Orders the ops of all members into the steps that the stepper shows.
 class StepPlayer {
  public:
   explicit StepPlayer(Steps& steps) : steps_(steps), plans_(expanded_plans(steps.exercise)) {

@@ -16,7 +16,7 @@
 
 namespace trainyard::collective {
 
-// Largest numbers of members and chunks that are played; more would be too much to follow.
+// Maximum numbers of members and chunks that the stepper shows; more would be too much to follow.
 inline constexpr int kMaxPlayedMembers = 64, kMaxPlayedChunks = 1024;
 
 struct Exercise {
@@ -26,9 +26,9 @@ struct Exercise {
   int root = 0;                  // position of the root, if there is one
   std::int64_t elements = 0;     // elements of the bucket
   base::DType dtype = base::DType::fp32;
-  std::int64_t segment_bytes = 0;  // same as in Method
-  std::int64_t row = 1;  // same as in plan::Op: chunks consist of full rows of this many elements
-  int bucket = 0;        // bucket number in the program's text
+  std::int64_t segment_bytes = 0;  // maximum size of a segment, as in Method
+  std::int64_t row = 1;            // elements of a row; chunks consist of full rows, as in plan::Op
+  int bucket = 0;                  // bucket number in the program's text
   // rank number in the program's text, by position; empty: the position
   std::vector<int> ranks = {};
 
@@ -45,8 +45,8 @@ bool has_root(Collective collective);
 // True if the collective sums buffers.
 bool is_reduction(Collective collective);
 
-// Returns the algorithms that fit the formation and have different programs for the collective. For
-// a collective with a root, these are a tree and a single round.
+// Returns the algorithms that support the formation and have different programs for the collective.
+// For a collective with a root, these are a tree and a single round.
 std::vector<Algorithm> choices(Collective collective, const Formation& formation);
 
 enum class Effect {
@@ -57,7 +57,7 @@ enum class Effect {
 };
 
 struct Move {
-  int from = 0, to = 0;  // equal positions for copies_from_scratch
+  int from = 0, to = 0;  // equal positions if the step only copies from scratch
   int chunk = 0, chunks = 1;
   int round = 0;
   Effect effect = Effect::replaces;
@@ -65,14 +65,14 @@ struct Move {
   // members whose values the step adds to a sum, in order: the sender and, if it is next in order,
   // the receiver
   std::vector<int> taken = {};
-  bool begins = false;  // `taken` are the first summands of a sum
-  bool ends = false;    // the sum is complete and overwrites the chunks
+  bool begins = false;  // true if `taken` are the first summands of a sum
+  bool ends = false;    // true if the sum is complete and overwrites the chunks
 };
 
 // A line of a member's program, and the steps that play it. A sum has one step per received
 // summand.
 struct Line {
-  std::string token;  // such as "RED.b0.t0.c3<r1"
+  std::string token;  // token of the op, such as "RED.b0.t0.c3<r1"
   int round = 0;
   int first_step = 0, last_step = 0;  // steps are numbered from 1
 };
@@ -80,7 +80,7 @@ struct Line {
 struct Steps {
   Exercise exercise;
   int rounds = 0;
-  std::vector<std::int64_t> chunk_bytes;   // bytes by chunk
+  std::vector<std::int64_t> chunk_bytes;   // bytes of each chunk
   std::vector<Move> moves;                 // step k is moves[k - 1]
   std::vector<std::vector<Line>> program;  // lines of the members' programs, by position
   std::vector<std::int64_t> total_sent;    // total payload bytes by position, from the plan
@@ -93,14 +93,14 @@ struct Steps {
   // output.
   bool given(int position, int chunk) const;
   bool wanted(int position, int chunk) const;
-  // Return a number of completed steps: `after_round` at the end of the next round, `before_round`
-  // at the end of the previous one.
+  // Each returns a number of completed steps. `after_round`: the number at the end of the next
+  // round. `before_round`: the number at the end of the previous round.
   int after_round(int step) const;
   int before_round(int step) const;
 };
 
-// Computes the steps. Fails if the algorithm does not fit, or if the limits for playing are
-// exceeded.
+// Computes the steps. Fails if the algorithm does not support this number of members, or if there
+// are more members or chunks than the stepper shows.
 base::Result<Steps> steps(const Exercise& exercise);
 
 // One number per chunk, by position and chunk.
@@ -133,7 +133,7 @@ State state_at(const Steps& steps, const Values& start, int step, Add add = plai
 // Payload bytes that all members together send, as a formula that does not depend on a program. S:
 // bytes of the bucket; c: bytes of the root's chunk.
 struct Formula {
-  std::string text;  // such as "2 (n - 1) S"
+  std::string text;  // formula, such as "2 (n - 1) S"
   std::int64_t bytes = 0;
 };
 Formula total_formula(const Exercise& exercise);

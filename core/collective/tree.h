@@ -10,7 +10,7 @@ namespace trainyard::collective {
 struct Tree {
   std::vector<int> parent;  // parent by position; -1 for the root
 
-  int depth(int position) const;  // 0 for the root
+  int depth(int position) const;  // returns 0 for the root
   int height() const;             // greatest depth of a member
   std::vector<int> children(int position) const;
 };

@@ -17,7 +17,7 @@ enum class Pass : std::uint8_t {
   backward_weight  // Gradient of weights, in a separate later pass.
 };
 
-// One pass of one micro-batch through one stage.
+// One pass of one micro-batch through one stage, forward or backward.
 struct Cell {
   Pass pass = Pass::forward;
   int stage = 0, micro = 0;
@@ -27,7 +27,8 @@ struct Cell {
 // Replicas of the first stage (rpc trainers). All of them call the later stages, which have only
 // one copy. Micro-batch i of a step belongs to caller i % count.
 struct CallerSet {
-  int count = 1, own = -1;  // -1: the rank is called by all callers.
+  // Number of callers, and index of the caller that calls this rank; -1: all callers call it.
+  int count = 1, own = -1;
   bool has(int micro) const { return own < 0 || micro % count == own; }
 };
 

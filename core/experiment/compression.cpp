@@ -33,24 +33,23 @@ base::Problem not_gathered(const std::string& kind, const std::string& algorithm
   return {"algorithm_cannot_gather",
           ProblemCode::bad_input,
           "strategy.algorithm",
-          fmt::format(
-              "{} reduces on the way, but encodings of {} are all-gathered and cannot be summed",
-              algorithm, kind),
+          fmt::format("{} sums data while it passes from rank to rank, but encodings of {} are "
+                      "all-gathered and cannot be summed",
+                      algorithm, kind),
           "ring, direct or auto",
           "Choose ring or direct, or a summable compression: fp16, bf16, random_k or power_sgd."};
 }
 
 base::Problem never_gathered(const std::string& kind, const std::string& strategy,
                              const std::string& algorithm) {
-  return {
-      "strategy_cannot_gather",
-      ProblemCode::bad_input,
-      "strategy.compression.kind",
-      fmt::format(
-          "encodings of {} are all-gathered, but {} uses the algorithm {}, which sums on the way",
-          kind, strategy, algorithm),
-      "none, or a summable compression: fp16, bf16, random_k, power_sgd",
-      "Set it to bf16 or none, or strategy.kind to mirrored."};
+  return {"strategy_cannot_gather",
+          ProblemCode::bad_input,
+          "strategy.compression.kind",
+          fmt::format("encodings of {} are all-gathered, but {} uses the algorithm {}, which sums "
+                      "data while it passes from rank to rank",
+                      kind, strategy, algorithm),
+          "none, or a summable compression: fp16, bf16, random_k, power_sgd",
+          "Set it to bf16 or none, or strategy.kind to mirrored."};
 }
 
 std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
@@ -78,7 +77,7 @@ std::int64_t encoded_bytes_of(const Resolved& e, const Payload& payload) {
                                                       : payload.bytes();
 }
 
-// "3.98x"
+// Returns a factor as text, such as "3.98x".
 std::string times(double factor) {
   char said[32];
   std::snprintf(said, sizeof said, "%.3gx", factor);

@@ -16,7 +16,8 @@ struct Payload {
   // all_reduce or all_gather.
   collective::Collective collective = collective::Collective::all_reduce;
   base::DType dtype = base::DType::fp32;
-  // On every rank. For all_gather: in total over all ranks, of which each has an equal part.
+  // Number of elements on every rank. For all_gather, the total over all ranks, of which each has
+  // an equal part.
   std::int64_t elements = 0;
 
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
@@ -40,8 +41,8 @@ struct Savings {
 };
 // Returns nothing if gradients are not compressed.
 std::optional<Savings> savings(const Resolved& experiment);
-std::string savings_line(
-    const Savings& savings);  // "encoded 3.98x smaller, sent 1.99x less than uncompressed"
+// Returns a text such as "encoded 3.98x smaller, traffic 1.99x less than uncompressed".
+std::string savings_line(const Savings& savings);
 
 // Returns problems of compression with other settings: fp64, a strategy that does not all-reduce
 // gradients, or an algorithm that only all-reduces.

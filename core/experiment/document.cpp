@@ -65,7 +65,7 @@ bool is_within(const std::string& place, const std::string& whole) {
 }
 
 // True if the problem is at a value that the override set, or at an object that only the override
-// created. In both cases the file does not contain the value.
+// created. The file contains the value in neither case.
 bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
   const std::string path = path_and_value.substr(0, path_and_value.find('='));
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));

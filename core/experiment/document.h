@@ -13,7 +13,7 @@
 namespace trainyard::experiment {
 
 template <class T>
-using Checked = tl::expected<T, base::Problems>;  // Reports all problems at once.
+using Checked = tl::expected<T, base::Problems>;  // A value, or all problems of the input.
 
 // Complete form: every field, with one entry per device. Used in memory, on the wire and in the
 // resolved.json of a run. `--set` and problems name values by their path in this form.

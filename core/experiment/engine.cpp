@@ -16,7 +16,7 @@ namespace {
 using base::ProblemCode;
 using base::Problems;
 
-// Set by the build.
+// Each is true if the build contains the library.
 constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0, kNccl = TRAINYARD_WITH_NCCL != 0;
 
 std::string listed(std::span<const Engine> engines) {

@@ -13,7 +13,7 @@
 
 namespace trainyard::experiment {
 
-inline constexpr int kVersion = 2;  // versions.h
+inline constexpr int kVersion = 2;  // Version of the document format; see versions.h.
 
 enum class StrategyKind {
   one_device,  // Everything on one device, without communication.
@@ -26,8 +26,8 @@ enum class StrategyKind {
   // Rank 0 has the parameters, the samples and the loss. At every step it sends parameters and
   // samples to the other ranks, which return outputs and gradients.
   data_parallel,
-  // A replica on every device, with local parameters. Each replica averages with its neighbors only
-  // (D-PSGD, AD-PSGD).
+  // Parameter servers have the variables. Workers pull them, compute gradients and push these to
+  // the servers, which update.
   parameter_server,
   // A replica with local parameters on every device, averaged with its neighbors only (D-PSGD,
   // AD-PSGD).
@@ -93,7 +93,7 @@ enum class VariablePlacement {
 };
 
 struct VariablePlacementEntry {
-  std::string variable;     // For example "0.weight".
+  std::string variable;     // Name of the variable, for example "0.weight".
   std::int64_t server = 0;  // Number of the server, from 0.
 
   bool operator==(const VariablePlacementEntry&) const = default;
@@ -116,7 +116,7 @@ enum class TablePull {
 struct ServerSpec {
   ServerMode mode = ServerMode::asynchronous;
   std::int64_t softsync = 1;  // n: an update takes λ/n gradients.
-  std::int64_t bound = 3;     // For stale_synchronous, in rounds.
+  std::int64_t bound = 3;     // Limit of the mode stale_synchronous, in rounds.
   std::int64_t backups = 1;   // b: number of dropped gradients per step.
   VariablePlacement placement = VariablePlacement::balanced;
   StalenessRate staleness_rate = StalenessRate::ignored;
@@ -129,9 +129,10 @@ struct ServerSpec {
 
 // Time at which ranks average.
 enum class GossipMode {
-  synchronous,   // At every step with all neighbors, which are at the same step (D-PSGD).
-  asynchronous,  // Each rank at its own speed, with one neighbor at a time (AD-PSGD,
-                 // bipartition.h).
+  // At every step with all neighbors, which are at the same step (D-PSGD).
+  synchronous,
+  // Each rank at its own speed, with one neighbor at a time (AD-PSGD, bipartition.h).
+  asynchronous,
 };
 
 // Neighbor graph (mixing_matrix.h).
@@ -174,14 +175,14 @@ struct LocalSgdSpec {
 enum class Partition {
   cost,     // Minimizes the longest time per sample of any stage, from operation counts.
   memory,   // Minimizes the largest memory (parameters, moments, activations) of any stage.
-  by_hand,  // As given by `places`.
+  by_hand,  // Layers are assigned as listed in `places`.
   // As cost, with the seconds that segments took on this machine before the run (`times`).
   measured,
 };
 
 // First segment of a stage, and the stage's rank. The stage ends before the next entry's segment.
 struct StagePlace {
-  std::string segment;  // "2", or "1.4" for a part of a block.
+  std::string segment;  // Name of the first segment: "2", or "1.4" for a part of a block.
   std::int64_t rank = 0;
 
   bool operator==(const StagePlace&) const = default;
@@ -209,11 +210,12 @@ enum class PipelineSchedule {
 
 struct StageSpec {
   Partition partition = Partition::cost;
-  std::vector<StagePlace> places = {};  // In a resolved experiment: set for every partition.
-  // For pipeline; model_parallel always uses naive.
+  std::vector<StagePlace> places = {};  // A resolved experiment has places for every partition.
+  // Schedule of a pipeline; model_parallel always uses naive.
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
-  std::int64_t chunks = 2;              // For interleaved_1f1b: number of stages per rank.
-  std::vector<SegmentTime> times = {};  // In a resolved experiment: set if `partition` is measured.
+  std::int64_t chunks = 2;  // Number of stages per rank for interleaved_1f1b.
+  // A resolved experiment has times if `partition` is measured.
+  std::vector<SegmentTime> times = {};
 
   bool operator==(const StageSpec&) const = default;
 };
@@ -239,7 +241,7 @@ struct FsdpSpec {
   ShardGroup group = ShardGroup::world;
   // For full: a unit is freed after its forward pass, and gathered again for its backward pass.
   bool reshard_after_forward = true;
-  std::int64_t prefetch = 1;  // For full: number of units that are gathered ahead.
+  std::int64_t prefetch = 1;  // Number of units that are gathered ahead, if parameters are sharded.
 
   bool operator==(const FsdpSpec&) const = default;
 };
@@ -277,8 +279,8 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  // Size of a pipelined piece of a bucket. 0: chosen automatically (whether ranks share memory). In
-  // a resolved experiment 0 means that a bucket is reduced in one piece.
+  // Size of a pipelined piece of a bucket. 0: chosen automatically, depending on whether ranks
+  // share memory. In a resolved experiment, 0 means that a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
   // With an engine other than own, algorithm and segment_bytes have no effect.
   Engine engine = Engine::own;
@@ -306,7 +308,7 @@ constexpr bool splits_model(StrategyKind kind) {
   return has_stages(kind) || kind == StrategyKind::tensor_parallel;
 }
 
-// True if weights are averaged. `average` only applies to mirrored.
+// True if weights are averaged instead of gradients. `average` has an effect only for mirrored.
 inline bool averages_weights(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::mirrored && strategy.average == AveragedQuantity::weights;
 }
@@ -361,9 +363,9 @@ struct LossScaleSpec {
 
 // Storage of values that a device does not need for a while.
 enum class OffloadTarget {
-  nowhere,  // On the device.
-  host,     // In the host's memory.
-  disk,     // In a file.
+  nowhere,  // The values stay on the device.
+  host,     // Host memory.
+  disk,     // A file on disk.
 };
 
 struct OffloadSpec {
@@ -401,10 +403,10 @@ struct TrainingSpec {
   std::int64_t steps = 0;  // If above 0, the number of steps, overriding `epochs`.
   Precision precision = Precision::fp32;
   Multiplies multiplies = Multiplies::automatic;
-  std::int64_t seed = 1;  // For initial weights and sample order.
+  std::int64_t seed = 1;  // Seed of initial weights and sample order.
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
-  double clip_norm = 0;  // 0: gradients are not clipped.
+  double clip_norm = 0;  // Maximum norm of the gradient; 0: no clipping.
   NonFinite non_finite = NonFinite::go_on;
   LossScaleSpec loss_scale;
   OffloadSpec swap;
@@ -449,14 +451,15 @@ struct RunSpec {
   RunClock clock = RunClock::machine;
   TransportKind transport = TransportKind::automatic;
   LinkSpeed links = LinkSpeed::drawn_only;
-  double link_scale = 1;  // For imposed links: multiplies bandwidth, and divides latency.
+  double link_scale = 1;  // Factor of imposed links: multiplies bandwidth, and divides latency.
   DeviceSpeed devices = DeviceSpeed::drawn_only;
-  std::int64_t evaluate_every_steps = 0;  // 0: once per epoch, and at the end.
-  double seconds_per_step = 0;            // Pace dial: minimum duration of a step; 0: full speed.
+  // Interval of evaluations; 0: once per epoch, and at the end.
+  std::int64_t evaluate_every_steps = 0;
+  double seconds_per_step = 0;  // Pace dial: minimum duration of a step; 0: full speed.
   bool emulate = true;  // Runs a drawn tpu, or a gpu not mapped to one of this machine, on its CPU.
   bool record_ops = true;    // Record op events, each with begin and end.
   double hang_seconds = 20;  // A run without progress for this long is considered hung.
-  std::int64_t checkpoint_every_steps = 0;  // 0: only at the end.
+  std::int64_t checkpoint_every_steps = 0;  // Interval of checkpoints; 0: only at the end.
   // Run directory whose newest checkpoint this run resumes from; empty: start from scratch.
   std::string resume_from = {};
   std::int64_t sampled_characters =

@@ -496,9 +496,10 @@ struct Fields<experiment::StrategySpec> {
               reduces_itself),
         field("average", &S::average, "", {},
               "Averaged quantity; gradients: all ranks make the same update; weights: each rank "
-              "updates with its local gradient, clipped by its local norm, then weights are "
-              "averaged by samples. Equal to gradients for SGD without clipping, with momentum if "
-              "ranks take equally many samples; otherwise different, because moments stay local",
+              "updates with its local gradient, clipped by its local norm, then the weights of all "
+              "ranks are averaged in proportion to their samples. Both give the same result for "
+              "SGD without clipping and without momentum, and also with momentum if all ranks take "
+              "the same number of samples. Otherwise results differ, because moments stay local",
               [](const S& s) { return s.kind == experiment::StrategyKind::mirrored; }),
         field("compression", &S::compression, "", {}, "Gradient compression", compresses),
         field("servers", &S::servers, "", {}, "Settings of parameter servers",

@@ -236,7 +236,8 @@ base::Problems mesh_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
   base::Problems problems;
-  if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;  // Reported elsewhere.
+  // Other checks report these problems.
+  if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica))
     return {not_covered(mesh, workers)};

@@ -59,7 +59,7 @@ struct Mesh {
  private:
   int first_of(int stage) const {
     return calls ? (stage > 0 ? data + stage - 1 : 0) : stage * data;
-  }  // Index of a stage's first rank, if tensor were 1.
+  }  // Index of the stage's first rank in a mesh without tensor parallelism.
 };
 
 // Returns the mesh of the drawing. For an invalid hybrid it is the nearest valid mesh.

@@ -25,13 +25,14 @@ using base::ProblemCode;
 using base::Problems;
 
 constexpr std::int64_t kMaxDenominator = 1'000'000'000'000;
-constexpr std::int64_t kMaxRanks = 512;  // Limit for the size of the matrix.
+// Maximum number of ranks, which limits the size of the matrix.
+constexpr std::int64_t kMaxRanks = 512;
 const char* const kWeights = "strategy.gossip.weights";
 
 int size(const Graph& graph) { return static_cast<int>(graph.size()); }
 std::string of_rank(int rank) { return "rank " + std::to_string(rank); }
 
-// Graphs
+// Neighbor graphs
 
 class Drawing {
  public:
@@ -95,7 +96,7 @@ Graph trains_drawing(const topology::Topology& topology, const std::vector<int>&
   return drawing.graph();
 }
 
-// Weights
+// Weights of the mixing matrix
 
 std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
@@ -166,8 +167,8 @@ Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   return given;
 }
 
-// Corrects a self-weight if it differs from the exact value only by rounding, as in 1 - 2 x
-// 0.333333333333.
+// Corrects a self-weight if it differs from the exact value only by rounding. For example,
+// three weights of 0.333333333333 do not sum to exactly 1.
 void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);
@@ -251,7 +252,7 @@ std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
   return side;
 }
 
-// "rank 1", "ranks 1, 2 and 5", "ranks 1, 2, 5 and 13 others".
+// Returns a text such as "rank 1", "ranks 1, 2 and 5", or "ranks 1, 2, 5 and 13 others".
 std::string ranks_text(const std::vector<int>& ranks) {
   constexpr std::size_t kNamed = 8;
   if (ranks.size() == 1) return of_rank(ranks.front());

@@ -61,7 +61,7 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// Cost of a segment if it is in that run, and hence on that run's rank.
+// Cost of a segment if it is in run `run`, that is, on the rank of this run.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {

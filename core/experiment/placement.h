@@ -35,8 +35,8 @@ std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
                                                const RunSpec& run, int usable);
 
-// Returns the corresponding caveat for ranks on one GPU of this machine: "GPU 0 is shared by 2
-// ranks, GPU 1 by 3: times include waiting for each other".
+// Returns the caveat for ranks that share a GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1
+// by 3: times include waiting for each other".
 std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
 // Index of a rank among the ranks on its GPU of this machine, in the order of their numbers. Ranks

@@ -140,7 +140,7 @@ class FreedOutputs {
     return !returns_to_rank(output);
   }
 
-  // True if the output passes this rank again, in a later stage that forwards it.
+  // True if the output comes back to this rank, in a later stage that sends it on.
   bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
@@ -156,7 +156,7 @@ class FreedOutputs {
         wanted[static_cast<std::size_t>(output)] = true;
     };
     if (run.last == last() && (stages_.empty() || stages_.back().rank == own_))
-      want_output(last());  // Needed by the loss.
+      want_output(last());  // The loss reads the last output.
     for (int s = run.first; s <= run.last; ++s)
       for (const int output : model::backward_inputs_of(model_, s)) want_output(output);
     for (int s = run.last; s >= run.first; --s)

@@ -39,7 +39,7 @@ struct Recomputation {
   bool frees(int segment) const {
     return !freed.empty() && freed[static_cast<std::size_t>(segment)];
   }
-  const Run* ending_with(int segment) const;  // Null if there is no such run.
+  const Run* ending_with(int segment) const;  // Returns null if no run ends with the segment.
 };
 
 // Returns what a training rank frees and recomputes.

@@ -139,7 +139,8 @@ void fill_automatic_values(Resolved& resolved) {
   document.training.steps = resolved.steps;
   document.training.multiplies = factor_format_of(document);
   if (document.training.precision == Precision::fp16)
-    document.training.non_finite = NonFinite::skip;  // Required to find the loss scale.
+    // The search for the loss scale relies on skipped updates.
+    document.training.non_finite = NonFinite::skip;
   LocalSgdSpec& local = document.strategy.local_sgd;
   if (elasticity(resolved) && local.elasticity == 0)
     local.elasticity = usual_elasticity(resolved.world());
@@ -320,7 +321,7 @@ namespace {
 
 // Fastest computing worker; among equals the chief, else the first.
 std::size_t fastest_worker(const Resolved& resolved) {
-  std::vector<double> flops;  // By rank.
+  std::vector<double> flops;  // Drawn flops per second of each worker, with its slowdown.
   for (const topology::Host& host : resolved.document.topology.hosts)
     for (const topology::Device& device : host.devices)
       if (topology::works(device))

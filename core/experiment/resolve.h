@@ -28,7 +28,8 @@ struct Resolved {
   std::int64_t global_batch =
       0;  // Samples of an epoch's first step, over all ranks. No step has more.
   std::int64_t steps_per_epoch = 0;
-  std::int64_t full_steps_per_epoch = 0;  // Steps per epoch that have as many samples as the first.
+  // Number of steps per epoch that have the same number of samples as the first step.
+  std::int64_t full_steps_per_epoch = 0;
   std::int64_t tail_samples =
       0;  // Total samples of the smaller steps at the end of an epoch; 0 if there are none.
   std::int64_t steps = 0;  // Steps of the run.
@@ -42,14 +43,15 @@ struct Resolved {
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
 
-  std::int64_t first_step = 0;     // Steps already done by the run that this one resumes from.
-  std::int64_t first_version = 0;  // Server updates already done by that run.
+  std::int64_t first_step = 0;  // Steps already done by the run that this one resumes from.
+  // Server updates already done by the run that this one resumes from.
+  std::int64_t first_version = 0;
 
   // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
   // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
   int servers = 0;
-  // Number of evaluators, which only evaluate checkpoints on held-out samples: 1 (the last rank) or
-  // 0.
+  // Number of evaluators, 0 or 1. An evaluator is the last rank, and only evaluates checkpoints on
+  // held-out samples.
   int evaluators = 0;
   int chief = 0;  // Worker that writes the state that all ranks share (roles.h).
 

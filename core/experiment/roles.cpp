@@ -53,7 +53,8 @@ void add_unused_roles(const Experiment& experiment, Problems& problems) {
                      "writes one only at the end",
                      drawn.device->name, strategy),
          "worker, idle",
-         "Set its role to idle (workers evaluate), or strategy.kind to parameter_server."});
+         "Set its role to idle, so that the workers evaluate, or set strategy.kind to "
+         "parameter_server."});
 }
 
 void add_second(const Experiment& experiment, Role role, const char* advice, Problems& problems) {
@@ -92,11 +93,12 @@ void add_idle_evaluator(const Experiment& experiment, const data::DataSummary* d
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator)) {
     const std::string is = fmt::format("{} is an evaluator, ", drawn.device->name);
     if (experiment.run.clock == RunClock::virtual_time)
-      problems.push_back({"evaluator_without_checkpoints", ProblemCode::bad_input, drawn.path,
-                          is + "which needs checkpoints, but a run on the virtual clock writes "
-                               "none during training",
-                          "worker, idle",
-                          "Set its role to idle (workers evaluate), or run.clock to machine."});
+      problems.push_back(
+          {"evaluator_without_checkpoints", ProblemCode::bad_input, drawn.path,
+           is + "which needs checkpoints, but a run on the virtual clock writes "
+                "none during training",
+           "worker, idle",
+           "Set its role to idle, so that the workers evaluate, or set run.clock to machine."});
     if (data != nullptr && data->held_out_samples == 0)
       problems.push_back({"evaluator_without_samples", ProblemCode::bad_input, drawn.path,
                           is + "but there are no held-out samples", "worker, idle",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data sets of sequences with a label per element, and the models for them.
+// Checks of data sets of sequences, which have a label per element, and of the models for them.
 #pragma once
 
 #include "core/base/result.h"

@@ -294,7 +294,7 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
   double sum = 0, gradients = 0;
   std::int64_t most = 0;
   for (const data::StepRange& stretch : shares.stretches()) {
-    std::int64_t max_samples = 0;  // Of one replica in a step.
+    std::int64_t max_samples = 0;  // Samples of the replica with the most samples, in one step.
     for (int replica = 0; replica < mesh.data; ++replica)
       max_samples = std::max(max_samples, shares.samples(stretch.first_step, replica));
     const std::int64_t micro_batches = (max_samples + batch - 1) / batch;

@@ -117,7 +117,7 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
   const std::string why =
       bound ? "the last layer is tied to the first and must be on the same " + one +
                   same_stage_reason(experiment.strategy)
-      : interleaves ? std::string("the places are different")
+      : interleaves ? std::string("strategy.stages.places assigns the ranges in another way")
                     : fmt::format("a {} has layers before and after those of another", one);
   const std::string name(base::name_of(schedule));
   return {

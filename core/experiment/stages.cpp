@@ -92,7 +92,7 @@ std::optional<double> ideal_bubble_fraction(const Resolved& resolved) {
 
 namespace {
 
-// "rank 0", "ranks 0 and 1", "ranks 0 to 3"
+// Returns a text such as "rank 0", "ranks 0 and 1", or "ranks 0 to 3".
 std::string ranks_text(int first, int last) {
   if (first == last) return fmt::format("rank {}", first);
   return fmt::format("ranks {} {} {}", first, last - first > 1 ? "to" : "and", last);

@@ -20,7 +20,7 @@ std::int64_t flops_of_sample(const model::Model& model, int segment);
 // Returns the position in the pipeline of each segment, from strategy.stages.places. Requires a
 // resolved experiment with stages.
 std::vector<int> owners_of(const Resolved& resolved);
-// Returns the same for any strategy: 0 for all segments if there are no stages.
+// Like `owners_of`, but for any strategy: if there are no stages, all segments are at position 0.
 std::vector<int> owners_by_segment(const Resolved& resolved);
 
 // Returns the stages that samples pass, in order, and the values sent between them. If the model is

@@ -56,7 +56,7 @@ Problems offload_problems(const Experiment& e) {
     problems.push_back(
         of_optimizer("servers keep the moments and update when gradients arrive, so they cannot "
                      "fetch moments ahead",
-                     "Set it to nowhere, or draw more servers: each keeps a part."));
+                     "Set it to nowhere, or draw more servers: each then keeps fewer moments."));
   else if (swap.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
     problems.push_back(of_optimizer("sgd without momentum has no moments", "Set it to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')

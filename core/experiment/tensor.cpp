@@ -22,7 +22,7 @@ using base::format_count;
 using base::ProblemCode;
 using collective::Collective;
 
-// "layer 0 by rows of its table", "9 by outputs (1.1 to 3)"
+// Returns a text such as "layer 0 by rows of its table".
 std::string split_layers(const model::Model& part, model::Split split, const std::string& by) {
   std::vector<std::string> places;
   for (const model::Segment& segment : part.segments)

@@ -172,7 +172,7 @@ data::ShardTable count_among_trainers(const Experiment& experiment, const data::
   if (survey.summary.sequences()) return {};              // A sequence has no single class.
   const std::int64_t classes = survey.summary.classes, ranks = count_trainers(experiment);
   if (has_servers(experiment.strategy.kind) && !is_lockstep(experiment.strategy.servers))
-    return {};  // Each request gets the next samples.
+    return {};  // Samples are not assigned in advance.
   if (data::owns_samples(experiment.data.sharding))
     return data::count_shards(experiment.data.sharding, survey.labels, classes, ranks);
   if (survey.summary.train_samples > kCountedAtMost) return {};

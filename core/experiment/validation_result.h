@@ -13,8 +13,8 @@ namespace trainyard::experiment {
 
 struct Findings {
   base::Problems problems;
-  std::optional<data::DataSummary> data;  // Empty if the data has a problem.
-  data::ShardTable shards;                // As in `Resolved`.
+  std::optional<data::DataSummary> data;  // Summary of the data; empty if the data has a problem.
+  data::ShardTable shards;                // Samples by rank and class, as in `Resolved`.
 };
 
 // Validates the experiment, including data files and this machine. `data_as_written` is false if

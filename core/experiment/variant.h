@@ -13,7 +13,8 @@ enum class Scaling {
 
 struct Variant {
   std::int64_t ranks = 1;
-  collective::Algorithm algorithm = collective::Algorithm::ring;  // Irrelevant for one rank.
+  // Algorithm of the all-reduce; without effect on one rank.
+  collective::Algorithm algorithm = collective::Algorithm::ring;
   Scaling scaling = Scaling::weak;
   std::int64_t steps = 50;
 
@@ -24,11 +25,11 @@ struct Variant {
 // the given number of steps, at full speed and without evaluations. Everything else, such as seed
 // and data, is unchanged. If all ranks are on one host, multi_worker_mirrored becomes mirrored,
 // which has the same plan. Fails if there are fewer ranks, if the strategy's algorithm cannot be
-// chosen, or if the engine reports no bytes. Also fails if the algorithm does not fit, or if the
-// global batch cannot be divided evenly.
+// chosen, or if the engine reports no bytes. Also fails if the algorithm does not support this
+// number of ranks, or if the global batch cannot be divided evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
-// "ring on 4 ranks", "1 rank".
+// Returns a text such as "ring on 4 ranks" or "1 rank".
 std::string describe(const Variant& variant);
 
 }  // namespace trainyard::experiment

@@ -48,7 +48,9 @@ std::string unsupported_reason(const StrategySpec& strategy) {
     return "in hybrid a rank has a shard of the model, and several ranks load the same samples";
   if (has_local_parameters(strategy.kind))
     return fmt::format(
-        "in {} every rank has local parameters, but feature columns need common ones", kind);
+        "in {} every rank has local parameters, but sharding of feature columns needs parameters "
+        "that all ranks share",
+        kind);
   if (strategy.kind == StrategyKind::tpu)
     return "tpu reduces along the rows and columns of a torus, but rows are exchanged between all "
            "pairs of ranks";

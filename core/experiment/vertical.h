@@ -40,7 +40,7 @@ collective::Work exchanged(const Resolved& experiment, std::int64_t rows,
 // Number of exchanges of each size in the full run.
 struct Exchange {
   std::int64_t rows = 0, times = 0;
-  bool backward = false;  // An all-gather of gradients follows, as in training.
+  bool backward = false;  // True in training, where an all-gather of gradients follows.
   bool operator==(const Exchange&) const = default;
 };
 std::vector<Exchange> exchanges(const Resolved& experiment);

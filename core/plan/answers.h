@@ -2,8 +2,8 @@
 // Log of the answers that passive ranks gave to active ranks (pairing.h), in the order of each
 // passive rank. The results of an asynchronous gossip run depend only on its experiment and on this
 // log. An active rank's parameters follow from the answers that it receives. A passive rank's
-// follow from the positions among its ops at which it answered. With the log, a run can be replayed
-// bit for bit (run/replay/gossip_replay.h).
+// parameters follow from the positions among its ops at which it answered. With the log, a run can
+// be replayed bit for bit (run/replay/gossip_replay.h).
 #pragma once
 
 #include <compare>
@@ -18,9 +18,9 @@
 
 namespace trainyard::plan {
 
-// Position of a rank in its training: all steps before `step` are complete, and `ops` compute ops
-// of `step`. Ops between steps, such as evaluation, do not count, because they change no
-// parameters. After the last op of a step, the position is the start of the next step.
+// Position of a rank in its training: all steps before `step` are complete, and so are the first
+// `ops` compute ops of `step`. Ops between steps, such as evaluation, do not count, because they
+// change no parameters. After the last op of a step, the position is the start of the next step.
 struct StepPosition {
   std::int64_t step = 0;
   std::int32_t ops = 0;
@@ -31,8 +31,8 @@ struct StepPosition {
 struct Answer {
   enum class Kind : std::uint8_t {
     answers,  // the rank answers an offer: it averages its parameters with those of an active rank
-    // the rank has finished its last step and answered all offers; next, all ranks form their mean
-    // and end with it
+    // the rank has finished its last step and answered all offers; afterwards all ranks form their
+    // mean and keep it as their final parameters
     ends,
   };
   Kind kind = Kind::answers;
@@ -64,7 +64,7 @@ class RecordedAnswers {
 
  private:
   MergedLogs<Answer> merged_;
-  std::vector<std::int64_t> asks_;  // step of the next offer, by rank
+  std::vector<std::int64_t> asks_;  // step of the next offer, by active rank
 };
 
 }  // namespace trainyard::plan

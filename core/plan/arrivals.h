@@ -5,17 +5,18 @@
 // data and reads no clock.
 //
 // A worker's round: pull the parameters of one version, compute, push the gradient. A push is also
-// the request for the next pull. The version is the number of updates. With λ workers, an update
-// applies `gradients_per_update` gradients:
+// the request for the next pull. The version is the number of updates. λ is the number of workers.
 //
-// asynchronous            1       answered immediately
-// n-softsync              λ / n   answered immediately (Zhang, Gupta, Lian, Liu 2016:
-//                                 staleness-aware asynchronous SGD)
-// stale-synchronous, s    1       answered immediately, unless the worker is more than s
-//                                 rounds ahead of the slowest (Ho et al. 2013: SSP)
-// synchronous             λ       answered after the update
-// b backup workers        λ - b   answered after the update; later gradients are dropped
-//                                 (Chen et al. 2016: revisiting synchronous SGD)
+// rule                    gradients    when a worker is answered
+//                         per update
+// asynchronous            1            immediately
+// n-softsync              λ / n        immediately (Zhang, Gupta, Lian, Liu 2016: staleness-aware
+//                                      asynchronous SGD)
+// stale-synchronous, s    1            immediately, unless the worker is more than s rounds ahead
+//                                      of the slowest (Ho et al. 2013: SSP)
+// synchronous             λ            after the update
+// b backup workers        λ - b        after the update; later gradients are dropped (Chen et al.
+//                                      2016: revisiting synchronous SGD)
 //
 // Staleness of a gradient: the version at which it is applied, minus the version that its worker
 // pulled.
@@ -59,7 +60,8 @@ class ArrivalQueue {
 
   struct Push {
     std::int64_t pulled = 0;  // version that the gradient was computed from
-    // current version minus `pulled`; for a dropped gradient, how many versions too late it is
+    // current version minus `pulled`; for a dropped gradient, the number of versions by which it is
+    // too late
     std::int64_t staleness = 0;
     std::int64_t round = 0;  // number of the assigned round, counted over all workers
     bool dropped = false;
@@ -76,9 +78,9 @@ class ArrivalQueue {
     // worker; others: in order of assignment.
     std::int64_t round = 0;
   };
-  // Returns an answer to the next worker that may continue, with the current version; nothing if
-  // none may. Of the workers that the rule and `ready` (if set) allow, it is the one that asked
-  // first.
+  // Answers the next worker that may continue, with the current version; returns nothing if no
+  // worker may continue. Of the workers that the rule and `ready` (if set) allow, it is the one
+  // that asked first.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }
@@ -101,11 +103,11 @@ class ArrivalQueue {
     waits,
     computes,
     away
-  };  // expected: has not joined yet, but others wait for it; away: has left
+  };  // expected: the worker has not joined yet, but others wait for it; away: the worker has left
   struct Worker {
     State state = State::expected;
     std::int64_t clock = 0, version = 0, round = 0;
-    std::int64_t pushed_to = -1;  // version that its last gradient contributed to
+    std::int64_t pushed_to = -1;  // version to which the worker's last gradient contributed
   };
   bool rounds_left() const;
   bool may_continue(const Worker& worker) const;

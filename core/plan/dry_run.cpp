@@ -132,8 +132,8 @@ class Run {
     }
   }
 
-  // Adds `source` to the op at `at`, which waits for it. Completes the op if no other source is
-  // missing.
+  // Adds `source` to the sources of the op at `at`, which waits for it. Completes the op if no
+  // other source is missing.
   void arrive(const At& at, const At* source) {
     const auto waiting = waiting_.find(key(at));
     if (source != nullptr) {
@@ -194,7 +194,7 @@ class Run {
   std::unordered_map<std::uint64_t, Waiting> waiting_;
   // members that have started a collective, by group and number of the collective
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
-  // number of collectives so far, by group and rank
+  // number of collectives that a rank has started so far, by group and rank
   std::unordered_map<std::uint64_t, std::size_t> met_;
   std::vector<At> finishing_;
   std::size_t left_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The frontier of a rank decides which of its ops may start next. Interpreter, simulator and
-// checker share this rule. It does not know whether data has arrived; the transport (or its model)
-// adds that.
+// checker share this rule. The frontier does not check whether data has arrived; the transport (or
+// its model) does.
 //
 // `admit` adds a run of a program, called an instance; a training step is one instance. Each lane
 // works through the instances in order. It may start the next one while other lanes are still in
@@ -71,8 +71,9 @@ class Frontier {
     std::vector<std::int64_t> base;  // number of the lane's ops before this instance, by lane
   };
   struct alignas(64) LaneState {
-    std::atomic<std::int64_t> completed{0};  // this many first ops of the lane are all complete
-    std::atomic<std::int64_t> instance{0};   // current instance of the lane
+    // number of leading ops of the lane that are complete without a gap
+    std::atomic<std::int64_t> completed{0};
+    std::atomic<std::int64_t> instance{0};  // current instance of the lane
     // The members below are used by the lane's thread only.
     std::int64_t started = 0;
     std::uint64_t finished_ahead = 0;  // bit i: op number completed + i is complete

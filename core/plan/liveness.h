@@ -3,10 +3,10 @@
 // last op that reads it. A buffer that is fully overwritten before its next read has several live
 // ranges, and other buffers may use its memory between them.
 //
-// A copy lane runs in parallel with the others, ordered only by dependencies. Its op may start
-// right after the last compute op that it waits for, directly or through earlier ops of its lane.
-// It is complete before the first compute op that waits for it. It may be in progress at any time
-// between these, and its buffers are live for all of that range.
+// A copy lane runs in parallel with the others, ordered only by dependencies. An op of a copy lane
+// may start right after the last compute op that it waits for, directly or through earlier ops of
+// its lane. The op is complete before the first compute op that waits for it. The op may be in
+// progress at any time in this range, so its buffers are live for the full range.
 #pragma once
 
 #include <cstddef>

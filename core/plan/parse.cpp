@@ -21,7 +21,8 @@ class Parser : private WordReader {
   }
 
  private:
-  using Numbers = std::unordered_map<std::string_view, std::int32_t>;  // number by name
+  // numbers of lanes, buffers or programs, by name
+  using Numbers = std::unordered_map<std::string_view, std::int32_t>;
 
   bool group_number(std::int32_t& value) {
     const Word at = take();

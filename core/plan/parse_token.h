@@ -15,7 +15,8 @@ inline constexpr std::int64_t kMaxNumber = std::int64_t{1} << 53;
 inline constexpr std::int64_t kMaxId = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "writes", "flops",
                                                            "after"};
-inline constexpr std::size_t kMaxQuoted = 40;  // characters of a bad word that an error quotes
+// maximum number of characters of a wrong word that an error message quotes
+inline constexpr std::size_t kMaxQuoted = 40;
 
 // Parses decimal digits as a number from 0 to `most`.
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most);

@@ -39,8 +39,9 @@ enum class OpKind : std::uint8_t {
   softmax,
   loss,            // LOSS.m0: loss; also the gradient at the model's output if it is written
   backward_input,  // B.s2.m0: computes the gradient at a segment's input
-  // W.s2.m0: accumulates into the gradient if it also reads it; the last W of a step writes the
-  // segment's local squared norm
+  // W.s2.m0: computes the gradient of a segment's parameters; adds it to the previous gradient if
+  // the op also reads the gradient. The last W of a step also writes the squared norm of the
+  // segment's local gradient
   backward_weight,
   zero,  // ZERO.s2: zeroes a segment's gradient where a rank has no samples
   // AR.b1: every member gets the sum of a bucket; this and the next six kinds are full collectives,
@@ -55,8 +56,8 @@ enum class OpKind : std::uint8_t {
   // ENC.b1: encodes the payload of collective b1; first operand: the bucket's gradient, or the
   // residual that includes it
   encode,
-  // DEC.b1: decodes the payload of b1 and its related buckets; first output: the bucket's reduced
-  // gradient
+  // DEC.b1: decodes the payload of collective b1 and, for power_sgd, of its second collective;
+  // first output: the bucket's reduced gradient
   decode,
   norm,    // NORM.s2: squared norm of a segment's reduced gradient, which its update will read
   clip,    // CLIP: factor that limits the norm of the full gradient
@@ -115,9 +116,9 @@ struct Weights {
   bool operator==(const Weights&) const = default;
 };
 
-// The op may start once `sequence` ops of `lane` are complete. These are ops in the same run of the
-// program, or in the program that ran `steps_back` runs before it. If that program has fewer ops on
-// the lane, all of them must be complete.
+// The op may start once the first `sequence` ops of `lane` are complete. These are ops of the same
+// run of the program, or of the program that ran `steps_back` runs before it. If that program has
+// fewer ops on the lane, all of them must be complete.
 struct Dependency {
   static constexpr std::int32_t end = -1;  // value of `sequence`: all ops of the lane
   LaneId lane;
@@ -162,7 +163,7 @@ enum class LaneKind : std::uint8_t { input, compute, comm, send, recv, copy };
 // Lane: its ops start and complete in order. Ops of one round of one bucket are an exception: they
 // may be in progress together.
 struct Lane {
-  std::string name;  // such as "compute", "send.g0"
+  std::string name;  // name of the lane, such as "compute" or "send.g0"
   LaneKind kind = LaneKind::compute;
   std::int32_t group = -1;  // group of comm, send and recv lanes
   bool operator==(const Lane&) const = default;
@@ -172,17 +173,17 @@ struct Lane {
 enum class MemoryKind : std::uint8_t { device, host, disk };
 
 struct Buffer {
-  std::string name;  // such as "grads", "act.s1"
+  std::string name;  // name of the buffer, such as "grads" or "act.s1"
   base::DType dtype = base::DType::fp32;
   std::int64_t elements = 0;
-  bool shared = false;  // peers read the buffer in place
+  bool shared = false;  // true if peers read the buffer in place
   MemoryKind place = MemoryKind::device;
   bool operator==(const Buffer&) const = default;
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };
 
-// Result that a bucket must have at the end of the program. It is recorded for a collective that
-// was expanded to chunks, and for the averages of gossip (kind `mix`: every rank gets its weighted
+// Result that a bucket must have at the end of the program. Recorded for a collective that was
+// expanded to chunks, and for the averages of gossip (kind `mix`: every rank gets its weighted
 // sum). Buckets without an entry are all-reduced: every member has the sum.
 struct Wanted {
   OpKind kind = OpKind::all_reduce;  // kind of the collective that was expanded, or mix
@@ -219,7 +220,7 @@ struct RankPlan {
 
   // returns an invalid id if the plan has no such buffer
   BufferId buffer(std::string_view name) const;
-  int program(std::string_view name) const;  // -1 if not found
+  int program(std::string_view name) const;  // returns -1 if not found
   // true for a passive rank
   bool answers() const { return !pairs.empty() && pairs.front().active != rank; }
   bool operator==(const RankPlan&) const = default;
@@ -228,13 +229,13 @@ struct RankPlan {
 struct Group {
   std::vector<std::int32_t> ranks;  // ranks of the members, by position
   bool operator==(const Group&) const = default;
-  int position(std::int32_t rank) const;  // -1 if not a member
+  int position(std::int32_t rank) const;  // returns -1 if the rank is no member
 };
 
 // Purpose of a program, derived from its name. "start" runs once, before the first step, and "end"
 // once, after the last. If ranks have local parameters, "average" runs before every evaluation,
-// which then uses the average. It also runs where the schedule measures how far the ranks'
-// parameters differ. A worker of servers also has "turn", before every round, and "last" and
+// which then uses the average. It also runs after steps at which the schedule measures how far the
+// ranks' parameters differ. A worker of servers also has "turn", before every round, and "last" and
 // "leave", after all rounds. A server's programs run when messages arrive: "arrival", "update",
 // "answer", and "named" after a worker has listed the table rows that it needs.
 enum class Purpose { start, training, average, evaluation, exchange, arrival, end };
@@ -248,7 +249,8 @@ struct Schedule {
   // number of steps of programs "tail", "tail2", ... after these, with fewer samples per rank
   std::vector<std::int64_t> tails;
   std::int64_t evaluate_every_steps = 0;  // 0: never; evaluation also runs after the last step
-  // for ranks with a program "average", which also runs at every evaluation and after the last step
+  // interval in steps of program "average", for ranks that have it; "average" also runs at every
+  // evaluation and after the last step
   std::int64_t average_every_steps = 0;
   // if > 0: the last of every `local_steps` steps runs "train_average", "tail_average", ..., in
   // which ranks synchronize
@@ -278,13 +280,13 @@ struct Plan {
   std::int32_t ranks = 0;
   std::vector<Group> groups;
   Schedule schedule;
-  // pure function, so that the plans of few ranks can be computed
+  // pure function of the rank; so the plans of only a few ranks can be computed
   std::function<RankPlan(std::int32_t rank)> rank_plan;
 };
 
-// Returns the access whose data an op of servers and workers transfers: the first one read if the
-// op sends, else the first one written. Null for requests without data. If only listed rows are
-// transferred, the size is an upper bound.
+// Returns the access with the data that an op between servers and workers transfers: the first one
+// read if the op sends, else the first one written. Null for requests without data. If only listed
+// rows are transferred, the size is an upper bound.
 const Access* carried(const Op& op);
 
 // Layout of a list of table rows (an int32 buffer): the number of listed rows, a flag that the

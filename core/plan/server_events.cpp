@@ -14,9 +14,8 @@ namespace {
 
 constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
-constexpr std::int64_t kFurthest = std::int64_t{1}  // bound of a number, of either sign; adding one
-                                                    // does not overflow
-                                   << 62;
+// limit of the absolute value of numbers, so low that adding one never overflows
+constexpr std::int64_t kFurthest = std::int64_t{1} << 62;
 
 std::array<std::int64_t, 5> numbers_of(const ServerEvent& event) {
   return {event.step, event.version, event.staleness, event.done, event.time_ns};

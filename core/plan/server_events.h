@@ -79,10 +79,10 @@ class RecordedOrder final : public ServerEventSource {
   void count(const ServerEvent& event);
 
   MergedLogs<ServerEvent> servers_;
-  // Counters of a worker and a server. `left` counts the processes of the worker that are gone; one
-  // that was lost before it joined counts too.
+  // Counters of one worker on one server. `left` counts the processes of the worker that are gone,
+  // including those that were lost before they joined.
   struct Between {
-    // `given`, `taken`: since the previous process left
+    // `given` and `taken` count since the previous process of the worker left
     std::int64_t left = 0, given = 0, taken = 0;
   };
   std::vector<std::vector<Between>> between_;  // counters by worker and server

@@ -105,8 +105,9 @@ class PairWriter {
     return op;
   }
 
-  // Adds the offer to the partner and its answer. The offer is sent when the previous step is done.
-  // The first update waits for the answer, by which time the partner has read the offer.
+  // Adds the offer to the partner and the receipt of its answer. The offer is sent when the
+  // previous step is complete. The first update waits for the answer, by which time the partner has
+  // read the offer.
   void ask(plan::Program& program) const {
     Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};

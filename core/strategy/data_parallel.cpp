@@ -51,8 +51,9 @@ struct Parallel {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // Returns the number of broadcasts on the lane of group 0 up to that of the segment's bucket.
-  // First layers are broadcast first, as the forward pass needs them.
+  // Returns the number of broadcasts on the lane of group 0, up to and including that of the
+  // segment's bucket. The buckets of the first layers are broadcast first, because the forward pass
+  // needs them first.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
       return bucket.first_segment <= segment;
@@ -118,7 +119,7 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   return found;
 }
 
-// Rank 0
+// Programs of rank 0
 // ------------------------------------------------------------------------------------------
 
 // Makes an op that overwrites rows wait until the other ranks have received the previous ones.
@@ -186,7 +187,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 
-// Other ranks
+// Programs of the other ranks
 // ------------------------------------------------------------------------------------------
 
 bool is_of_rank_0(const Op& op) {
@@ -224,7 +225,7 @@ void follow(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
       {{all_of_last}, {{kCompute, computed_until(program, OpKind::forward), 0}}, {all_of_last}});
 }
 
-// Both
+// Programs of all ranks
 // ------------------------------------------------------------------------------------------
 
 std::int64_t first_step_of(const experiment::Resolved& e, const std::string& program) {

@@ -26,7 +26,7 @@ class Counts {
   }
 
  private:
-  // number of remaining ops, by lane and old sequence number
+  // by lane and old sequence number: number of ops that remain up to it
   std::vector<std::vector<std::int32_t>> left_;
 };
 

@@ -15,8 +15,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  // groups of ranks that shard a model, that hold the same shard, and that sum batch norm
-  // statistics
+  // groups of this rank: those that shard a model with it, that hold the same shard, and that sum
+  // batch norm statistics
   Line shards, replicas, world_group;
 };
 
@@ -109,7 +109,7 @@ class ShardWriter : private UnitOps {
     if (adds_to_tied(s) || (micro_ > 0 && accumulates_gradient(s))) with_sum(ops_.back());
   }
 
-  // Once per step
+  // Ops that run once per step
   // ------------------------------------------------------------------------------------------
 
   void add_clip() {

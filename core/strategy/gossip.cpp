@@ -130,8 +130,8 @@ class RankWriter {
     program.ops = std::move(ops);
   }
 
-  // Adds the exchange with neighbors. Parameters are sent as soon as they are updated, and received
-  // as soon as those of the previous step have been used.
+  // Adds the exchange with neighbors. A bucket is sent as soon as it is updated. A bucket of a
+  // neighbor is received as soon as the one of the previous step has been averaged.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
@@ -171,8 +171,8 @@ class RankWriter {
   std::map<int, Access> inboxes_;  // buffer for the parameters of each neighbor
   LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_,
-      // by bucket: number of compute ops of a step until it is averaged or updated; maximum of all
-      // programs
+      // by bucket: number of compute ops of a step up to the average or update of the bucket;
+      // maximum over all programs
       updated_until_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace trainyard::strategy {
 
-// Lane and group are invalid if the rank is not in such a group.
+// Group and comm lane of a rank; both are invalid if the rank is in no group of this kind.
 struct Line {
   plan::LaneId lane;
   std::int32_t group = -1;

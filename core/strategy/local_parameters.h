@@ -45,7 +45,8 @@ class MeanOfRanks {
   void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
                              const plan::Access& to) const;  // one op per segment
-  // parameters with which all ranks end, after the last mean
+  // returns the ops that replace the rank's parameters at the end of the run by `parameters`, such
+  // as the mean
   std::vector<plan::Op> end(const plan::Access& parameters) const;
 
   // Calls `visit(segment, true if first of its bucket)` for the segments with parameters, bucket by

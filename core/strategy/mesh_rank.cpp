@@ -73,8 +73,9 @@ class Room {
   }
 
   // Returns the minimum number of slots for a recomputed output such that no micro-batch overwrites
-  // another. The output exists during the forward pass of its micro-batch, and from the start of
-  // the backward pass to the end of the last one.
+  // another. The output exists during the forward pass of its micro-batch. It exists again from the
+  // start of the backward pass to its end, or to the end of the weight gradient pass if that is
+  // separate.
   std::int32_t slots_for_recomputed(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);

@@ -27,7 +27,7 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  // this function and the following return -1 if the rank is in no such group
+  // `way` and the functions after it return -1 if the rank is in no such group
   std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way, int replica) const;
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
@@ -90,8 +90,8 @@ struct MeshRank {
   }
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
   bool reports_samples() const { return has_loss() && at.part == 0; }
-  // True if other ranks of the pipeline read the rank's copy of a value, or, if not `forward`, of
-  // its gradient.
+  // True if other ranks of the pipeline read the rank's copy of a value. If `forward` is false, the
+  // gradient of the value is meant.
   bool sends(int value, bool forward) const;
 };
 

@@ -281,7 +281,7 @@ class MeshWriter : private UnitOps {
     return hop.forward() ? activation(hop.value) : gradient(hop.value);
   }
 
-  // Once per step
+  // Ops that run once per step
   // ------------------------------------------------------------------------------------------
 
   // True if the rank reports a segment. If all tensor ranks have the segment, the first one reports

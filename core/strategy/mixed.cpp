@@ -185,7 +185,7 @@ class Scaler {
 
   // For central_storage: the storage sets the loss scale and broadcasts it after the parameters.
   // Devices wait for the scale of the previous step before they compute the loss. `judges`: true on
-  // the storage.
+  // the storage, which sets the scale.
   void broadcast_scale(plan::Program& program, bool judges) const {
     const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
                                    [](const Op& op) { return op.kind == OpKind::broadcast; });

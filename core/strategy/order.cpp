@@ -20,8 +20,8 @@ struct OrderedTouch {
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  // true for an all-gather, which must also wait for earlier ops of its own lane: the rank has
-  // written only its part of the span, and peers may still read the rest
+  // true for an all-gather, which must also wait for earlier ops of its own lane: before it, the
+  // rank has written only its part of the span, and peers may still read the rest
   bool gathers = false;
 
   bool conflicts(const OrderedTouch& other) const {
@@ -71,10 +71,10 @@ std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32
   return list;
 }
 
-// Dependencies that the lanes of a rank already have, directly or by an earlier op of the lane.
-// There are two kinds for a collective. An op that reads its result waits for its receives. An op
-// that overwrites its result also waits until peers have read its sends (collective/expand.h). So
-// neither kind implies the other.
+// Dependencies that the lanes of a rank already have, directly or by an earlier op of the lane. A
+// dependency on a collective is of one of two kinds. An op that reads the result waits for the
+// receives of the collective. An op that overwrites the result also waits until peers have read the
+// sends (collective/expand.h). So neither kind implies the other.
 class WaitsOfLanes {
  public:
   explicit WaitsOfLanes(const plan::RankPlan& rank) : rank_(rank), known_(rank.lanes.size()) {}

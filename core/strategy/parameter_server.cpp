@@ -5,10 +5,10 @@
 // from every server. A server has no steps. Its programs run when a gradient has arrived, when an
 // update is complete, and when a worker may be answered.
 //
-// A worker pulls and pushes only the rows of a lookup table that its round uses. It knows these
-// rows once it has its work assignment. Then it sends the list to the servers and receives the
-// rows, in the version of all other parameters from that server. It pushes the gradients of the
-// rows in the same order.
+// A worker pulls and pushes only the rows of a lookup table that its round uses. The worker can
+// list these rows once it has its work assignment. Then it sends the list to the servers and
+// receives the rows. Each server sends rows and other parameters of the same version. The worker
+// pushes the gradients of the rows in the same order.
 //
 // Groups: first one per server, with all workers, for requests and answers; then one per share,
 // with its server and all workers.

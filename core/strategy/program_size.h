@@ -13,7 +13,8 @@ namespace trainyard::strategy {
 
 struct ProgramSize {
   std::string name;
-  // `samples`: samples of this rank (0 if it is called remotely); `all`: samples of all ranks
+  // `samples`: samples of this rank (0 if the rank is called remotely); `all`: samples of all
+  // ranks; `repeats`: number of consecutive runs
   std::int64_t samples = 0, all = 0, repeats = 1;
   // Number of samples by micro-batch, including micro-batches of other callers. All replicas have
   // as many entries as the one with the most samples; entries without samples are 0.
@@ -23,8 +24,8 @@ struct ProgramSize {
   std::int32_t count() const { return static_cast<std::int32_t>(micro_batches.size()); }
 };
 
-std::vector<ProgramSize> training_of(const experiment::Resolved& experiment,
-                                     int rank);  // programs "train", "tail", ...
+// Returns the training programs "train", "tail", ...
+std::vector<ProgramSize> training_of(const experiment::Resolved& experiment, int rank);
 // Returns the programs "evaluate", with one batch of each replica, and "evaluate_tail" for the
 // remainder. If parameters are gathered, all ranks take part in both.
 std::vector<ProgramSize> evaluation_of(const experiment::Resolved& experiment, int rank);

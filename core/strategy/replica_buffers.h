@@ -15,7 +15,8 @@ enum class Shared { nothing, gradients, parameters };
 struct Slots {
   std::int32_t samples = 1;
   std::vector<std::int32_t> activations = {}, gradients = {},
-                            // by segment (`sums`: those of batch norm); empty: one slot each
+                            // number of slots of each segment's buffers (`sums`: of its batch norm
+                            // sums); if empty, every buffer has one slot
       sums = {};
 
   std::int32_t of_activation(std::size_t s) const {

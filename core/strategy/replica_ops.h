@@ -22,7 +22,7 @@ class ReplicaOps : protected ReplicaSpans {
   Op recompute(int s) const;  // recomputes the output of forward
   Op loss() const;
   Op backward_input(int s) const;
-  // the caller adds `with_sum` if the op accumulates into the gradient
+  // returns the op of the weight gradient; the caller adds `with_sum` if the op accumulates
   Op backward_weight(int s, bool last_of_step) const;
   void with_sum(Op& op) const;
   Op norm(int s) const { return norm(s, segment_of(b_.gradients, s)); }

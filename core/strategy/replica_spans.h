@@ -30,7 +30,7 @@ class ReplicaSpans {
   std::int32_t buckets() const { return static_cast<std::int32_t>(r_.buckets.size()); }
   bool compressed() const {
     return !r_.compression.encoded.empty();
-  }  // communication then transfers encoded data, never gradients
+  }  // if true, communication transfers encoded data, never gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
   // first segment with parameters; no gradient is needed before it
   int first() const { return model_.first_with_parameters; }
@@ -57,10 +57,10 @@ class ReplicaSpans {
   bool synchronizes(int s) const { return trains_ && synchronizes() && number_of_sums(s) >= 0; }
   bool shards_columns(int s) const {
     return r_.shards_columns() && s == 0;
-  }  // the segment then computes the rows of all ranks
+  }  // if true, the segment computes the rows of all ranks
   bool sums_gradients(int s) const {
     return synchronizes(s) && s > first();
-  }  // the input gradient then depends on the samples of all ranks
+  }  // if true, the input gradient depends on the samples of all ranks
   bool reads_output(int s) const { return model::backward_needs_output(segment(s)); }
   bool reads_input(int s) const { return model::backward_needs_input(segment(s)); }
   static const Access& of(const std::vector<Access>& by_segment, int s) {

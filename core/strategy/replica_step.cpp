@@ -194,8 +194,9 @@ class StepWriter : private ReplicaOps {
     reduce_statistics(of(b_.gradient_sums, s), number_of_sums(s) + 1);
   }
 
-  // Adds the backward pass of a rank without samples. If it has none in the step, its gradients are
-  // zero. If it has only run out of them, it adds zeros to sums over all ranks.
+  // Adds the backward pass of a rank without samples in this micro-step. If the rank has no samples
+  // in the full step, its gradients are zero. If it only has no further samples, it adds zeros to
+  // sums over all ranks.
   void backward_without_samples(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shards_columns(s)) {
@@ -234,7 +235,7 @@ class StepWriter : private ReplicaOps {
     if (reduces_gradients() && !shards_columns(s)) after_last_reduction(op, bucket);
   }
 
-  // First layer by columns
+  // First layer, split by feature columns
   // ------------------------------------------------------------------------------------------
 
   LaneId rows_lane() const { return r_.shared_columns.lane; }

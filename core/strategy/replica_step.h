@@ -13,7 +13,8 @@ namespace trainyard::strategy {
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor,
       statistics, rate;
-  plan::Access running, sample_numbers;  // for batch norm and for dropout; invalid without these
+  // running statistics of batch norm, and sample numbers for dropout; invalid if not needed
+  plan::Access running, sample_numbers;
   std::vector<plan::Access> moments, activations,
       // `activations` and all following vectors are by segment
       activation_gradients;
@@ -34,14 +35,14 @@ struct Encoded {
 // are for power_sgd.
 struct CompressionBuffers {
   plan::Access residual, squared_errors, guess, basis;
-  // by bucket, one entry per collective in order; empty: no compression
+  // encoded payloads by bucket, one per collective in order; empty: no compression
   std::vector<std::vector<Encoded>> encoded;
 };
 
 // Synchronized batch norm. Its sums are all-reduced in a group of their own: passes wait for them,
 // so they must not queue behind gradients.
 struct SummedStatistics {
-  std::int32_t group = -1;  // -1: not synchronized
+  std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
   // Number of the forward collective, by segment; the backward one has the next number. -1: the
   // segment is no synchronized batch norm.
   std::vector<std::int32_t> numbers;

@@ -46,7 +46,7 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        // 2, because a turn runs between two rounds
+        // 2 instead of 1, because a turn runs between two rounds
         program.ops.front().after.front().steps_back = 2;
     add("start", asks(0));
     add("turn", turn());
@@ -190,8 +190,8 @@ class WorkerPlan {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        // lists all rows; sent after the request, from which the server knows that no gradient
-        // follows
+        // The list names all rows. It follows the request, from which the server learns that no
+        // gradient follows.
         ops.push_back(push_list_op(i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }
@@ -276,7 +276,8 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  std::vector<Access> lists_, packed_;         // by share; only for tables
+  // row lists and packed rows, by share; only for tables
+  std::vector<Access> lists_, packed_;
   std::vector<LaneId> asks_, pushes_, pulls_;  // `asks_` by server; `pushes_` and `pulls_` by share
   LaneId turns_;
 };

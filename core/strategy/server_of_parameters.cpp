@@ -17,7 +17,7 @@ using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
 
-// number of versions of a server: one current, one still being sent, one being written
+// number of version slots of a server: one current, one still being sent, one being written
 constexpr int kVersions = 3;
 
 class ServerPlan {

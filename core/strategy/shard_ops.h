@@ -11,7 +11,7 @@ struct Shards {
   Units units;
   // the rank's shards of all units, contiguous; invalid if the rank has all parameters
   plan::Access parameters = {};
-  plan::Access gradients = {};  // gradients of the same shards, in the same way
+  plan::Access gradients = {};  // gradients of the same shards, contiguous
 };
 
 // Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their
@@ -20,7 +20,7 @@ void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan:
 
 class ShardOps : protected ReplicaOps {
  protected:
-  // `shards`: null without sharding; no other function may be called then.
+  // `shards`: null without sharding; then no other function may be called.
   ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }

@@ -91,7 +91,7 @@ Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::ve
   return copy;
 }
 
-// Outputs
+// Offloading of outputs
 // ------------------------------------------------------------------------------------------
 
 // Returns spans of a buffer, in order, such that each access lies within one of them.
@@ -184,7 +184,7 @@ class OffloadWriter {
  public:
   OffloadWriter(plan::RankPlan& rank, MemoryKind place) : rank_(rank), place_(place) {}
 
-  // Returns where a span of an output is offloaded to. Creates the buffer on first use.
+  // Returns the place to which a span of an output is offloaded. Creates the buffer on first use.
   Access of(const Access& span) {
     if (homes_.size() < rank_.buffers.size()) homes_.resize(rank_.buffers.size());
     plan::BufferId home = homes_[span.buffer.index()];
@@ -225,7 +225,7 @@ void offload_outputs(const plan::Program& program, const Timeline& timeline, pla
   }
 }
 
-// Moments
+// Offloading of moments
 // ------------------------------------------------------------------------------------------
 
 struct Moment {
@@ -290,7 +290,7 @@ void offload_moments(plan::Program& program, const Timeline& timeline,
   }
 }
 
-// Both
+// Outputs and moments
 // ------------------------------------------------------------------------------------------
 
 // Adds copies in the order in which they may begin; offloads first, since they free memory.

@@ -28,8 +28,8 @@ class UnitOps : protected ShardOps {
     return micro_batches_[static_cast<std::size_t>(micro)];
   }
 
-  // Kinds of collectives. Each unit has one collective number per kind. `norms` is the last kind;
-  // it has two more numbers, which belong to no unit.
+  // Kinds of collectives. Each kind except `norms` has one collective per unit. `norms` has two
+  // collectives, for norms and for statistics, which belong to no unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
   std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
     return static_cast<std::int32_t>(way) * units().count() + unit;
@@ -50,7 +50,8 @@ class UnitOps : protected ShardOps {
   void free_gradient_slot(int s);
   void sum_gradient(int s);
   void keep_shards();  // adds the rank's shards of all sums to its gradients
-  // sums over the ranks that hold the same shards, in other shard groups
+  // sums the gradients of the rank's shards over the ranks of other shard groups that hold the same
+  // shards
   void sum_shards(const Line& alike);
 
   // True if the segment's gradient accumulates over micro-steps in place.
@@ -79,7 +80,7 @@ class UnitOps : protected ShardOps {
  private:
   struct Summed {
     std::int32_t unit = 0;
-    bool adds = false;  // true: added to the sum of earlier micro-steps; false: overwrites it
+    bool adds = false;  // true: adds to the sum of earlier micro-steps; false: overwrites the sum
   };
 
   void gather(std::int32_t u);

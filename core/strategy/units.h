@@ -34,7 +34,8 @@ class UnitSlots {
  private:
   UnitSlots() = default;
 
-  std::vector<bool> stays_;  // by unit, like the next two: true if it has a permanent slot
+  // true if the unit has a permanent slot; this vector and the next two are by unit
+  std::vector<bool> stays_;
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t elements_ = 0;
 };
@@ -59,7 +60,7 @@ struct Units {
 
   std::int32_t count() const { return static_cast<std::int32_t>(list.size()); }
   const Unit& at(std::int32_t unit) const { return list[static_cast<std::size_t>(unit)]; }
-  std::int32_t of(int segment) const;  // -1 if it is in none
+  std::int32_t of(int segment) const;  // returns -1 if the segment is in no unit
   Flat flat() const { return {parameters.elements(), gradients.elements(), own}; }
 };
 

@@ -8,12 +8,13 @@
 namespace trainyard::strategy {
 
 // Adds stashing to a rank whose programs update after every micro-batch (UPD.s2.m0), in the order
-// of its compute lane. Some parameters are read by a backward pass or a recomputation after an
-// update would have overwritten them. An op STASH, with the number of the update, saves these
-// before the update, and the later op reads the saved copy. Adds a buffer "stash" with room for the
-// older versions of each segment that are needed at once. These are n versions if a micro-batch
-// returns after n others, and none if the segment's backward pass does not read its parameters.
-// Does nothing for ranks that update once per step.
+// of its compute lane. Stashing is needed for parameters that a backward pass or a recomputation
+// reads after an update would have overwritten them. An op STASH, with the number of the update,
+// saves these parameters before the update, and the later op reads the saved copy. Adds a buffer
+// "stash" with room for the older versions of each segment that are needed at once. These are n
+// versions if n other micro-batches are processed between the forward and the backward pass of one.
+// There are none if the segment's backward pass does not read its parameters. Does nothing for
+// ranks that update once per step.
 void keep_versions(plan::RankPlan& rank);
 
 }  // namespace trainyard::strategy

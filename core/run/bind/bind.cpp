@@ -41,7 +41,7 @@ class Binder : BufferMap {
   base::Result<BoundPlan> run() {
     if (auto ok = check_op_numbers(plan_); !ok) return base::fail(ok.error());
     if (auto ok = fits(); !ok) return base::fail(ok.error());
-    const bool has_mean = plan_.buffer("mean").valid();  // ranks have parameters of their own
+    const bool has_mean = plan_.buffer("mean").valid();  // true if ranks have local parameters
     averages_weights_ = std::any_of(
         plan_.programs.begin(), plan_.programs.end(), [&](const plan::Program& program) {
           return plan::purpose(program.name) == plan::Purpose::training &&
@@ -144,7 +144,7 @@ class Binder : BufferMap {
     return numbers != nullptr ? numbers->count : 0;
   }
 
-  // Returns the tensor to which the op loads `buffer`; empty if the op does not load it.
+  // Returns the tensor into which the op loads `buffer`; empty if the op does not load this buffer.
   Tensor brought(const Op& load, const std::string& buffer) {
     const Access* place = find(load.writes, buffer);
     return place != nullptr ? tensor(*place) : Tensor{};
@@ -315,7 +315,7 @@ class Binder : BufferMap {
   // all ranks. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    // includes samples of other ranks if the rank receives outputs
+    // number of rows, with those of samples of other ranks if the rank receives outputs
     const std::int64_t rows = op.reads.back().count;
     const double part = 1.0 / static_cast<double>(model_.labels()),
                  scale = part / static_cast<double>(samples_of_update(op));

@@ -30,7 +30,7 @@ struct Recipe {
                             std::span<const compute::Tensor> moments, const compute::Tensor& step)>
       update;
   std::function<double(std::int64_t step)> learning_rate;
-  double clip_norm = 0;  // 0: no clipping
+  double clip_norm = 0;  // maximum norm of the gradient; 0: no clipping
   // reaction to non-finite gradients; if both are false, they are used
   bool stops_at_non_finite = false, skips_non_finite = false;
   compute::compression::CompressionSpec compression;
@@ -46,8 +46,9 @@ struct BoundLoad {
   std::int64_t samples = 0;  // samples of this rank
   // if the rank holds only some columns, `input` has these columns for the samples of all ranks
   compute::Tensor input, labels;
-  compute::Tensor sample_numbers;  // numbers in the data set; empty if no op needs them
-  plan::Columns columns = {};      // columns that are loaded; none: all
+  // numbers of the samples in the data set; empty if no op needs them
+  compute::Tensor sample_numbers;
+  plan::Columns columns = {};  // columns that are loaded; none: all
 
   std::int64_t labels_of_sample() const { return samples > 0 ? labels.elements() / samples : 1; }
 };
@@ -60,11 +61,11 @@ struct NamedRows {
   std::int64_t slot_count = 0;   // number of columns of a sample that contain row numbers
   std::int64_t most = 0;         // maximum number of rows in a list
   std::int32_t* list = nullptr;  // list of the rows; on a server one list per worker, in order
-  // for pack and the push after it: numbers of the packed rows
+  // for ops that pack rows, and for the push that follows: numbers of the packed rows
   std::int32_t* packed_rows = nullptr;
   // for give: packed rows to send, one block per worker, in order
   std::byte* handed = nullptr;
-  bool is_list = false;  // the op transfers the list itself
+  bool is_list = false;  // true if the op transfers the list itself
 
   std::int32_t* list_of(int worker) const { return list + worker * (plan::kListHead + most); }
   std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
@@ -74,7 +75,8 @@ struct NamedRows {
 // host memory, or an offset in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  const OffloadSpace* file = nullptr;  // null: offloaded to host memory
+  // file of the offloaded bytes; null: offloaded to host memory
+  const OffloadSpace* file = nullptr;
   std::int64_t offset = 0, bytes = 0;
 };
 
@@ -82,14 +84,15 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
-  int bucket = -1;  // for encode and decode
-  // the op completes the segment's local gradient and writes its norm
+  int bucket = -1;  // number of the bucket, for encode and decode
+  // true if the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
-  // the op all-reduces the statistics of updates, because each rank updates only a shard
+  // true if the op all-reduces the statistics of updates, because each rank updates only a shard
   bool leaves_statistics = false;
-  // the op writes the loss of its micro-step's samples, and the number of correct ones
+  // true if the op writes the loss of its micro-step's samples, and the number of correct
+  // predictions
   bool leaves_loss = false;
-  bool leaves_first_loss = false;  // the op is the first of the program that writes a loss
+  bool leaves_first_loss = false;  // true if the op is the first of the program that writes a loss
   // compute ops; for a server's update at [from * places + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
   // for offer and agree ops: selects one of `peers` in each step
@@ -122,8 +125,8 @@ struct BoundProgram {
   std::int64_t samples = 0, global_samples = 0, repeats = 1;
   std::vector<BoundOp> ops;
   std::vector<BoundLoad> loads;  // one load per micro-step in which the rank has samples
-  // true if parameters are averaged, with all ranks or with neighbors, after this or a later step;
-  // the rank's gradient is then the mean over its own samples
+  // true if parameters are averaged, with all ranks or with neighbors, after this step or a later
+  // one; the rank's gradient is then the mean over its local samples
   bool averages_weights = false;
 
   // returns null if the rank has no samples in the micro-step
@@ -153,7 +156,8 @@ struct BoundPlan {
   bool sums_statistics = false;
   // factor of the gradient in the update, for example for clipping; empty if always 1
   compute::Tensor factor;
-  compute::Tensor loss_scale;  // fp64 [2] (core/run/bind/loss_scale.h); empty without loss scaling
+  // two fp64 numbers, see struct LossScale (core/run/bind/loss_scale.h); empty without loss scaling
+  compute::Tensor loss_scale;
   // for compression: squared error of what the rank sends, by bucket; empty without compression
   compute::Tensor squared_errors;
   // if ranks have local parameters: squared distance from the mean, by segment; else empty

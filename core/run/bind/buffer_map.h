@@ -30,8 +30,8 @@ class BufferMap {
     return with_rows(tensor(access), access.count / columns, columns);
   }
 
-  // The following functions return an empty tensor if the plan has no such buffer: not every plan
-  // trains.
+  // The following functions return an empty tensor if the plan has no such buffer, for example
+  // because it does not train.
   compute::Tensor named(const std::string& name) const;
   // returns the first elements of the buffer
   compute::Tensor flat(const std::string& name, std::int64_t elements) const;

@@ -20,7 +20,7 @@ struct Placement {
 };
 
 struct Layout {
-  std::vector<Placement> buffers;                    // by buffer
+  std::vector<Placement> buffers;                    // placements by buffer
   std::int64_t private_bytes = 0, shared_bytes = 0;  // sizes of the arenas on the device
   std::int64_t host_bytes = 0, disk_bytes = 0;       // sizes of offloaded memory
   // size of the first part of the shared arena, which the host also accesses

@@ -46,7 +46,8 @@ MemoryPurpose part_of(const plan::Buffer& buffer) {
 
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
   std::vector<MemoryRegion> regions,
-      // `regions`: on the device; `gradients`: in scratch, where other bytes count as activations
+      // `regions`: buffers on the device; `gradients`: gradients in scratch memory, whose other
+      // bytes count as activations
       gradients;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];
@@ -107,7 +108,7 @@ std::int64_t resident_of(const std::byte* begin, std::int64_t bytes) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(begin),
              end = first + static_cast<std::uintptr_t>(std::max<std::int64_t>(bytes, 0));
-  std::array<unsigned char, 4096> pages{};  // pages per call
+  std::array<unsigned char, 4096> pages{};  // flags of the pages of one call
   std::int64_t resident = 0;
   for (std::uintptr_t start = first / page * page; start < end; start += pages.size() * page) {
     const std::uintptr_t count =

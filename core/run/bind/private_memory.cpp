@@ -21,7 +21,8 @@ base::Result<PrivateMemory> PrivateMemory::make(const Layout& layout, compute::C
 }
 
 base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory) {
-  static_assert(kAlignment % sizeof(float) == 0);  // arena sizes are multiples of kAlignment
+  // arena sizes are multiples of kAlignment, so the division below is exact
+  static_assert(kAlignment % sizeof(float) == 0);
   const compute::Tensor numbers{compute::DType::fp32,
                                 {std::ssize(memory) / static_cast<std::int64_t>(sizeof(float))},
                                 memory.data()};

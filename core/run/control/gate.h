@@ -15,8 +15,8 @@ namespace trainyard::run {
 
 class Gate {
  public:
-  // Raises the horizon: allows steps below `step`. The horizon never decreases. `last`: it is
-  // final. `single`: the user is single-stepping and inspects step `step` - 1.
+  // Raises the horizon: allows steps below `step`. The horizon never decreases. `last`: no higher
+  // horizon will follow. `single`: the user is single-stepping and inspects step `step` - 1.
   void open(std::int64_t step, bool last, bool single = false) {
     const std::lock_guard lock(mutex_);
     if (step > step_ && single) looked_at_ = step - 1;
@@ -46,7 +46,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return !closed_ && step < step_;
   }
-  // Current horizon: steps below `step` may run; `last`: it is final.
+  // Current horizon: steps below `step` may run; `last`: no higher horizon will follow.
   struct Horizon {
     std::int64_t step = 0;
     bool last = false;
@@ -67,7 +67,7 @@ class Gate {
     gone_.emplace_back(rank, generation);
     any_gone_.store(true, std::memory_order_release);
   }
-  Gone take_failed_peers() {  // returns those reported since the last call
+  Gone take_failed_peers() {  // returns the peers that were reported since the last call
     if (!any_gone_.load(std::memory_order_acquire)) return {};
     const std::lock_guard lock(mutex_);
     any_gone_.store(false, std::memory_order_release);

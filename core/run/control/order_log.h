@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of the order in which a rank served others. The rank's thread appends events; another thread
-// sends them. No event is ever dropped, because a replay needs all of them.
+// Log of the order in which a server took and answered messages of workers, or a passive rank
+// answered offers. The rank's thread appends events; another thread sends them. No event is ever
+// dropped, because a replay needs all of them.
 #pragma once
 
 #include <mutex>
@@ -14,7 +15,7 @@
 namespace trainyard::run {
 
 // True if results depend on the order in which messages arrive at the rank: it is a server, or a
-// passive rank of gossip. The results of all other ranks follow from the orders of these.
+// passive rank of gossip. The results of all other ranks follow from the logs of these ranks.
 inline bool keeps_order(const plan::RankPlan& rank) {
   return rank.rule.has_value() || rank.answers();
 }

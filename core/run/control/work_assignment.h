@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work assignment that the first server sends to a worker that asks for work, and the worker's
-// other requests (`wish`). Both are sent as fp64 numbers, which represent every count exactly.
+// Work assignment that the first server sends to a worker that asks for work, and the message with
+// which a worker asks for parameters or leaves (`wish`). Both are sent as fp64 numbers, which
+// represent every count exactly.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,13 @@ struct WorkAssignment {
   std::int64_t step = 0;
   std::int64_t done = 0;       // completed steps of the run when the parameters were sent
   std::int64_t gradients = 0;  // gradients that the servers had taken by then
-  bool last = false;           // no work is left: the worker may leave, with the final parameters
-  bool evaluates = false;      // the worker first evaluates with these parameters
-  bool held = false;  // the run was paused, so that no worker was sent parameters for a while
+  // true if no work is left: the worker may leave, with the final parameters
+  bool last = false;
+  bool evaluates = false;  // true if the worker must first evaluate with these parameters
+  // true if the run was paused, so that no worker was sent parameters for a while
+  bool held = false;
 
-  static constexpr int kNumbers = 4;  // the last number contains the flags as bits
+  static constexpr int kNumbers = 4;  // three counts, and the flags as bits
   void write(double* numbers) const {
     numbers[0] = static_cast<double>(step);
     numbers[1] = static_cast<double>(done);
@@ -36,8 +39,8 @@ struct WorkAssignment {
   }
 };
 
-// A wish is one number. kLeaves: the worker leaves. Otherwise the worker requests parameters that
-// include at least this many gradients.
+// A wish is one number that a worker sends. kLeaves: the worker leaves. Other values: the worker
+// requests parameters that include at least this many gradients.
 inline constexpr double kLeaves = -1;
 
 }  // namespace trainyard::run

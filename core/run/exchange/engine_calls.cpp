@@ -48,7 +48,7 @@ std::uint64_t& EngineCalls::handed_over(int group) {
   const auto [at, is_new] = submitted_.try_emplace(group, 0);
   if (!is_new) return at->second;
   if (const auto before = engine_.completed(group))
-    at->second = *before;  // includes calls made during warm-up
+    at->second = *before;  // counts the calls that were made during warm-up
   return at->second;
 }
 
@@ -60,7 +60,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
       return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
                          fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
-    // must precede the call below, which may complete immediately
+    // must precede the call of the engine, which may complete immediately
     std::uint64_t& handed = handed_over(op.channel);
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
@@ -76,7 +76,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker) {
-  // group, kind, root, elements
+  // group, kind, root and number of elements of a call
   using CallSignature = std::tuple<int, CollectiveKind, int, std::int64_t>;
   std::map<CallSignature, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)

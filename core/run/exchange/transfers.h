@@ -31,8 +31,8 @@ class Transfers final : public Exchange {
   base::Result<bool> receive(Transfer& transfer, std::int64_t& busy_ns);
   std::int64_t take_rows(const BoundOp& op, const std::byte* rows);
   base::Result<bool> arrived(const Transfer& transfer, int peer, const std::byte*& bytes);
-  // Messages to one peer on one channel, which keep their order: a transfer waits until older ones
-  // of its line are posted or received.
+  // Queue of messages to one peer on one channel. Messages keep their order: a transfer waits until
+  // older transfers of the queue are posted or received.
   struct Line {
     // number of messages posted to the peer, and received from it
     std::uint64_t posted = 0, taken = 0;
@@ -51,7 +51,7 @@ class Transfers final : public Exchange {
   std::uint32_t generation_;
   base::Reduction reduction_;
   std::vector<const std::byte*> sources_;
-  std::vector<std::vector<Line>> lines_;  // by channel, by peer
+  std::vector<std::vector<Line>> lines_;  // queues by channel and peer
 };
 
 }  // namespace trainyard::run

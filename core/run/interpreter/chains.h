@@ -22,7 +22,7 @@ bool leaves_loss(const BoundOp& op);
 // with at most `most` ops each.
 struct Links {
   std::size_t first = 0;  // index among the ops of the lane
-  std::size_t count = 0;  // at least two
+  std::size_t count = 0;  // number of ops, at least two
 };
 std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
                             plan::LaneId lane, std::size_t most);

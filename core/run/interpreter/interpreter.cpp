@@ -198,9 +198,9 @@ base::Result<Gate::Answer> Interpreter::State::wait_at_gate(std::int64_t step) {
   }
 }
 
-// Answers all offers that have arrived; returns true if there were any. Does nothing during a
-// meeting (a mean of all ranks): offers of earlier steps are already answered, and a newer offer
-// comes from a rank that has finished the meeting.
+// Answers all offers of active ranks that have arrived; returns true if there were any. Does
+// nothing while all ranks form their mean and evaluate: offers of earlier steps are already
+// answered, and a newer offer comes from a rank that has completed this evaluation.
 base::Result<bool> Interpreter::State::answer() {
   if (!answering || meeting) return false;
   return answering->answer([this](const AnsweredOffer& made) {
@@ -223,7 +223,8 @@ void Interpreter::State::report_averages(std::int64_t step) {
   meter.averaged_in_pairs(step, answering ? answering->averages() : asked);
 }
 
-// Answers all offers of the steps up to `step`, before all ranks meet.
+// Answers all offers of active ranks from steps up to `step`. Must be done before all ranks form
+// their mean, for which they wait for each other.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
   for (int op = answering->next_answer(step); op >= 0; op = answering->next_answer(step)) {
     const auto moved = progress();
@@ -314,7 +315,7 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;
-  report_averages(step);  // includes offers that were answered after the step
+  report_averages(step);  // after late offers are answered, so that they are counted
   meeting = true;
   if (auto ok = run_once("average", step); !ok) return ok;
   meter.averaged(step);
@@ -332,8 +333,8 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
 }
 
 // True if step `next` may begin while `step` still runs, so that its input and first compute
-// overlap the communication of `step`. Not before an evaluation or average after `step`, which must
-// use the weights of `step`.
+// overlap the communication of `step`. False if an evaluation or average follows `step`, because it
+// must use the weights of `step`.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
   return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);

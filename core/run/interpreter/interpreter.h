@@ -64,12 +64,13 @@ struct InterpreterParts {
   // if false, the process runs several ranks, and its memory is not reported
   bool is_own_process = true;
   std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
-  // Checkpoints of a worker of servers, as in ServerParts. `save` is called before the worker
-  // computes, when its assignment reaches such a step.
+  // Steps between checkpoints of a worker of servers, as in ServerParts. `save` is called before
+  // the worker computes, when its assignment reaches a checkpoint step.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
-  int share = -1;             // index of the rank's share of each step's samples; -1: the rank
-  OrderLog* order = nullptr;  // log of a rank that keeps an order (order_log.h); null: not recorded
+  int share = -1;  // index of the rank's share of each step's samples; -1: the rank
+  // order log of a server or passive rank (order_log.h); null: the order is not recorded
+  OrderLog* order = nullptr;
 };
 
 // True if a rank needs the data set.

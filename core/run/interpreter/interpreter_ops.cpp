@@ -30,8 +30,9 @@ base::Result<bool> Interpreter::State::progress() {
   if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
-  // Completed transfers may allow other communication ops to start, which must not wait for a
-  // compute op. Stops at the end of a step, whose traffic must not include later sends.
+  // Completed transfers may allow other communication ops to start; these must not wait for a
+  // compute op. Stops at the end of a step, because the step's reported traffic must not include
+  // later sends.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
     if (const auto more = move_transfers(); !more) return base::fail(more.error());
   auto answered = answer();

@@ -39,8 +39,8 @@ struct Interpreter::State {
   std::unique_ptr<Exchange> transfers;       // null: a single rank
   std::unique_ptr<OfferAnswerer> answering;  // null: not a passive rank
   std::unique_ptr<compute::Queue> queue;
-  // true if an op is submitted only after the previous one is done, because ops are slowed, or
-  // because offers are answered between them
+  // true if the next op is submitted only after the previous one is complete, because ops are
+  // slowed, or because offers are answered between ops
   const bool enqueue_uncaptured;
   std::optional<Chains> chains;  // empty if ops are submitted one by one (`enqueue_uncaptured`)
   // A submitted op, and a mark in the queue that is reached when it is complete.
@@ -62,14 +62,14 @@ struct Interpreter::State {
   plan::LaneId input_lane, compute_lane, copy_lane;
   std::vector<plan::LaneId> comm_lanes;
   bool evaluating = false;
-  // true during a meeting: all ranks form their mean and evaluate. Until the next step no answers
-  // are due, and ranks without further steps may have left.
+  // true while all ranks form their mean and evaluate. Until the next step no offers need to be
+  // answered, and ranks without further steps may have left.
   bool meeting = false;
   std::int64_t completing = -1;  // number of the admitted program that must complete now; -1: none
-  bool input_blocked = false;    // the input lane waits for its batch
-  // Number of admitted programs when the copy lane was last notified; -1: something has advanced
-  // since. The lane is not notified again while nothing advances, because that would keep it busy
-  // forever.
+  bool input_blocked = false;    // true while the input lane waits for its batch
+  // Number of admitted programs when the copy lane was last notified; -1: some lane has advanced
+  // since then. While no lane advances, the copy lane is not notified again, because that would
+  // keep it busy forever.
   std::int64_t copies_requested_at = -1;
   // time of the last clock reading, which ends one interval and begins the next
   std::int64_t now_ns = 0;
@@ -84,7 +84,8 @@ struct Interpreter::State {
   // for a worker of servers: number of the admitted program that trains; later ones belong to the
   // next round
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
-  std::int64_t saved = 0;  // step of the last checkpoint / save_every_steps
+  // number of checkpoint intervals (save_every_steps) up to the last checkpoint
+  std::int64_t saved = 0;
   // null: no offloading. Declared last, because its thread uses the frontier
   std::unique_ptr<Offloading> offloading;
 
@@ -115,7 +116,8 @@ struct Interpreter::State {
   base::Result<void> train_steps(std::int64_t& step);
   bool may_admit(std::int64_t next, std::int64_t step) const;
   bool admit_step(std::int64_t next, std::int64_t step);
-  std::int64_t share_of(std::int64_t step) const;  // returns a number of samples
+  // returns the number of the rank's samples in a step
+  std::int64_t share_of(std::int64_t step) const;
   bool averages_after(std::int64_t step) const;
   base::Result<void> average(std::int64_t step);
   base::Result<Gate::Answer> wait_at_gate(std::int64_t step);

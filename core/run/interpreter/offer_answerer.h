@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Answers offers of active ranks on a passive rank (asynchronous gossip, plan/pairing.h). An offer
 // contains the active rank's parameters. The passive rank atomically replaces its parameters by the
-// mean of both and sends the mean back. The rank's only thread does this between any two of its
-// ops. So no other op sees half-averaged parameters, and an active rank waits for at most one op.
+// mean of its own and the offered ones, and sends the mean back. The rank's only thread does this
+// between any two of its ops. So no other op sees half-averaged parameters, and an active rank
+// waits for at most one op.
 #pragma once
 
 #include <cstdint>
@@ -57,7 +58,7 @@ class OfferAnswerer {
 
   AnsweringParts parts_;
   std::unique_ptr<compute::Queue> queue_;
-  std::vector<AskingRank> asking_ranks_;  // by op of program "answer"
+  std::vector<AskingRank> asking_ranks_;  // active ranks, by op of program "answer"
   std::int64_t averages_ = 0;
 };
 

@@ -33,7 +33,7 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
   return {};
 }
 
-using Marks = std::vector<std::vector<bool>>;  // by program and op
+using Marks = std::vector<std::vector<bool>>;  // flags by program and op
 
 // Marks the op of `program` that satisfies a dependency, if the dependency may refer to this
 // program.
@@ -113,8 +113,8 @@ void Offloading::run() {
   }
 }
 
-// Waits until a copy has taken the drawn device's time. On a straggler, only arithmetic is slowed
-// further, not copies.
+// Waits until the copy has taken as long as on the drawn device. A straggler is slowed further in
+// arithmetic only, not in copies.
 void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
@@ -139,8 +139,8 @@ bool Offloading::carry_out_next() {
   return done.has_value();
 }
 
-// Records that an op ended, and wakes the rank's thread, which waits for copies only, or for its
-// exchange.
+// Records that an op ended, and wakes the rank's thread, which may wait for copies or for messages
+// of peers.
 void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<void>& done,
                       std::int64_t begin_ns) {
   {
@@ -156,7 +156,8 @@ void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<voi
   if (peers_ != nullptr) peers_->wake();
 }
 
-// Reads the counters before `ended_`. In this order, an op that completes in between is not missed.
+// Reads the counters before the list `ended_`. In the opposite order, an op that completes in
+// between could be missed.
 bool Offloading::under_way() const {
   if (settled_.load(std::memory_order_acquire) != changes_.load(std::memory_order_acquire))
     return true;

@@ -20,7 +20,7 @@ class Staleness {
   }
 
  private:
-  std::vector<std::vector<int>> by_op_;  // by program, by op
+  std::vector<std::vector<int>> by_op_;  // staleness by program and op
 };
 
 }  // namespace trainyard::run

@@ -31,7 +31,7 @@ const std::byte* in_memory(const BoundOp& op) {
 // of a bucket, one after another. The first one ends where an op repeats.
 class FirstCollectives {
  public:
-  using Key = std::pair<std::int32_t, std::int32_t>;  // group, bucket
+  using Key = std::pair<std::int32_t, std::int32_t>;  // group and bucket number
 
   explicit FirstCollectives(const plan::Program& program) {
     for (std::size_t i = 0; i < program.ops.size(); ++i)

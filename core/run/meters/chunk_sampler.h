@@ -17,8 +17,8 @@
 
 namespace trainyard::run {
 
-inline constexpr std::int64_t kSampledOfChunk = 4;  // number of elements, if the chunk has as many
-// limit per rank and run, after which recording stops
+inline constexpr std::int64_t kSampledOfChunk = 4;  // maximum number of sampled elements per chunk
+// maximum number of sampled bytes per rank and run, after which recording stops
 inline constexpr std::size_t kMaxSampledBytes = std::size_t{1} << 18;
 
 bool sampled_step(std::int64_t step);
@@ -43,11 +43,11 @@ class ChunkSampler {
  private:
   // State of a bucket in a program.
   struct Bucket {
-    telemetry::ChunkValues values;  // what is recorded; step and values are filled in later
+    telemetry::ChunkValues values;  // record to write; its step and values are filled in later
     const std::byte* data = nullptr;
     int ops = 0;
     std::int64_t instance = -1;  // number of the admitted program that is in progress
-    int done = 0;                // number of its completed ops
+    int done = 0;                // number of completed ops of the bucket in this program
   };
   struct Program {
     bool before_steps = false;

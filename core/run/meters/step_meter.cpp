@@ -51,7 +51,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    // the values of later micro-steps are added
+    // the first loss resets the sums; those of later micro-steps are added
     if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
@@ -151,8 +151,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
-    // must precede metrics that every rank reports: when these arrive without the former, readers
-    // know that this rank does not report them
+    // must precede the metrics that every rank reports: if those arrive without a slowdown before
+    // them, readers conclude that this rank reports none
     imposed_metrics(step);
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));
@@ -163,8 +163,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
     if (!bound_.loss_scale.empty()) metric(Metric::loss_scale, step, captured(step).loss_scale);
     compression_metrics(step);
     table_metric(step);
-    // A rank on the virtual clock has no process, transport or arenas of its own, and no real time
-    // passes.
+    // On the virtual clock, no real time passes, and a rank has no separate process, transport or
+    // arenas, so its memory is not reported.
     if (own_process_ || transport_ != nullptr) memory_.report_if_due(step, end_ns);
   }
   times = {end_ns};
@@ -172,8 +172,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
 
 // Reports gradient norms, without the loss scale. The reduced gradient is the mean over all samples
 // of the step; only ranks that update report its norm. The local norm is that of the mean over the
-// rank's own samples, or over those of its share if its program counts none. It is zero without
-// samples. Ranks without gradients report no local norm.
+// rank's local samples. If the rank's program counts no samples, the mean is over the samples of
+// its share. The norm is zero without samples. Ranks without gradients report no local norm.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;
@@ -183,7 +183,7 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                    : 1.0) /
       scale;
   for (std::size_t s = 0; s < model_.segments.size(); ++s) {
-    if (model_.segments[s].elements == 0) continue;  // the segment has no parameters
+    if (model_.segments[s].elements == 0) continue;  // segments without parameters have no norms
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
     if (has_gradients_)
@@ -213,8 +213,9 @@ void StepMeter::traffic_metrics(std::int64_t step) {
   }
 }
 
-// Reports traffic between two steps. Readers compute a rate from the totals of two steps. So the
-// new totals are reported again under the earlier step, and the traffic is part of no rate.
+// Reports traffic between two steps, for example of an evaluation. Readers compute the rate of a
+// step as the difference between its totals and those of the previous step. So the new totals are
+// reported again under the previous step, and traffic between steps is not counted in any rate.
 void StepMeter::traffic_between_steps() {
   for (std::size_t peer = 0; peer < reported_messages_.size(); ++peer) {
     const comm::Traffic traffic = reported_messages_[peer] > 0

@@ -47,8 +47,8 @@ class StepMeter {
   // that the rank processes, even if its program counts none.
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program,
                  std::optional<double> learning_rate, std::int64_t share = 0);
-  // For a worker that lists table rows: records the bytes of a table's share, or of its list of
-  // rows. `of_next_round`: they belong to the turn that opens the next round.
+  // For a worker that lists table rows: records the bytes of the rows of one share, or of the list
+  // itself. `of_next_round`: the bytes belong to the exchange that opens the next round.
   void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
   // Restarts `times` at `now_ns` for the next step, so that time between steps (a pause, answers)
   // belongs to no step.
@@ -76,10 +76,11 @@ class StepMeter {
 
   struct Captured {
     double loss_sum = 0, correct = 0;
-    bool skipped = false;                         // the updates of the step were skipped
-    double loss_scale = 1;                        // loss scale of the step's gradients
-    std::vector<double> local_norms, statistics;  // by segment; three values by segment
-    std::vector<double> squared_errors;           // squared compression errors by bucket
+    bool skipped = false;   // the updates of the step were skipped
+    double loss_scale = 1;  // loss scale of the step's gradients
+    // local norms by segment; three statistics by segment
+    std::vector<double> local_norms, statistics;
+    std::vector<double> squared_errors;  // squared compression errors by bucket
   };
   Captured& captured(std::int64_t step) {
     return captured_[static_cast<std::size_t>(step & 1)];
@@ -97,7 +98,7 @@ class StepMeter {
     std::int64_t full_bytes = 0, bytes = 0;
   };
   Tables tables_, tables_of_next_;  // bytes of tables in this round and in the next
-  bool holds_back_ = false;         // true once an op was slowed
+  bool holds_back_ = false;         // true after an op was slowed for the first time
   double factor_ = 1;
   std::int64_t late_ns_ = 0;
   std::int64_t skipped_updates_ = 0;

@@ -150,7 +150,7 @@ InterpreterParts GossipReplay::State::interpreter_parts(Rank& rank) {
           .share = parts.share(rank.number())};
 }
 
-// Steps
+// Steps of ranks
 // ------------------------------------------------------------------------------------------
 
 Result<void> GossipReplay::State::begin_step(Rank& rank) const {
@@ -216,7 +216,7 @@ Result<void> GossipReplay::State::answer(const Answer& event) {
   return go_on(active).map([](bool) {});
 }
 
-// End
+// End of the run
 // ------------------------------------------------------------------------------------------
 
 Result<void> GossipReplay::State::end(const Answer& event) {

@@ -39,8 +39,8 @@ class GossipReplay {
   static base::Result<std::unique_ptr<GossipReplay>> make(PairTrainingParts parts);
   ~GossipReplay();
 
-  // Replays the next event. Returns a Problem if it is impossible: an answer without an offer, or
-  // one before an op that is already complete.
+  // Replays the next event. Returns a Problem if the event is impossible: an answer without an
+  // offer, or at a position that the rank has already passed.
   base::Result<void> follow(const plan::Answer& event);
 
   compute::Tensor parameters(int rank) const;

@@ -73,21 +73,21 @@ struct ServerReplay::State {
     std::unique_ptr<HeldOut> held_out;
     WorkAssignment turn;  // current assignment, computed or not
     std::vector<bool> has,
-        // by server: `has`: it gave its share for this turn; `owes`: it has not taken the gradient
-        // yet
+        // by server: `has`: the server gave its share of parameters for this assignment; `owes`:
+        // the server has not taken the gradient yet
         owes;
     bool assigned = false;  // `turn` is assigned but not begun
     bool joined = false;    // true once this worker, or one that it replaced, joined
     std::size_t left = 0;   // number of servers that have seen the worker leave
     std::int64_t step = 0;  // step that the worker computed last
     int program = -1;       // program of that step
-    // times: all servers had given parameters; the previous gradient was taken
+    // times at which all servers had given parameters, and at which the previous gradient was taken
     std::int64_t given_ns = 0, ended_ns = 0;
   };
   struct Server {
     std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServerShare> share;
-    std::vector<int> held;  // synchronous rules: workers whose gradients are held until the update
+    std::vector<int> held;  // synchronous rules: workers whose gradients wait for the update
     std::vector<std::int64_t> stale;  // staleness of the gradients in the update
     std::vector<std::int64_t> dropped;
     std::int64_t version = 0, done = 0;
@@ -244,7 +244,7 @@ Result<void> ServerReplay::State::add_server(int rank) {
   return {};
 }
 
-// Servers
+// Events of servers
 // ------------------------------------------------------------------------------------------
 
 // A process that replaces a lost worker starts with a newly initialized model.
@@ -357,7 +357,7 @@ Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.assigned = true;
-    // every server will give the final parameters
+    // reset, because every server will give the final parameters
     if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
@@ -408,11 +408,12 @@ void ServerReplay::State::count_rows(Worker& worker) {
         list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)),
         false);
     for (const std::int64_t carried : {given, rows * op.named.row_bytes})
-      worker.meter->carried_rows(op.named, carried, false);  // counted twice: pulled and pushed
+      // counted twice, because the rows are pulled and later pushed
+      worker.meter->carried_rows(op.named, carried, false);
   }
 }
 
-// Workers
+// Steps of workers
 // ------------------------------------------------------------------------------------------
 
 Result<void> ServerReplay::State::act(Worker& worker) {

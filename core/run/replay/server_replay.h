@@ -21,11 +21,11 @@ struct ServedTrainingParts {
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
   bool divides_by_staleness = false;
-  double delay_compensation = 0;  // as in ServerParts
+  double delay_compensation = 0;  // factor of delay compensation, as in ServerParts
   compute::Compute* compute = nullptr;
   std::shared_ptr<const data::Dataset> dataset;
   data::Sampler sampler{0, 1, 1, 1};
-  // as in InterpreterParts
+  // held-out samples of a worker: first and count, as in InterpreterParts
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;
   // sets the weights before the first step
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;
@@ -45,8 +45,8 @@ class ServerReplay {
   static base::Result<std::unique_ptr<ServerReplay>> make(ServedTrainingParts parts);
   ~ServerReplay();
 
-  // Replays the next event. Returns a Problem if it is impossible: a gradient that no worker
-  // computed, or a rank that does not exist.
+  // Replays the next event. Returns a Problem if the event is impossible, for example a gradient
+  // that no worker computed, or a rank that does not exist.
   base::Result<void> follow(const plan::ServerEvent& event);
 
   int workers() const;

@@ -132,7 +132,7 @@ Result<bool> Server::State::poll_messages(int number) {
   auto asked = receive_request(number);
   if (asked && !*asked && from.owes_rows) return receive_row_list(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.last_sent)
-    return asked;  // a worker that has requested parameters out of turn has nothing more to push
+    return asked;  // a worker with a request out of turn pushes nothing more
   auto whole = has_full_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });

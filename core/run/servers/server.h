@@ -21,7 +21,7 @@ namespace trainyard::run {
 struct ServerParts {
   const plan::RankPlan* plan = nullptr;
   const std::vector<plan::Group>* groups = nullptr;
-  std::int64_t evaluate_every_steps = 0;  // 0: never
+  std::int64_t evaluate_every_steps = 0;  // interval of evaluations; 0: never
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
   // true: divides the learning rate by the mean staleness of the update's gradients
@@ -31,14 +31,15 @@ struct ServerParts {
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
-  bool is_own_process = true;  // as in InterpreterParts
+  // if false, the process runs several ranks, and its memory is not reported
+  bool is_own_process = true;
   Gate* gate = nullptr;
   RankProgress* rank_progress = nullptr;
   const SlowdownModel* slowness = nullptr;         // null: ops are not slowed
   int number = 0;                                  // index of the server, from 0
   OrderLog* order = nullptr;                       // null: the order is not recorded
   std::int64_t first_step = 0, first_version = 0;  // steps and updates completed before this run
-  std::int64_t save_every_steps = 0;               // 0: never
+  std::int64_t save_every_steps = 0;               // interval of checkpoints; 0: never
   // Called between two updates when a multiple of save_every_steps is complete. `step`: this
   // multiple, which names the checkpoint. The function must copy what it saves.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};

@@ -12,7 +12,7 @@ namespace trainyard::run {
 using telemetry::Metric;
 
 // Reports staleness, or a dropped gradient, under the step that the worker uses in its own report.
-// For a dropped gradient, this is the version from which it was computed.
+// For a dropped gradient, that step is the version of the parameters from which it was computed.
 void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push& push) {
   if (push.dropped)
     metric_of(push.pulled, Metric::dropped_gradients,

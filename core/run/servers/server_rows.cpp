@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables of which each worker needs only some rows in a round, and lists them for the servers.
+// Row lists: in each round a worker needs only some rows of a table, and sends a list of them to
+// the servers.
 //
 // First server: assigns the next batch, answers, and keeps the version slot of the answer. The
 // worker then sends its list of rows to every server without waiting for another rank, so the slot
 // is occupied only briefly. Other servers: reserve a slot when they receive the list. If they
-// reserved it earlier, waiting workers could occupy all slots, and the workers on which these
-// depend would find none.
+// reserved a slot earlier, waiting workers could occupy all slots, and none would be left for the
+// workers that they wait for.
 #include <fmt/core.h>
 
 #include <algorithm>

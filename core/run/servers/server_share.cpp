@@ -69,7 +69,7 @@ void ServerShare::add(std::size_t op, std::span<const std::byte* const> gradient
   parts_.compute->sum(takes.dtype, takes.data, sources_, takes.elements);
 }
 
-// Rows of tables
+// Table rows
 // ------------------------------------------------------------------------------------------
 
 std::int64_t ServerShare::bytes_pushed(const BoundOp& takes, int worker) {

@@ -33,16 +33,16 @@ class ServerShare {
   const BoundProgram& answer() const { return program("answer"); }
   const BoundProgram* named() const;  // null if workers transfer full tables
 
-  // Delay compensation: saves the parameters that a worker is given, from which it computes its
-  // next gradient. `keep` saves all parameters of the current version. `save_given` saves those
-  // that are given immediately. `keep_rows` later saves the table rows in the worker's list, from
-  // version slot `place`; `op`: index in `arrival`.
+  // Functions for delay compensation, which save the parameters that a worker is given and from
+  // which it computes its next gradient. `keep` saves all parameters of the current version.
+  // `save_given` saves only the parameters that are given immediately. `keep_rows` later saves the
+  // table rows in the worker's list, from version slot `place`; `op`: index in `arrival`.
   void keep(int worker);
   void save_given(int worker);
   void keep_rows(std::size_t op, int worker, int place);
-  // Gather gradients for the update; `op`: index in `arrival`. `take` stores or adds one gradient
-  // (`first`: it is the first of the update). `add` overwrites the sum with that of all
-  // `gradients`.
+  // Collect gradients for the update; `op`: index in `arrival`. `take` stores or adds one gradient
+  // (`first`: the gradient is the first of the update). `add` overwrites the sum with the sum of
+  // all `gradients`.
   void take(std::size_t op, const std::byte* gradient, bool first, int worker);
   void add(std::size_t op, std::span<const std::byte* const> gradients);
   // Like `take` and `add`, for data as workers push it: for a table, only the rows in the worker's

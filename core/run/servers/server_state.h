@@ -31,9 +31,9 @@ struct Server::State {
     double request = 0;  // wish of a worker that requests parameters out of turn
     // version slot that the worker is still reading; -1: none
     int reads = -1;
-    // the worker will get rows from that slot when it has listed them
+    // true if the worker still gets table rows from that slot, after it has sent its list of rows
     bool owes_rows = false;
-    bool has_list = false;      // the worker's list of rows has arrived
+    bool has_list = false;      // true if the worker's list of rows has arrived
     std::int64_t given_ns = 0;  // time of the last answer to the worker
   };
   ServerParts parts;
@@ -41,18 +41,20 @@ struct Server::State {
   ServerShare share;
   MemoryMeter memory;
   const BoundProgram &arrival, &update, &answer;
-  const BoundProgram* named;  // null: workers transfer full tables
+  const BoundProgram* named;  // program "named"; null: workers transfer full tables
   WorkAssigner turns;
   std::vector<Worker> workers;
-  // synchronous rules: workers whose gradients are held until the update, in order of arrival
+  // synchronous rules: workers whose gradients wait for the update, in order of arrival
   std::vector<int> held;
   std::vector<std::int64_t> stale;    // staleness of the gradients in the update
   std::vector<std::int64_t> dropped;  // number of dropped gradients, by worker
   std::vector<const std::byte*> sources;
-  int first_asked = 0;         // first worker of the next pass over all workers
-  std::int64_t gathered = 0;   // number of gradients taken since the start
-  std::int64_t last_step = 0;  // final step count of the first server; only on other servers
-  std::int64_t saved = 0;      // step of the last checkpoint / save_every_steps
+  int first_asked = 0;        // first worker of the next pass over all workers
+  std::int64_t gathered = 0;  // number of gradients taken since the start
+  // final step count, received from the first server; used on other servers only
+  std::int64_t last_step = 0;
+  // number of checkpoint intervals (save_every_steps) up to the last checkpoint
+  std::int64_t saved = 0;
   bool leads = false, was_held = false;
 
   explicit State(ServerParts p)

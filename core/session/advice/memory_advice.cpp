@@ -52,7 +52,8 @@ class FittingOptions {
                  const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
-      document_.strategy.algorithm = collective::Algorithm::automatic;  // The user wrote "auto".
+      // Restores "auto" if the user chose it; the resolved experiment names the chosen algorithm.
+      document_.strategy.algorithm = collective::Algorithm::automatic;
     written_ = experiment::to_json(document_);
   }
 
@@ -92,7 +93,7 @@ class FittingOptions {
   }
 
   // Considers only the ranks that lack memory now. Returns the largest memory among them with the
-  // settings of `other`, or nothing if one of these ranks still does not fit.
+  // settings of `other`, or nothing if one of these ranks would still lack memory.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;

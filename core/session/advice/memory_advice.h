@@ -31,8 +31,8 @@ using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolv
 struct MemoryOption {
   std::vector<std::string> settings;  // In the form "PATH=VALUE" of `--set`.
   std::string other_cost;             // Cost other than time and bytes.
-  // Largest memory with these settings among the ranks whose device lacks memory for the drawn
-  // experiment.
+  // Largest memory that a rank needs with these settings. Considers only ranks whose device lacks
+  // memory for the drawn experiment.
   std::int64_t bytes = 0;
   std::optional<StepCost> step = std::nullopt;
 };

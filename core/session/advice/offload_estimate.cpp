@@ -38,8 +38,9 @@ std::optional<std::string> offload_line(const experiment::Resolved& resolved,
   if (!experiment::swaps(resolved.document.training)) return std::nullopt;
   const std::int64_t bytes = offloaded_bytes(plan);
   if (bytes == 0) return "nothing is offloaded: no activation is idle long enough";
-  return fmt::format("the rank that offloads most moves {} per step, and fetches them again",
-                     base::format_bytes(static_cast<double>(bytes)));
+  return fmt::format(
+      "the rank that offloads the most offloads {} per step, and fetches the same amount again",
+      base::format_bytes(static_cast<double>(bytes)));
 }
 
 }  // namespace trainyard::session

@@ -4,10 +4,9 @@
 // a `manifest.json`. The manifest is written last. It names the files with their sizes and xxh64,
 // and carries a checksum of itself. A directory without a complete manifest is not a checkpoint.
 //
-// Two checkpoints are kept: the newest and the complete one before it. Older checkpoints are
-// deleted only after the new one has been read back. So after any write failure a complete
-// checkpoint exists if one ever existed, and the previous one is used when the newest is damaged
-// later.
+// Two checkpoints are kept: the newest one, and the complete one before it. Older checkpoints are
+// deleted only after the new one has been read back. So a write failure never destroys the last
+// complete checkpoint. If the newest checkpoint is damaged later, the previous one is used.
 //
 // Several ranks may write their shards at the same time (`write_part`). The process that has
 // received all reports then commits the checkpoint (`commit_checkpoint`). Together the parts hold

@@ -9,7 +9,7 @@
 
 namespace trainyard::session {
 
-// Returns the Problem for a complete checkpoint that does not fit the model. `what` states the
+// Returns the Problem for a complete checkpoint that does not match the model. `what` states the
 // difference.
 base::Problem other_model(const std::filesystem::path& path, std::string what);
 

@@ -33,7 +33,8 @@ void Committer::take(const Saved& saved) {
 
 void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
-  const auto [step, files] = *whole_.rbegin();  // Older complete checkpoints are skipped.
+  // If several checkpoints are complete, commits only the newest.
+  const auto [step, files] = *whole_.rbegin();
   whole_.clear();
   running_ =
       std::async(std::launch::async,

@@ -29,7 +29,7 @@ class Committer {
   std::optional<Outcome> look();
 
   bool busy() const { return running_.valid() || !whole_.empty(); }
-  std::int64_t committed_step() const { return committed_; }  // -1: none.
+  std::int64_t committed_step() const { return committed_; }  // -1: nothing committed yet.
 
  private:
   struct Parts {

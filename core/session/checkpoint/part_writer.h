@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Writes a rank's part of checkpoints in the background. The training thread copies the data, and
-// another thread writes it. Offers made during a write are skipped, so no step ever waits for a
-// disk.
+// another thread writes it. A part that is offered during a write is skipped, so no step ever waits
+// for a disk.
 #pragma once
 
 #include <condition_variable>
@@ -45,8 +45,8 @@ class PartWriter {
   // Copies the data and returns. Returns false, without a copy, if the previous write is still in
   // progress.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes synchronously, after any write in progress. Does nothing if that write had the same step
-  // and version. Like a background write, puts the result into the box.
+  // Writes synchronously, after any write in progress. Does nothing if the last write had the same
+  // step and version. Like a background write, puts the result into the box.
   base::Result<void> write_now(std::int64_t step, std::int64_t version,
                                const std::vector<CheckpointSpan>& spans);
 

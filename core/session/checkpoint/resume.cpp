@@ -102,7 +102,8 @@ Result<InitialState> initial_state(const experiment::Resolved& e) {
                      fmt::format("the newest checkpoint has changed: it is now that of step {}",
                                  base::format_count(found->loaded.info.step)),
                      fmt::format("step {}", base::format_count(e.first_step)),
-                     "Another process writes there, or damaged it; start the run again."});
+                     "Another process writes to this directory, or damaged the checkpoint. Start "
+                     "the run again."});
 }
 
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,

@@ -21,7 +21,7 @@ base::Result<base::Problems> resume(experiment::Resolved& resolved);
 struct InitialState {
   std::vector<std::byte> parameters, state;
   std::vector<std::vector<std::byte>> moments;
-  CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers above.
+  CheckpointTensors tensors{compute::Tensor{}};  // Views of the buffers that are declared above.
 };
 base::Result<InitialState> initial_state(const experiment::Resolved& e);
 

@@ -42,7 +42,8 @@ class Coordination {
   void housekeeping(std::int64_t now);
 
   // Messages from ranks and viewers.
-  RankEntry* entry_of(const PeerId& peer, std::int32_t rank);  // Null if the peer is not that rank.
+  // Returns null if the peer is not connected as this rank.
+  RankEntry* entry_of(const PeerId& peer, std::int32_t rank);
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
@@ -53,7 +54,7 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
-  void take(const PeerId& from, const Ask& ask);  // The sender is a viewer.
+  void take(const PeerId& from, const Ask& ask);  // Handles a message of a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}
   void refuse(const PeerId& unknown_peer, const Hello& hello);

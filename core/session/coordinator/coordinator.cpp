@@ -101,7 +101,7 @@ void Coordination::check_processes(std::int64_t now) {
     entry.reported_end = true;
     if (ended_) continue;
     if (entry.returning) abandon_rejoin(entry, *how);
-    else if (entry.lost) continue;  // This coordinator killed the unresponsive rank.
+    else if (entry.lost) continue;  // The rank was unresponsive, and this coordinator killed it.
     else if (can_continue_without(entry)) mark_lost(entry, fmt::format("ended by {}", *how));
     else
       end(RunState::failed,
@@ -233,7 +233,7 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  // The observer gets the final state in `close`, where it may take its time: nothing waits for it.
+  // Skipped at the end: the observer gets the final state in `close`, where nothing waits for it.
   if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());
@@ -319,11 +319,11 @@ std::string Coordination::resume_advice() const {
     return "";
   const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
   return every > 0 ? fmt::format(
-                         " No checkpoint was complete yet: there is one every {} steps "
+                         " No checkpoint was complete yet. One is written every {} steps "
                          "(run.checkpoint_every_steps).",
                          base::format_count(every))
-                   : " It wrote no checkpoint: with run.checkpoint_every_steps, another run can "
-                     "resume from the last one.";
+                   : " The run wrote no checkpoint. If run.checkpoint_every_steps is set, another "
+                     "run can resume from the last checkpoint.";
 }
 
 Json Coordination::result(std::int64_t now) const {
@@ -368,7 +368,8 @@ void Coordination::cannot_record(const Problem& problem) {
       "Free space, or make the run directory writable, and run again; what was recorded until now "
       "can be opened.";
   if (!ended_) return end(RunState::failed, said);
-  if (!ended_well(state_)) return;  // An earlier failure is the better explanation.
+  // If the run has already failed, the earlier failure explains more.
+  if (!ended_well(state_)) return;
   // Training is complete, but the end of the recording is not on disk.
   state_ = RunState::failed;
   problem_ = said;

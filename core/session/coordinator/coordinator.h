@@ -58,7 +58,7 @@ struct CoordinatorParts {
   Launch launch;
   // Number of Ctrl-Cs so far: the first stops in order, the second immediately.
   std::function<int()> interrupts;
-  // Called a few times a second.
+  // Called with the state of the run a few times a second.
   std::function<void(const Status& status, const telemetry::History& history)> observe;
   std::int64_t started_ns = 0;  // Start time of this process (CLOCK_MONOTONIC).
   // Returns the step time simulated with the drawn speeds; called once, after training.

@@ -40,7 +40,8 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   RankEntry& entry = entries_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != entry.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
-  if (!entry.peer.empty()) return;  // This is the heartbeat connection.
+  // The main connection is known, so this is the heartbeat connection.
+  if (!entry.peer.empty()) return;
   entry.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
   entry.software = said(hello.software);

@@ -37,8 +37,8 @@ int steps_together(const experiment::Resolved& resolved) {
 }
 
 // Returns how many seconds fast ranks may be ahead of the slowest; 0 if all ranks step together. A
-// pause takes up to this long. With a smaller limit, fast ranks of asynchronous gossip would wait
-// for the slowest rank between two global averages.
+// pause may take this long to reach all ranks. With a smaller limit, fast ranks of asynchronous
+// gossip would wait for the slowest rank between two global averages.
 double max_lead_seconds(const experiment::Resolved& resolved) {
   constexpr double kApart = 4;
   return experiment::is_asynchronous_gossip(resolved.document.strategy) ? kApart : 0;

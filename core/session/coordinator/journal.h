@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Output of a run while it runs: the recording, run.log, and the history in memory, from which the
-// result is computed. A write error does not end the run here. The first one is kept in `failure`,
-// for the coordinator to handle.
+// result is computed. A write error does not end the run here. The first write error is kept in
+// `failure`, for the coordinator to handle.
 #pragma once
 
 #include <filesystem>
@@ -21,9 +21,9 @@ inline constexpr const char* kOrderFile =
 
 struct LogEntry {
   std::string level, text;
-  int rank = -1;                     // -1: the coordinator.
+  int rank = -1;                     // -1: the entry is of the coordinator.
   std::string name = "coordinator";  // Name of the sender.
-  std::int64_t time_ns = 0;          // CLOCK_MONOTONIC.
+  std::int64_t time_ns = 0;          // Time of the entry (CLOCK_MONOTONIC).
 };
 
 class Journal {
@@ -42,7 +42,7 @@ class Journal {
   void events(int rank, std::span<const telemetry::Event> events);
   // Drops payloads that do not decode as chunk values.
   void samples(int rank, std::span<const std::byte> values);
-  // Writes events of a rank that keeps an order (`run::keeps_order`) to a separate file
+  // Writes events of a server or passive rank (`run::keeps_order`) to a separate file
   // (order_file.h), which is created on first use.
   void order(int rank, std::span<const std::byte> events);
   void conclude() {

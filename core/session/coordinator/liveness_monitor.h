@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Liveness check: decides from heartbeats if a run is still alive, and if not, which rank is the
-// cause. This is a rank whose process ended, one that is unresponsive, or one at the end of the
-// chain of waiting ranks. Takes times as arguments, never from a clock.
+// cause. The cause is a rank whose process ended, a rank that is unresponsive, or the rank at the
+// end of a chain of ranks, each of which waits for the next. Takes times as arguments, never from a
+// clock.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct LivenessLimits {
   double unresponsive_seconds = 3;  // After this long without a heartbeat, the rank is lost.
   // The run hangs if heartbeats arrive, but no rank completes an op for this long.
   double hang_seconds = 20;
-  // If this process itself pauses longer, the pause is not counted as silence.
+  // If this process itself is suspended longer than this, the time is not counted as silence of the
+  // ranks.
   double watcher_pause_seconds = 0.5;
   // Longer time limit in place of hang_seconds while a rank has not completed its first op, because
   // ranks may still be connecting to each other.

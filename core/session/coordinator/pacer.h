@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Horizon policy of the coordinator: decides up to which step ranks may run (the horizon). A grant
-// raises the horizon. Grants reach a short time ahead, so that a pause takes effect quickly and no
-// rank ever waits for a grant. A pause, a stop and a slower pace only withhold grants. All ranks
-// get the same grants, so they always agree on the step to stop at.
+// raises the horizon. A grant allows only the steps of a short time, so that a pause takes effect
+// quickly, but the next grant comes early enough that no rank waits for it. A pause, a stop and a
+// slower pace only withhold grants. All ranks get the same grants, so they always agree on the step
+// to stop at.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ class Pacer {
   Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
         int together = 1, double max_lead_seconds = 0);
 
-  // Sets the steps already made by another run, before the first grant.
+  // Sets the number of steps that another run has already completed. Must precede the first grant.
   void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
 
   // Observations: the step of the slowest rank, and the duration of steps.
@@ -58,8 +59,8 @@ class Pacer {
   double seconds_per_step_;
   std::int64_t evaluate_every_steps_, together_;
   double max_lead_seconds_;
-  // Recent duration of a step in seconds; 0: none measured yet. If ranks have their own speeds,
-  // that of the slowest rank.
+  // Recent duration of a step in seconds; 0: none measured yet. If ranks run at their own speeds,
+  // it is the duration of the slowest rank.
   double step_seconds_ = 0;
   std::map<int, double> of_rank_;
   std::int64_t slowest_ = 0, horizon_ = 0;

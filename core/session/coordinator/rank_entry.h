@@ -32,11 +32,12 @@ struct RankEntry {
   RankIdentity identity;
   std::string name;  // Such as "rank 2 (cpu2 on alpha)".
   std::unique_ptr<RankHandle> handle;
-  PeerId peer;                                // Empty before its Hello message.
+  PeerId peer;                                // Empty before the rank's Hello message.
   std::string software, endpoint, plan_hash;  // Empty until the rank reports them.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
+  // Slowdown of the rank, as in the drawing or as requested last.
+  double slow_down = 1, jitter = 0;
   bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
@@ -47,7 +48,8 @@ struct RankEntry {
   // Number of confirmations by servers that this rank, or an earlier process of it, left.
   int departures_seen = 0;
   int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
-  GracePeriod end;                  // Starts when its exit is noticed.
+  // Grace period that begins when the exit of the rank is noticed.
+  GracePeriod end;
   std::optional<Finished> finished;
 };
 using RankEntries = std::vector<RankEntry>;

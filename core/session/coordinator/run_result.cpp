@@ -49,15 +49,15 @@ RankTraffic totals(const Finished& finished) {
   return sum;
 }
 
-// Returns null for 0 bytes: the value is unknown, for example for a rank that is only a thread of a
+// Returns null for 0 bytes, which means unknown, for example for a rank that is only a thread of a
 // process.
 Json known_bytes(double bytes) {
   return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json();
 }
 
 // Returns the result of one rank. If the rank finished, its bytes are exact, and include those of
-// earlier processes in its place. Otherwise they are the last values that telemetry received; null
-// if none.
+// earlier processes that it replaced. Otherwise they are the last values in the telemetry; null if
+// there are none.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty,
                const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};

@@ -17,7 +17,7 @@ struct RunFacts {
   RunState state = RunState::failed;
   std::optional<base::Problem> problem;
   double wall_seconds = 0;      // Seconds since the user started the run.
-  std::int64_t started_ns = 0;  // CLOCK_MONOTONIC.
+  std::int64_t started_ns = 0;  // Start time of the run (CLOCK_MONOTONIC).
   // What each rank reported when it finished, by rank.
   std::vector<std::optional<Finished>> finished;
   std::filesystem::path run_directory;
@@ -26,17 +26,21 @@ struct RunFacts {
   // Median step time simulated with the drawn speeds.
   std::optional<double> simulated_step_seconds;
   data::ShardingKind sharding = data::ShardingKind::iid;
-  data::ShardTable shards;  // Same as in `experiment::Resolved`.
-  experiment::RunSpec run;  // Settings of the run; they tell which drawn speeds it was limited to.
+  data::ShardTable shards;  // Samples by rank and class, as in `experiment::Resolved`.
+  // Settings of the run, such as the drawn speeds to which it was limited.
+  experiment::RunSpec run;
   experiment::CompressionSpec compression;
-  experiment::Engine engine = experiment::Engine::own;  // Only `own` reports bytes.
+  // Engine of the collectives; only `own` reports bytes.
+  experiment::Engine engine = experiment::Engine::own;
   experiment::Multiplies multiplies = experiment::Multiplies::full;
-  std::optional<double> sent_ratio = {};  // Same as in `experiment::Savings`.
-  std::vector<std::string> duties = {};   // "worker" or another role, by rank.
+  // Ratio of sent bytes without and with compression, as in `experiment::Savings`.
+  std::optional<double> sent_ratio = {};
+  std::vector<std::string> duties = {};  // "worker" or another role, by rank.
   // By rank: its feature columns, if columns are assigned to ranks.
   experiment::ColumnTable columns = {};
-  std::int64_t first_step = 0;                 // Steps that earlier runs had completed.
-  std::optional<std::int64_t> last_step = {};  // Last step of a completed run as requested.
+  std::int64_t first_step = 0;  // Steps that earlier runs had completed.
+  // Number of steps that the experiment requests; set if the run completed all of them.
+  std::optional<std::int64_t> last_step = {};
   // Step of the newest checkpoint that another run can resume from.
   std::optional<std::int64_t> committed_step = {};
   // Checkpoints that are newer than the one resumed from, but not usable.

@@ -18,7 +18,7 @@ using experiment::Resolved;
 using plan::OpKind;
 
 constexpr int kRounds = 7;
-// After this many nanoseconds of measuring, fewer rounds are enough.
+// Time limit in nanoseconds, after which fewer rounds of measuring are enough.
 constexpr std::int64_t kLongEnough = 3'000'000'000;
 
 // Returns the experiment with a single micro-batch on one device, without recomputation and
@@ -99,7 +99,8 @@ class Measuring {
   std::vector<double> round() {
     std::vector<double> seconds(e_.model.segments.size());
     for (const run::BoundOp& op : program().ops) {
-      if (op.kind == OpKind::update) continue;  // Weights stay the same for all rounds.
+      // Updates are skipped, so that all rounds use the same weights.
+      if (op.kind == OpKind::update) continue;
       const std::int64_t begin = base::now_nanoseconds();
       for (const auto& kernel : op.kernels) kernel->enqueue(*queue_);
       static_cast<void>(compute::finish(*queue_));  // Errors are checked at the end.

@@ -15,7 +15,7 @@
 //   Finished | Failed -->
 //                     <--         Abort    (to the others)
 //
-// A failed rank that rejoins starts with its Hello while the others continue.
+// A rank that replaces a failed one starts with its Hello while the other ranks continue.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,7 @@ struct Samples {
   std::string values;  // Bytes in the format of a recording (telemetry/chunk_values.h).
 };
 
-// Events of a rank that keeps an order (`run::keeps_order`) since its last Order message.
+// Events of a server or passive rank (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
   // Events of a server in the format of `plan::served_of`, or of a passive gossip rank in that of
@@ -113,7 +113,7 @@ struct Saved {
 // Message to evaluators: the checkpoint of `step` is complete. `last`: training is over, and no
 // checkpoint follows.
 struct Committed {
-  std::int64_t step = -1;  // -1: there is none yet.
+  std::int64_t step = -1;  // Step of the checkpoint; -1: there is none yet.
   bool last = false;
 };
 
@@ -139,10 +139,11 @@ struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
   std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
-  // Peak memory of its process; 0 if the rank is only a thread of a process.
+  // Peak memory of the rank's process; 0 if the rank is only a thread of a process.
   std::uint64_t peak_memory_bytes = 0;
-  std::int64_t first_step_done_ns = 0;  // CLOCK_MONOTONIC.
-  std::vector<RankTraffic> peers;       // Traffic with each peer, by rank.
+  // Time at which the rank completed its first step (CLOCK_MONOTONIC).
+  std::int64_t first_step_done_ns = 0;
+  std::vector<RankTraffic> peers;  // Traffic with each peer, by rank.
 };
 
 struct Abort {
@@ -185,10 +186,11 @@ enum class Command : std::uint8_t {
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;
-  double seconds_per_step = 0;  // For command `set_pace`.
-  Slow slow = {};               // For command `slow`.
-  std::int32_t rank = -1;       // For commands `kill`, `stall`, `wake`, `restart`.
-  LinkBandwidth link = {};      // For command `link`.
+  double seconds_per_step = 0;  // Requested pace, for command `set_pace`.
+  Slow slow = {};               // Requested slowdown, for command `slow`.
+  // Rank that commands `kill`, `stall`, `wake` and `restart` refer to.
+  std::int32_t rank = -1;
+  LinkBandwidth link = {};  // Requested bandwidth, for command `link`.
 };
 
 // State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order
@@ -218,7 +220,8 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  double slow_down = 1, jitter = 0;  // As in the drawing, or as requested last.
+  // Slowdown of the rank, as in the drawing or as requested last.
+  double slow_down = 1, jitter = 0;
 };
 
 struct Status {

@@ -19,7 +19,7 @@ class Evaluator {
 
   Result<std::int64_t> run() {
     for (;;) {
-      // Reports the horizon as its step: the rank is idle, and ranks at the horizon are not
+      // Reports the horizon as its step, because the rank is idle. Ranks at the horizon are not
       // expected to make progress.
       p_.rank_progress->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(handled_, kPatience);
@@ -35,8 +35,8 @@ class Evaluator {
   }
 
  private:
-  // Evaluates the newest complete checkpoint, which may be newer than `committed`: that one may
-  // have been deleted by now. Ignores newer directories that are still being written.
+  // Evaluates the newest complete checkpoint. It may be newer than `committed`, which may have been
+  // deleted by now. Ignores newer directories that are still being written.
   Result<void> measure(std::int64_t committed) {
     const run::BoundPlan& bound = *p_.bound;
     const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),

@@ -234,8 +234,8 @@ class Rank {
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
-  // Adds to an out-of-memory problem how much memory the rank needs for what, and how to find
-  // settings that fit.
+  // Adds to an out-of-memory problem the memory that the rank needs by purpose, and how to find
+  // settings that need less.
   Problem with_accounts(Problem problem) const {
     const topology::Network network(p_.resolved.document.topology);
     const std::string& drawn =
@@ -243,7 +243,8 @@ class Rank {
     problem.what += fmt::format("; the buffers of the rank need {}",
                                 run::describe(run::memory_use(p_.rank_plan, p_.layout)));
     problem.advice += fmt::format(
-        "{} \"{}\" with as much memory as is free: validate then lists options that fit.",
+        "{} \"{}\" with the memory that is really free on this machine. The command validate then "
+        "lists settings that fit.",
         problem.advice.empty() ? "Draw" : " Or draw", drawn);
     return problem;
   }
@@ -398,8 +399,8 @@ class Rank {
     return finish(*steps, bound, rank_progress.first_step_done_ns.load());
   }
 
-  // Creates the text sampler of the rank whose parameters represent the model, if the data set is
-  // text.
+  // Creates the text sampler if the data set is text and this rank generates text with its
+  // parameters.
   Result<std::optional<run::TextSampler>> text_sampler(const run::Recipe& recipe,
                                                        const run::BoundPlan& bound) {
     const bool generates =
@@ -427,9 +428,9 @@ class Rank {
     if (engine_) engine_->abort(why);
   }
 
-  // Creates the checkpoint writer of a rank that saves only a part; null if it saves none. The part
-  // is some of the layers; or, in training with servers, a server's share or a worker's model state
-  // besides parameters.
+  // Creates the checkpoint writer of a rank that saves only a part; null if the rank saves none.
+  // The part is some of the layers. In training with servers, it is a server's share, or a worker's
+  // model state besides parameters.
   std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
     if (has_shard()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;

@@ -12,7 +12,7 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-// If this thread itself pauses longer than this many nanoseconds, the pause does not count as
+// If this thread itself is suspended longer than this many nanoseconds, the time does not count as
 // silence of the coordinator.
 constexpr std::int64_t kOwnPause = 1'000'000'000;
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.

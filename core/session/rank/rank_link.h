@@ -33,7 +33,8 @@ struct RankLinkParts {
   // Engine used in place of the transport; else null.
   comm::Collectives* engine = nullptr;
   telemetry::ChunkValueQueue* values = nullptr;  // Null: no values of chunks are recorded.
-  // Null: the rank keeps no order (`run::keeps_order`).
+  // Null: the results of other ranks do not depend on this rank's order of messages
+  // (`run::keeps_order`).
   run::OrderLog* order = nullptr;
   SavedQueue* saved = nullptr;        // Null: the rank saves nothing while it trains.
   LatestCommit* committed = nullptr;  // Null: the rank reads no checkpoints.
@@ -47,7 +48,7 @@ class RankLink {
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
-  // Ends the thread, and sends what is left.
+  // Ends the thread, and sends the remaining events.
   void close();
   // Sends a log line; called from the rank's thread.
   void say(std::string level, std::string text);

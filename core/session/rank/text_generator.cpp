@@ -71,7 +71,7 @@ class TextGenerator::CheckpointSampler {
     if (!dataset) return base::fail(data::at_field(dataset.error(), e_.document.data, ""));
     const topology::Network network(e_.document.topology);
     topology::Device device = network.device(e_.ranks[static_cast<std::size_t>(e_.chief)]);
-    device.gpu = -1;  // Only the chief uses the GPU.
+    device.gpu = -1;  // Uses the CPU, because the chief uses the GPU.
     auto compute = make_compute_(device);
     if (!compute) return base::fail(compute.error());
     compute_ = std::move(*compute);

@@ -40,7 +40,7 @@ class TextGenerator {
   // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
   // is used.
   void notify(std::int64_t steps);
-  // Returns the text finished since the last call.
+  // Returns the text finished since the last call; nothing if there is none.
   std::optional<base::Result<std::string>> look();
   bool busy() const { return running_.valid(); }
 
@@ -49,7 +49,8 @@ class TextGenerator {
   void start();
 
   std::stop_source stop_;
-  std::unique_ptr<CheckpointSampler> checkpoint_sampler_;  // Used by one thread at a time.
+  // During a generation, only the background thread uses it.
+  std::unique_ptr<CheckpointSampler> checkpoint_sampler_;
   std::int64_t known_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;
 };

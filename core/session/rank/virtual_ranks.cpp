@@ -260,7 +260,8 @@ class VirtualRanks {
     for (const RankIdentity& rank : ranks_) {
       telemetry::EventRing& ring = *rings_[static_cast<std::size_t>(rank.rank)];
       if (batch_.empty()) batch_of_ = rank.rank, ring.read(batch_);
-      else if (batch_of_ != rank.rank) continue;  // The unsent batch of another rank goes first.
+      // If another rank has an unsent batch, that batch goes first.
+      else if (batch_of_ != rank.rank) continue;
       if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_}))
         return false;
       batch_.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reader of a run's order file: the order in which servers or passive gossip ranks served others
-// (written by journal.h).
+// Reader of a run's order file: the order in which servers handled messages of workers, or passive
+// gossip ranks answered offers (written by journal.h).
 #pragma once
 
 #include <filesystem>
@@ -13,16 +13,16 @@
 namespace trainyard::session {
 
 struct WrittenOrder {
-  // Encoded events (plan/server_events.h, plan/answers.h), by rank; empty for a rank that keeps no
-  // order.
+  // Encoded events (plan/server_events.h, plan/answers.h), by rank; empty for a rank that is
+  // neither a server nor passive.
   std::vector<std::string> ranks;
   // True if the file ends within a frame, for example after a killed run. The rest is lost.
   bool torn = false;
 };
 
-// Reads the order up to the end of the file. Returns a Problem with advice if the file is missing
-// or damaged before its end, holds events of a rank that keeps no order, or belongs to another
-// plan.
+// Reads the order up to the end of the file. Returns a Problem with advice if the file is missing,
+// is damaged before its end, or belongs to another plan. Also refuses events of a rank that is
+// neither a server nor passive.
 base::Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::Plan& plan);
 
 // Adds advice to the problem of an unreadable or impossible order. There is only one copy of an

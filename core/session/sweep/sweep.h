@@ -35,8 +35,8 @@ struct SweepVariant {
   double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
   // Payload sent in the full run: by all ranks, and by the rank that sent the most.
   std::int64_t sent_bytes = 0, busiest_sent_bytes = 0;
-  std::int64_t formula_sent_bytes = -1,
-               formula_busiest_sent_bytes = -1;  // Both values by formula; -1: no formula known.
+  // The same two numbers of bytes by formula; -1: no formula known.
+  std::int64_t formula_sent_bytes = -1, formula_busiest_sent_bytes = -1;
   // Step time simulated with the drawn speeds; 0: not simulated.
   double simulated_step_seconds = 0;
   std::int64_t emulated_ranks = 0;
@@ -107,7 +107,7 @@ struct Scaled {
   // Mean payload sent per step: by all ranks, and by the rank that sends the most.
   double step_bytes = 0, busiest_step_bytes = 0;
   std::optional<double> formula_step_bytes, formula_busiest_step_bytes;
-  bool equals_formula = false;  // True if both values equal the formula exactly.
+  bool equals_formula = false;  // True if total and busiest rank equal the formula exactly.
 };
 
 // Returns the baseline of speed-ups: the fastest of the finished variants with the fewest ranks.
@@ -116,7 +116,7 @@ std::optional<std::size_t> baseline(const Sweep& sweep);
 std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // Figures by variant.
 
 struct SweepProgress {
-  // Number of runs, and of ended ones; without variants that were left out.
+  // Number of runs, and number of runs that have ended; variants that were left out do not count.
   std::int64_t runs = 0, over = 0;
   std::optional<std::size_t> running;  // Index of the variant.
   // Estimated from the duration of finished runs; nothing while none has finished.

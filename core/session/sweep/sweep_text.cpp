@@ -88,20 +88,21 @@ std::string explanation(SweepColumn column) {
     case SweepColumn::ranks: return "Number of training ranks: the first workers of the drawing";
     case SweepColumn::algorithm: return "How gradients are all-reduced; one rank reduces nothing";
     case SweepColumn::step:
-      return "Median time of a full step after the warm-up, of the step's slowest rank: measured";
-    case SweepColumn::simulated: return "The step on a virtual clock, from the drawn speeds";
+      return "Measured median time of a full step after the warm-up, on the slowest rank of each "
+             "step";
+    case SweepColumn::simulated: return "Step time simulated with the drawn speeds";
     case SweepColumn::samples: return "Samples of a full step over all ranks / median step time";
-    case SweepColumn::speed_up: return "samples/s / those of the baseline";
-    case SweepColumn::efficiency: return "speed-up / (ranks / ranks of the baseline)";
+    case SweepColumn::speed_up: return "samples/s / samples/s of the baseline";
+    case SweepColumn::efficiency:
+      return "speed-up / (ranks of the variant / ranks of the baseline)";
     case SweepColumn::step_bytes:
-      return "Payload that all ranks sent in a step, counted where bytes move: the mean over the "
-             "run";
+      return "Mean payload per step sent by all ranks together, counted by the transport";
     case SweepColumn::busiest_bytes:
-      return "Payload that the busiest rank sent in a step: the mean over the run";
+      return "Mean payload per step sent by the rank that sends the most";
     case SweepColumn::formula:
       return "Whether the bytes sent, in total and by the busiest rank, equal those of the "
              "algorithm's formula";
-    case SweepColumn::state: return "What became of the run";
+    case SweepColumn::state: return "State of the run, such as done or failed";
   }
   return "";
 }

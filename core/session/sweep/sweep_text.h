@@ -26,13 +26,15 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-std::string explanation(SweepColumn column);  // Returns what the figure means, with its formula.
+// Returns the meaning of the figures in a column, with their formula.
+std::string explanation(SweepColumn column);
 // Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
 // Returns "ring", or "auto (direct)" once resolved; empty for one rank.
 std::string series_name(const SweepVariant& variant);
 
-std::string scaling_text(const Sweep& sweep);  // "weak scaling: the batch of each rank stays, ..."
+// Returns a text such as "weak scaling: constant batch per rank, ...".
+std::string scaling_text(const Sweep& sweep);
 // Returns "speed-up against 1 rank"; empty while no variant has finished.
 std::string baseline_text(const Sweep& sweep);
 // Returns text such as "median of full steps, 50 steps with 10 of warm-up; evaluation off".

@@ -143,7 +143,8 @@ base::Result<Process> Process::start(const ProcessOptions& options) {
   arguments.push_back(nullptr);
   const Input input(options.input);
   if (!input.ready())
-    return base::fail(base::system_problem(options.program, "cannot hand over its input", errno));
+    return base::fail(base::system_problem(
+        options.program, "cannot pass the standard input to this program", errno));
   const SpawnPlan plan(options, input.read_end());
   const std::vector<char*> environment = environment_with(options.environment);
   pid_t pid = -1;

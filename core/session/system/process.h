@@ -20,7 +20,8 @@ struct ProcessOptions {
   // Open descriptors for the child: (number in this process, number in the child). Numbers in the
   // child start at 3.
   std::vector<std::pair<int, int>> descriptors;
-  std::string input;  // Text for the child's standard input; for secrets, which argv would show.
+  // Text for the child's standard input. Used for secrets, because other users can read argv.
+  std::string input;
   // Variables "NAME=VALUE", added to this process's environment unless already set there.
   std::vector<std::string> environment{};
 };
@@ -35,7 +36,8 @@ class Process {
   Process& operator=(Process&& other) noexcept;
 
   pid_t pid() const { return pid_; }
-  // Returns how it ended in words ("exit status 3", "signal 9 (Killed)"), or nothing while it runs.
+  // Returns in words how the process ended ("exit status 3", "signal 9 (Killed)"), or nothing while
+  // it runs.
   std::optional<std::string> ended();
   bool ended_well() const { return status_ == 0; }
   bool killed() const;    // True if a signal ended it.

@@ -29,7 +29,7 @@ class SocketDirectory {
  private:
   explicit SocketDirectory(std::filesystem::path path);
 
-  std::filesystem::path path_;  // Empty if moved from.
+  std::filesystem::path path_;  // Path of the directory; empty after a move from this object.
   base::Descriptor alive_{-1};  // End of a pipe that closes with this process.
   base::Descriptor lock_{-1};   // Lock on the directory, which prevents its removal by others.
   pid_t child_ = -1;
