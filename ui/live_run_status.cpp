@@ -13,7 +13,8 @@ LiveRunStatus::LiveRunStatus(RunSession& runs, RunControls& controls, CentralAre
   connect(&runs, &RunSession::live_changed, this, &LiveRunStatus::update);
 }
 
-// Controls and status line always refer to the training run, even if another one is displayed.
+// Updates the controls and the status line. They always refer to the training run, even if another
+// run is displayed.
 void LiveRunStatus::update() {
   controls_.set_run(runs_.commanded());
   center_.state_bar().set_run(runs_.commanded());

@@ -12,7 +12,7 @@ class FailureView : public QWidget {
   Q_OBJECT
  public:
   explicit FailureView(QWidget* parent = nullptr);
-  void show_lines(const std::vector<RoleFailure>& lines);  // empty: hidden
+  void show_lines(const std::vector<RoleFailure>& lines);  // an empty list hides the view
   QString text() const;                                    // as read by screen readers
 
  private:

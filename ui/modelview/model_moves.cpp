@@ -14,7 +14,7 @@ base::Problem refusal(const QString& what, const QString& advice) {
           advice.toStdString()};
 }
 
-// Returns a problem if two nodes that share a table would be in different columns.
+// Returns a problem if two nodes that share a table would get different columns.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
   for (int n = 0; n < picture.count() && !picture.ties_may_split; ++n) {
     const int tied = picture.node(n).tied_to;

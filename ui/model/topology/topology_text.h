@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text for values of the drawing, the same on the canvas, tree and status bar.
+// Text for values of the drawing. Canvas, tree and status bar show the same text.
 #pragma once
 
 #include <QStringList>
