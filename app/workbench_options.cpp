@@ -14,9 +14,9 @@ namespace trainyard::app {
 namespace {
 
 constexpr int kSettleMilliseconds =
-    1500;  // Default delay of a screenshot: charts and cost line are drawn by then.
+    1500;  // Default delay of a screenshot, after which charts and cost line are drawn.
 constexpr int kMaxWaitMilliseconds = 3'600'000;
-constexpr int kMinSide = 100, kMaxSide = 16'384;  // pixels
+constexpr int kMinSide = 100, kMaxSide = 16'384;  // limits of a window's width and height in pixels
 
 base::Problem bad(const QString& where, const QString& what, const QString& accepted,
                   const QString& advice = {}) {
@@ -24,7 +24,7 @@ base::Problem bad(const QString& where, const QString& what, const QString& acce
           what.toStdString(), accepted.toStdString(),       advice.toStdString()};
 }
 
-// Removes Qt's options and their values. Options that are not listed here take no value.
+// Removes Qt's own options and their values. The list contains the options that take a value.
 QStringList without_options_of_qt(const QStringList& arguments) {
   static const QSet<QString> with_value{
       "platform", "platformpluginpath", "platformtheme", "plugin",       "qwindowgeometry",
@@ -69,8 +69,8 @@ bool holds_run(const QDir& directory) {
          (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
-// Returns a problem if a file does not exist. An experiment that exists but is invalid opens a
-// window that shows its errors.
+// Returns a problem if a file does not exist. If an experiment exists but is invalid, that is no
+// problem here: the window shows its errors.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// check: verifies the plan of an experiment as ranks run it, and reports its costs. Reads no
-// samples.
+// check: expands the plan of an experiment as ranks do, verifies it, and reports its costs. Reads
+// no samples.
 #include "core/check/check.h"
 
 #include <cstdio>
@@ -66,7 +66,7 @@ std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
   return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
 }
 
-// Verified plan, with its memory per rank as real ranks allocate it.
+// Verified plan, and the memory that each rank will allocate.
 struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
@@ -139,7 +139,7 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
-// Prints the costs of a plan with an engine, whose algorithm is unknown.
+// Prints the costs of a plan whose collectives run in an engine, which chooses its own algorithm.
 void print_engine(const plan::Plan& plan, const std::string& engine) {
   std::printf(
       "%s takes every collective whole, and reports no bytes; by formula a step is at least\n",
@@ -149,8 +149,8 @@ void print_engine(const plan::Plan& plan, const std::string& engine) {
                 base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
 }
 
-// Prints the memory of a rank. The number to compare with the device is that of the layout. The
-// peak of live buffers is smaller, because of gaps between addresses.
+// Prints the memory of a rank: the size of the layout, which must fit in the device's memory, and
+// the peak of live buffers, which is smaller because of gaps between addresses.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   std::printf("  rank %zu takes %s\n", rank, run::describe(checked.memory[rank]).c_str());

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 struct Item {
   std::string name, help;
-  std::string file;                   // for examples
-  std::optional<cuda::Gpu> gpu = {};  // for GPUs
+  std::string file;                   // file of the example; only for examples
+  std::optional<cuda::Gpu> gpu = {};  // only for GPUs
 };
 
 const char* help(experiment::StrategyKind kind) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// replay: the history of a run, from its recording. Runs nothing, unless asked to recompute.
+// replay: the history of a run, from its recording. Without --recompute, nothing is executed.
 #include "core/session/replay/replay.h"
 
 #include <fmt/core.h>

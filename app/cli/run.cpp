@@ -43,7 +43,8 @@ struct RunArguments : ExperimentArguments {
   std::int64_t ends_with = 0;  // process id whose end cancels the run; 0: none
 };
 
-constexpr std::int64_t kSimulatedSteps = 3;  // the first step fills the pipeline
+// several steps, because the first step also fills the pipeline
+constexpr std::int64_t kSimulatedSteps = 3;
 constexpr int kMaxSimulatedRanks = 64;  // above that, the simulation would delay the run too much
 
 std::string number(double value, const char* format) {
@@ -110,7 +111,7 @@ class ProgressLine {
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::int64_t shown_ns_ = 0;
   std::string last_;
-  std::size_t faults_ = 0;  // already printed
+  std::size_t faults_ = 0;  // number of faults that were printed
 };
 
 void print_status(const session::Status& status, const telemetry::History& history) {
@@ -146,7 +147,8 @@ std::string format_sampled_text(const std::string& text) {
   return shown;
 }
 
-// Returns, for example, "; simulated from the drawn speeds: 2 ms, measured / simulated 2.3".
+// Compares the measured with the simulated step time: "; simulated from the drawn speeds: 2 ms,
+// measured / simulated 2.3".
 std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
   if (!simulated.is_number()) return "";
@@ -248,8 +250,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
 int exit_code_of(const session::CoordinatorResult& outcome) {
   if (session::ended_well(outcome.state)) return 0;
   if (!outcome.problem) return 3;
-  // A resource that a rank could not get means that the run failed; input that only a rank could
-  // check is still bad input.
+  // If a rank could not get a resource, the run failed (exit code 3). If a rank found bad input
+  // that only ranks can check, it is bad input (exit code 2).
   return outcome.problem->code == base::ProblemCode::unavailable
              ? 3
              : cli::exit_code_of(*outcome.problem);
@@ -295,8 +297,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
-// Measures the layers, if they are assigned to stages by measured time. The new assignment may need
-// more memory than one by cost, so that is checked again.
+// Measures the times of layers, if layers are assigned to stages by measured time. Checks the
+// memory again, because the new assignment may need more memory than the old one.
 base::Problems measure_layers(experiment::Resolved& resolved) {
   if (!experiment::needs_measured_times(resolved.document.strategy)) return {};
   auto times = session::measure_segments(resolved, app::make_compute);
@@ -305,7 +307,7 @@ base::Problems measure_layers(experiment::Resolved& resolved) {
   return memory_problems(resolved);
 }
 
-// Prints caveats on the figures that follow.
+// Prints caveats that apply to the figures printed later.
 void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
