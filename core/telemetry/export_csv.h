@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All numbers of a run as one table (RFC 4180): `metric,rank,index,step,seconds,value,text`. Each
-// logged number is one line; none are thinned out. Numbers have the shortest form that parses back
-// exactly. `index` is the segment or the peer.
+// Exports all numbers of a run as one table (RFC 4180):
+// `metric,rank,index,step,seconds,value,text`. Each logged number has a line; none are omitted.
+// Numbers have the shortest form that parses back exactly. `index` is the segment or the peer.
 //
 // After the metrics of ranks follow figures over all ranks (train_loss, train_accuracy,
 // held_out_loss, held_out_accuracy), with rank -1. Last come the faults of ranks and links: the

@@ -47,7 +47,7 @@ std::int64_t imposed_ns(const Event& event) {
 }
 
 std::string number(double value) {
-  return base::Json(value).dump();  // "null" for values that JSON cannot represent.
+  return base::Json(value).dump();  // "null" for NaN and infinity, which JSON cannot represent
 }
 
 class TraceWriter {
