@@ -109,8 +109,8 @@ base::Problem Mailbox::broken(const char* id, int peer, const char* what) const 
           ""};
 }
 
-// Returns the Problem for a peer that has left. If there was an abort, that is the reason to
-// report: a peer that aborts often leaves at once.
+// Returns the Problem for a peer that has left. If the peer aborted, returns the reason of the
+// abort, because a peer that aborts often leaves immediately.
 base::Problem Mailbox::gone(int peer, const char* what) const {
   return block_.abort_word().reason().value_or(broken("peer_left", peer, what));
 }
@@ -147,7 +147,7 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
-  // must precede the read of the counter, so that messages consumed before leaving count
+  // read before the counter, so that messages that the peer consumed before leaving count
   const bool absent = left(peer);
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
@@ -173,7 +173,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = in(peer, channel);
   if (side.own == side.others) {
-    // must precede the read of the counter, so that messages posted before leaving count
+    // read before the counter, so that messages that the peer posted before leaving count
     const bool absent = left(peer);
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !is_loss_allowed(peer))

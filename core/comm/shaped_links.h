@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Drawn links that the ranks of this machine share: the state of LinkShares in shared memory, a
-// lock, and the real clock. So ranks on one link share its capacity. Processes share a memfd that
-// the launcher creates; threads share the object.
+// lock, and the real clock. All ranks that use a link share its capacity. Processes share a memfd
+// that the launcher creates; threads share the object.
 //
 // No thread runs between two calls: LinkShares (link_shares.h) computes what has happened since the
 // last one. A call holds the lock for about a microsecond. If a rank dies while it holds the lock,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport with the drawn bandwidth and latency: it holds each message back from its receiver
-// until the last bit would have passed the drawn links. The inner transport does everything else:
-// it moves the bytes, defines where they are read, and counts them.
+// A transport that imposes the drawn bandwidth and latency: it holds each message back from its
+// receiver until its last bit would have arrived over the drawn links. Everything else is done by
+// the inner transport: it moves the bytes, defines where they are read, and counts them.
 //
 // It is never faster than the inner transport, for whose messages it waits. Headers use none of the
 // drawn bandwidth, and acknowledgments ("consumed") take no time, as in the simulator.
