@@ -68,7 +68,7 @@ void RunReports::report_failure(const Run& run) {
 }
 
 void RunReports::report_run_error(const Run& run, const QString& text) {
-  center_.errors().show_text(Banner::Kind::error, tr("%1 has a problem").arg(name_of(run)), text);
+  center_.errors().show_text(Banner::Kind::error, tr("Problem of %1").arg(name_of(run)), text);
   offer_log(run, {});
 }
 

@@ -176,14 +176,14 @@ void RunCharts::update_empty_texts() {
   const bool apart = all([](const Run& run) { return run.history().steps_apart(); });
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
-    plot->set_empty_text(
-        runs_.empty()       ? text
-        : traffic && silent ? tr("A single rank sends no data")
-        : kind == ChartKind::update_ratio && served
-            ? tr("Servers update shards of the parameters: no update ratio per segment")
-        : kind == ChartKind::link_bytes && apart ? tr("Ranks run their steps independently, so no "
-                                                      "step has a total of the traffic of a link")
-                                                 : text);
+    plot->set_empty_text(runs_.empty()       ? text
+                         : traffic && silent ? tr("A single rank sends no data")
+                         : kind == ChartKind::update_ratio && served
+                             ? tr("No update ratio per segment: each server updates only its shard "
+                                  "of the parameters")
+                         : kind == ChartKind::link_bytes && apart
+                             ? tr("No link traffic per step: ranks run their steps independently")
+                             : text);
   }
 }
 

@@ -56,7 +56,7 @@ base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& n
                      picture.columns[static_cast<std::size_t>(column)].place >= 0;
   if (!there)
     return base::fail(
-        refusal(move_text("No such device to move layers to"),
+        refusal(move_text("The device to which the layers would move does not exist"),
                 move_text("Add a device to the drawing, or move the layers to a drawn device.")));
   const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
   for (const int node : nodes)
