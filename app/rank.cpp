@@ -45,7 +45,7 @@ int exit_code(const base::Problem& problem) {
 
 int not_a_child(pid_t parent) {
   std::cerr << "error: process " << parent
-            << " did not start this one, or has ended. Ranks are started by: trainyard-cli run "
+            << " did not start this process, or has ended. To start ranks, use: trainyard-cli run "
                "EXPERIMENT\n";
   return 2;
 }

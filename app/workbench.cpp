@@ -68,7 +68,7 @@ void report_missing_display(QtMsgType type, const QMessageLogContext&, const QSt
                "terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
                "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, "
                "here or there.\n",
-               display ? "none answers at " : "DISPLAY is not set", display ? display : "");
+               display ? "no display answers at " : "DISPLAY is not set", display ? display : "");
   std::_Exit(2);
 }
 

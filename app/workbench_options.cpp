@@ -77,7 +77,7 @@ std::optional<base::Problem> missing(const WorkbenchOptions& options) {
     if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
     const bool may_be_sweep = path == options.experiment && holds_sweep(path);
     if (QFileInfo(path).isDir() && !holds_run(path) && !may_be_sweep)
-      return bad(path, "is a directory, and holds no run", "");
+      return bad(path, "is a directory that holds no run", "");
   }
   if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir())
     return bad(options.run_directory, "is no directory", "");
@@ -90,14 +90,14 @@ std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
   const QStringList files = parser.positionalArguments();
   if (files.size() > 1)
     return bad(files.mid(1).join(" "), "is one too many", "one experiment",
-               "Put a name with blanks in quotes");
+               "Quote a name that contains spaces");
   if (options.run && !options.run_directory.isEmpty())
-    return bad("--run", "does not go with --run-directory", "one of them");
+    return bad("--run", "cannot be combined with --run-directory", "one of them");
   if (options.run && (options.experiment.isEmpty() || QFileInfo(options.experiment).isDir()))
     return bad("--run", "needs an experiment", "trainyard --run EXPERIMENT.json");
   if (parser.isSet("wait") && options.screenshot.isEmpty())
-    return bad("--wait", "says when to take a picture, and none is asked for",
-               "--screenshot FILE.png beside it");
+    return bad("--wait", "sets the delay of a screenshot, but --screenshot is missing",
+               "together with --screenshot FILE.png");
   if (!options.screenshot.isEmpty() && !options.screenshot.endsWith(".png", Qt::CaseInsensitive))
     return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot),
                "a name that ends in .png");
