@@ -150,7 +150,7 @@ Json* step_into(Json& parent, const Step& step) {
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t max_keys) {
   const auto bad = [&](std::string what) {
     return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
-                 "Correct the file there, or start from an example."});
+                 "Correct the file at this position, or start from an example."});
   };
   if (text.size() > kMaxBytes) return bad("is larger than 64 MiB");
   Bounds bounds(max_keys);

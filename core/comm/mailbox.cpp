@@ -29,8 +29,8 @@ Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Spi
                                                bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
     return base::fail({"unknown_rank", base::ProblemCode::bad_usage, rank_name(rank),
-                       "the group has no such rank", fmt::format("0 to {}", block.ranks() - 1),
-                       ""});
+                       "the rank does not exist in this group",
+                       fmt::format("0 to {}", block.ranks() - 1), ""});
   Presence& presence = block.presence(rank);
   const bool vacant =
       takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
@@ -164,7 +164,7 @@ Result<void> Mailbox::read_posted(int peer, int channel) {
       block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
   if (count < side.others || count - side.own > kLaneSlots)
     return base::fail(
-        broken("bad_counter", peer, "says that it posted more messages than its channel can hold"));
+        broken("bad_counter", peer, "reports more posted messages than its channel can hold"));
   side.others = count;
   return {};
 }
@@ -189,7 +189,7 @@ Result<void> Mailbox::release(int peer, int channel) {
   Side& side = in(peer, channel);
   if (side.own == side.others)
     return base::fail(
-        broken("nothing_to_release", peer, "sent no message that has not been released yet"));
+        broken("nothing_to_release", peer, "has sent no message that could be released"));
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);

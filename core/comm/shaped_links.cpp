@@ -168,7 +168,7 @@ Result<void> ShapedLinks::lock(int rank) {
   if (error == EBUSY) error = lock_within(header_->mutex, kMaxLockSeconds);
   if (error == ETIMEDOUT)
     return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
-                       "the rank hangs and holds the lock of the shared links", "",
+                       "the rank hangs while it holds the lock of the shared links", "",
                        "See its log."});
   if (error != 0 && error != EOWNERDEAD)
     return base::fail(cannot("cannot acquire the lock", error));

@@ -237,8 +237,8 @@ Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path
 Problem suggest_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
-        "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need "
-        "no file";
+        "Copy the file there, set data.file to another file, or set data.kind to blobs or spirals, "
+        "which need no file";
   return problem;
 }
 

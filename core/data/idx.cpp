@@ -81,9 +81,9 @@ std::string in_hex(std::array<std::uint8_t, 4> word) {
 std::string accepted_magic(int min_rank, int max_rank) {
   const std::string rank = std::to_string(min_rank);
   return "00 00 08 0" + rank +
-         (max_rank > min_rank
-              ? ", the last being the rank, " + rank + " to " + std::to_string(max_rank)
-              : "");
+         (max_rank > min_rank ? ", where the last byte is the number of dimensions, " + rank +
+                                    " to " + std::to_string(max_rank)
+                              : "");
 }
 
 Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int max_rank) {

@@ -91,7 +91,7 @@ base::Result<Manual> Manual::load(const fs::path& directory) {
   const auto missing = [&] {
     return base::fail({"manual_missing", base::ProblemCode::unavailable, directory.string(),
                        "the manual is missing", "",
-                       "Set TRAINYARD_RESOURCES to the directory that holds manual/."});
+                       "Set TRAINYARD_RESOURCES to the directory that contains manual/."});
   };
   std::error_code error;
   if (directory.empty() || !fs::is_regular_file(directory / kContentsPage, error)) return missing();

@@ -173,8 +173,8 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   const auto heard = listen(**clock, is_lockstep, workers, options.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty())
-    return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan", "no step completes",
-                       "a plan that passes the check", ""});
+    return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan",
+                       "no step of the simulation completes", "a plan that passes the check", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
   outcome.local_step_seconds = is_lockstep || heard->gradient_intervals.empty()

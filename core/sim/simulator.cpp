@@ -260,7 +260,7 @@ base::Problem is_asynchronous_gossip() {
           "the simulator does not model asynchronous gossip, whose order of averages is decided "
           "during a run",
           "synchronous",
-          "Run the experiment, or set it to synchronous."};
+          "Run the experiment, or set gossip to synchronous."};
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }

@@ -338,7 +338,7 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
     }
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
-    history.damage_ = fmt::format("The recording ends inside a frame: its last {} {} lost",
+    history.damage_ = fmt::format("The recording ends within a frame, so its last {} {} lost",
                                   base::counted(static_cast<std::int64_t>(rest), "byte"),
                                   rest == 1 ? "is" : "are");
   return history;

@@ -85,8 +85,7 @@ base::Result<void> RecordingWriter::State::flush() {
       const int reason = errno;
       on_disk += done;
       keep_complete_frames();
-      return fail_for_good("cannot write the recording; it keeps everything written before",
-                           reason);
+      return fail_for_good("cannot write the recording; everything written before is kept", reason);
     }
     done += static_cast<std::size_t>(written);
   }
