@@ -151,7 +151,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
-  // The block may end within the magic number.
+  // a block may end in the middle of the magic number
   const bool split = unused_.size() == 1 && unused_[0] == kMagic[0];
   if (!split && !begins_gzip(unused_))
     return fail(problem("bytes follow the end of the gzip data", "",

@@ -32,7 +32,7 @@ const char* const kMnistAdvice =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// An open file whose header was read and is plausible; the elements follow.
+// An open file whose header was read and is plausible. The position is at the first element.
 struct IdxFile {
   ByteSource source;
   std::vector<std::int64_t> extents;
@@ -106,7 +106,8 @@ Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int m
   return check_extents(file).map([&] { return std::move(file); });
 }
 
-// Allocates as data is read, so that a false header in a compressed file costs no memory.
+// Allocates memory as data is read, so that a wrong header in a compressed file does not cause a
+// large allocation.
 Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
   constexpr std::size_t kStep = std::size_t{1} << 24;
   const std::size_t wanted = file.elements();
@@ -166,7 +167,7 @@ Problem add_mnist_advice(Problem problem) {
   return problem;
 }
 
-// The files of images and labels, read as far as `inspect` needs.
+// The files of images and labels. Only the parts that `inspect` needs are read.
 struct Pair {
   IdxFile images;
   Labels labels;
