@@ -221,7 +221,8 @@ struct GeluForward {
   Tensor input, output;
 };
 
-// input_gradient = output_gradient (Phi(x) + x phi(x)), where phi(x) = exp(-x^2 / 2) / sqrt(2 pi)
+// Gradient of GeluForward: input_gradient = output_gradient (Phi(x) + x phi(x)), where phi(x) =
+// exp(-x^2 / 2) / sqrt(2 pi)
 struct GeluBackward {
   Tensor input, output_gradient, input_gradient;
 };
@@ -434,7 +435,8 @@ struct PowerSgdLeft {
   std::uint32_t bucket = 0;
 };
 struct PowerSgdRight {
-  Tensor source;  // The residual, to which the gradient was added, or else the gradient.
+  // The residual after the gradient was added to it; without a residual, the gradient.
+  Tensor source;
   Tensor left, basis, right;
   compression::PowerSgdLayout layout;
 };
