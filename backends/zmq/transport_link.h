@@ -43,7 +43,8 @@ class Link {
 
   std::string endpoint_;
   ::zmq::socket_t monitor_;
-  ::zmq::socket_t socket_;  // last member, so that it is destroyed first: it feeds the monitor
+  // last member, so that it is destroyed before the monitor, to which it sends events
+  ::zmq::socket_t socket_;
   bool connected_ = false;
   std::int64_t lost_since_ = 0;
 };
