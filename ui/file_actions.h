@@ -25,7 +25,7 @@ class FileActions : public QObject {
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
 
-  // Each function returns true if the action was done, and false if the user canceled it or it
+  // Actions. They return true if the action was done, and false if the user canceled it or it
   // failed.
   bool new_document();
   bool open(const QString& file);

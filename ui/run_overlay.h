@@ -25,8 +25,8 @@ class RunOverlay {
   // `payload` splits the traffic of links by payload kind; if it is null, the traffic is not split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
                   const TrafficMeter* payload = nullptr);
-  Overlay failures(const telemetry::History& history)
-      const;  // for an ended run: only the devices whose failure ended it, if any
+  // Returns the overlay of an ended run: only the devices whose failure ended it, if any.
+  Overlay failures(const telemetry::History& history) const;
 
   // Removes measurements that do not apply to a changed drawing, such as those of devices that are
   // of another kind now, or idle. Objects are matched by name. `trains_drawing`: see Overlay.

@@ -32,7 +32,7 @@ struct TileBox {
 };
 
 struct NodeBox {
-  TopologyObject::Kind kind = TopologyObject::Kind::host;  // or network_switch
+  TopologyObject::Kind kind = TopologyObject::Kind::host;  // kind: host or network_switch
   std::string name;
   QRectF rect;
   QRectF bus;  // strip of a host with several devices; otherwise empty

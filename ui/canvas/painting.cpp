@@ -300,8 +300,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& loo
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  const bool stage_of_shards =
-      look.shard && !look.layers.isEmpty();  // without a run, bars and layers are below each other
+  // bars and layers: beside each other in a run, otherwise below each other
+  const bool stage_of_shards = look.shard && !look.layers.isEmpty();
   if (look.live || stage_of_shards)
     paint_model_share(painter, figures, look, device_figures(look.device));
   else
@@ -362,8 +362,8 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance&
                        : look.marks.hovered ? colors().dim
                                             : colors().link;
   painter.setBrush(Qt::NoBrush);
-  const Qt::PenCapStyle cap =
-      shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // other links end under their cards
+  // links between hosts end under cards, so they need no round end
+  const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;
   if (look.marks.selected)
     stroke(painter, shape.path, QPen(colors().selection, shape.width + 6, Qt::SolidLine, cap));
   stroke(painter, shape.path,

@@ -47,7 +47,7 @@ struct TileTags {
 };
 
 struct HostAppearance {
-  topology::Host host;              // its devices are separate tiles
+  topology::Host host;              // host to paint; its devices are painted as separate tiles
   std::optional<LinkOverlay> live;  // traffic of the bus
   QString speeds = {};              // caveat about the drawn speed, shown beside live data
   Marks marks;

@@ -107,7 +107,7 @@ class TopologyScene : public QGraphicsScene {
       links_;  // parallel links share a name
   LogicalTopology logical_picture_;
   LogicalItem* logical_;
-  std::vector<std::string> layers_;  // both by rank
+  std::vector<std::string> layers_;  // layers and shards, by rank
   std::vector<KeptShard> shards_;
   QTimer clock_;
   QElapsedTimer elapsed_;

@@ -61,8 +61,8 @@ class TopologyView : public QGraphicsView {
   void tool_changed();
   // layers were dropped on a device; handled by the owner of the model
   void layers_dropped(const QStringList& layers, const std::string& device);
-  void message(
-      const QString& text);  // for the status bar: the current object, or the reason for a refusal
+  // text for the status bar: the current object, or the reason for a refusal
+  void message(const QString& text);
 
  protected:
   bool event(QEvent* event) override;

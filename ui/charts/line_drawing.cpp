@@ -84,7 +84,8 @@ class LineBuilder {
     const auto line = clipped(whole, map_.area);
     if (line && thinned_.thinned && line->dx() < 2) return add_columns(drawn, *line);
     if (line) drawn.lines.push_back(*line);
-    if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below an invisible line
+    // fills the area even if the line itself is not visible
+    if (drawn.fill.isValid()) add_to_area(drawn, whole);
   }
 
   // Extends the last area if the new line touches it. Otherwise begins a new area at zero.

@@ -55,13 +55,14 @@ struct SeriesStyle {
 inline bool is_bars(const SeriesStyle& style) {
   return style.stacked && style.joining == Joining::never;
 }
-inline constexpr double kHalfBar = 0.4;  // in steps
+inline constexpr double kHalfBar = 0.4;  // half of a bar's width, in steps
 
 struct PlotSeries {
   QString id;
   SeriesStyle style;
   PointSeries points;
-  PointSeries smoothed;  // as long as `points` after `smooth`; empty without smoothing
+  // smoothed points, as many as `points` after `smooth`; empty without smoothing
+  PointSeries smoothed;
   Smoother smoother{0};
   bool visible = true;
   // changes if points, sums or the smoothed line were replaced, not only appended

@@ -231,7 +231,7 @@ class SourceReader {
 // reported all parts. One object serves all lines, so that the history is read once.
 class StepSplit {
  public:
-  explicit StepSplit(int of) : of_(of) {}  // of: see LineChoice::step_time_of
+  explicit StepSplit(int of) : of_(of) {}  // `of`: see LineChoice::step_time_of
   bool read(const telemetry::History& history);
   const std::vector<telemetry::StepValue>& values(StepPart part) const {
     return values_[static_cast<std::size_t>(part)];

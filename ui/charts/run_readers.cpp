@@ -240,7 +240,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
     for (std::size_t p = 0; p < series.size(); ++p) {
       std::size_t& i = at.parts[p];
       while (i < size_of(series[p]) && series[p]->steps[i] < step.step) ++i;
-      if (i == size_of(series[p])) return false;  // not reported yet
+      if (i == size_of(series[p])) return false;  // a part was not reported yet
       lost = lost || series[p]->steps[i] != step.step;
       rest -= parts[p] = series[p]->values[i];
     }

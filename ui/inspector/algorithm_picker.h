@@ -19,7 +19,7 @@ class AlgorithmPicker : public QWidget {
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
   void set_selected(collective::Algorithm asked);  // asked: algorithm in the document
-  // if false, the picker and its picture are hidden
+  // Hides the picker and its picture if `used` is false.
   void set_used(bool used);
   void show_offers(AlgorithmOffersPtr known);  // null if no device is drawn
   AlgorithmTable& table() { return *table_; }

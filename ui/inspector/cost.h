@@ -23,7 +23,7 @@ struct Cost {
   bool sent_at_most = false;
   // bytes of the arenas, without samples and program, on the rank that has the most
   std::int64_t memory_bytes = 0;
-  bool memory_at_most = false;  // other ranks have less
+  bool memory_at_most = false;  // true if other ranks have less memory
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // reduction of traffic by compression
   std::string engine =

@@ -13,7 +13,8 @@ class FailureView : public QWidget {
  public:
   explicit FailureView(QWidget* parent = nullptr);
   void show_lines(const std::vector<RoleFailure>& lines);  // an empty list hides the view
-  QString text() const;                                    // as read by screen readers
+  // the lines as text, which screen readers read
+  QString text() const;
 
  private:
   std::vector<RoleFailure> lines_;

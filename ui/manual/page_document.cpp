@@ -59,7 +59,7 @@ void format_heading(const QTextBlock& block) {
   text.setFontWeight(QFont::DemiBold);
   text.setForeground(colors().text);
   QTextCursor cursor = cursor_over(block, block);
-  cursor.setCharFormat(text);  // without the relative font size that Qt gives to headings
+  cursor.setCharFormat(text);  // replaces Qt's format, which gives headings a relative font size
   QTextBlockFormat around;
   around.setTopMargin(level == 1 ? 0 : theme.pixels(level == 2 ? 3 * kGrid : 2 * kGrid));
   around.setBottomMargin(theme.pixels(kGrid));

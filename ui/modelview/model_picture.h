@@ -24,7 +24,7 @@ struct ModelNode {
   std::int64_t parameters = 0, parameter_bytes = 0;
   // bytes of the node's output for a micro-batch
   std::int64_t activation_bytes = 0;
-  std::int64_t forward_flops = 0, backward_flops = 0;  // for one sample
+  std::int64_t forward_flops = 0, backward_flops = 0;  // floating-point operations for one sample
   double share = 0;  // fraction of the model's floating-point operations
   int group = -1;    // group number; -1: none
   // node whose table it shares, and node whose output it adds; -1: none

@@ -26,7 +26,7 @@ QString column_text(const ModelColumn& column);  // "25.1 %, 220 kB"
 // as column_text, with more details, as a sentence
 QString column_details(const ModelColumn& column);
 QString totals(const ModelPicture& picture);                // totals of the full model
-QString sentence(const ModelPicture& picture, int number);  // all details of a node
+QString sentence(const ModelPicture& picture, int number);  // sentence with all details of a node
 // summary of several nodes; the same as `sentence` for a single node
 QString details(const ModelPicture& picture, const Nodes& nodes);
 QString refusal_text(const base::Problem& problem);  // reason and advice: "Reason. Advice."

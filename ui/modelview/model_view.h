@@ -31,7 +31,7 @@ class ModelView : public QAbstractScrollArea {
   const Nodes& selected() const { return selected_; }
   int current() const { return current_; }  // -1: none
   void select(Nodes nodes, int current);    // selects nodes and scrolls to the current one
-  QRect rect_of(int node) const;            // in viewport coordinates
+  QRect rect_of(int node) const;            // rectangle of a node, in viewport coordinates
   QRect rect_of_column(int column) const;
   // Returns the tool tip of the node or column header at a point in viewport coordinates.
   QString tool_tip_at(const QPoint& at) const;
@@ -68,7 +68,7 @@ class ModelView : public QAbstractScrollArea {
   void describe();
   void paint_nothing(QPainter& painter) const;
   QPoint rows_point(const QPoint& at) const { return at - scene().origin(); }
-  int node_at(const QPoint& at) const;  // in viewport coordinates
+  int node_at(const QPoint& at) const;  // node at a point in viewport coordinates
   int group_at(const QPoint& at) const;
   void click(int node, Qt::KeyboardModifiers modifiers);
   void go_to(int node, bool extend);

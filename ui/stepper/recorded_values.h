@@ -13,7 +13,7 @@ namespace trainyard::ui {
 // Values by position and chunk; 0 for empty chunks. All are representable in the dtype.
 struct RecordedValues {
   base::DType dtype = base::DType::fp32;
-  collective::Values before, after;  // before and after the collective
+  collective::Values before, after;  // values before and after the collective
   bool operator==(const RecordedValues&) const = default;
 };
 

@@ -20,7 +20,7 @@ struct RunBucket {
   std::vector<int> ranks;  // ranks of the members, by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t row = 1;       // as in plan::Op
+  std::int64_t row = 1;       // as plan::Op::row
   std::string token;          // token of the collective's op in the coarse plan: "REDUCE.b1>r4"
   std::string buffer;         // buffer that contains the bucket: "grads"
   bool before_steps = false;  // executed once, before the first step

@@ -147,7 +147,7 @@ class ScaledStyle : public QProxyStyle {
   }
 
  private:
-  static constexpr int kIconGap = 4;  // distance between icon and text, as in Qt's styles
+  static constexpr int kIconGap = 4;  // distance between icon and text, as in Qt's own styles
   double scale_;
 };
 

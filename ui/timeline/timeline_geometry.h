@@ -48,7 +48,7 @@ const OpSpan* span_at(const SpanStore& store,
 
 struct LaneRow {
   int rank = 0, lane = 0;
-  int top = 0, height = 0;  // in the body, before scrolling
+  int top = 0, height = 0;  // position in the body, before scrolling
 };
 
 // Layout of the displayed lanes, grouped by rank.

@@ -43,7 +43,7 @@ class TimelineView : public TimeView {
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
   bool merged() const { return merged_; }          // in the last painting, some ops shared a column
-  QRectF rect_of(const SpanAddress& place) const;  // in viewport coordinates
+  QRectF rect_of(const SpanAddress& place) const;  // rectangle of a span, in viewport coordinates
   std::optional<SpanAddress> place_at(const QPointF& at) const;
 
  signals:

@@ -31,7 +31,7 @@ class Document : public QObject {
   }  // from `experiment::validate`; updated on another thread soon after a change
   const DisplayProblems& display_problems() const {
     return display_problems_;
-  }              // the same problems in the same order, with readable messages
+  }              // problems in the same order, with readable messages
   void judge();  // validates again, as data files may have changed; then emits `judged`
   // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
   // is refused.
