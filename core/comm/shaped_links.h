@@ -44,7 +44,7 @@ class ShapedLinks {
   // State of the oldest unreleased message of a lane, for the receiver.
   struct MessageState {
     bool arrived = false;            // the message has arrived
-    std::int64_t look_again_ns = 0;  // if not arrived: time to check again
+    std::int64_t look_again_ns = 0;  // time to check again if the message has not arrived
   };
   base::Result<MessageState> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // releases an arrived message

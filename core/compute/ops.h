@@ -103,7 +103,8 @@ struct EmbeddingBagBackwardWeight {
   Tensor input, output_gradient, table_gradient,
       squared_norm;  // [B,I]; [B, W + I - S] or for AddBag [B,W]; [R,W]
   std::int64_t slot_count = 1;
-  std::int64_t first_row = 0, all_rows = 0;  // As in EmbeddingBagForward.
+  // Position of a shard in its table, as in EmbeddingBagForward.
+  std::int64_t first_row = 0, all_rows = 0;
 };
 
 // output[b,y,x,o] = activation(bias[o] + sum over i, r, s of weight[o,i,r,s] input[b, y stride + r

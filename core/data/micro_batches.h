@@ -18,8 +18,9 @@ enum class Rows {
 
 struct MicroBatch {
   std::vector<std::int64_t> indices;
-  std::int64_t own_first = 0, own = 0;  // This rank's part of `indices`: first and number.
-  bool last = true;                     // True for the last micro-step of its step.
+  // This rank's part of `indices`: position of its first index, and their number.
+  std::int64_t own_first = 0, own = 0;
+  bool last = true;  // True for the last micro-step of its step.
 };
 
 // A micro-step takes up to `max_samples` of each rank's part of the step, until no rank has any

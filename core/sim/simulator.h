@@ -74,7 +74,7 @@ struct RankUse {
   double input_seconds = 0;       // time for loading the batch
   double adding_seconds = 0;      // time for summing and copying received data
   double crossing_seconds = 0;    // idle time while bytes travel to or from the rank
-  double waiting_seconds = 0;     // other idle time
+  double waiting_seconds = 0;     // idle time while no bytes travel to or from the rank
   double idle_fraction = 0;       // (crossing + waiting) / step
   double encoding_seconds = 0;    // part of compute_seconds: encoding and decoding in a full step
 };

@@ -16,7 +16,7 @@ enum class VerdictCause {
   reduction,  // adding received data
   encoding,   // encoding and decoding gradients
   samples,    // ranks run out of samples
-  straggler,  // all ranks wait for one
+  straggler,  // all ranks wait for the slowest one
 };
 
 struct Verdict {

@@ -37,9 +37,9 @@ struct Traffic {
 struct Sent {
   std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
   std::vector<std::int64_t> first_step_ways;               // by direction of an edge
-  std::vector<std::int64_t> by_step;                       // by training step
+  std::vector<std::int64_t> by_step;                       // bytes sent in each training step
   std::int64_t first_average = 0, first_evaluation = 0;
-  std::int64_t start = 0;  // before the first step
+  std::int64_t start = 0;  // bytes sent before the first step
 };
 
 class Wire {

@@ -73,8 +73,8 @@ class TraceWriter {
  private:
   struct Slice {
     int rank, lane;
-    std::string name;       // as JSON text
-    std::string arguments;  // as JSON text
+    std::string name;       // name of the slice, as JSON text
+    std::string arguments;  // arguments of the slice, as JSON text
   };
 
   Slice slice_of(int rank, const Event& event) {
