@@ -89,7 +89,8 @@ class Plane final : public session::DataPlane {
   std::vector<int> hosts_;
   int rank_;
   compute::Compute* compute_;
-  std::optional<ExportedArena> exported_;  // nullopt: the full arena is in shared memory
+  // nullopt if nothing is exported: the full arena is then in shared memory
+  std::optional<ExportedArena> exported_;
   std::string not_on_device_reason_;
   ImportedArenas imports_;
   std::unique_ptr<shm::Transport> shared_;

@@ -27,8 +27,8 @@ bool uses_shared_memory(const experiment::Resolved& experiment);
 // links waits are too long for spinning. An evaluator waits for checkpoints, not for peers.
 comm::SpinPolicy patience_of(const experiment::Resolved& experiment);
 
-// imposes_links: true if drawn link speeds are imposed in this run. imposed_links: these links,
-// scaled.
+// `imposes_links`: true if the drawn link speeds are imposed in this run. `imposed_links`: the
+// links with their speeds, scaled as the experiment requests.
 bool imposes_links(const experiment::Resolved& experiment);
 base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& experiment);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Durations of a rank's ops on the drawn device, by the simulator's cost model.
+// Durations of a rank's ops on the drawn device, according to the cost model of the simulator.
 #pragma once
 
 #include "core/base/result.h"
@@ -9,7 +9,7 @@
 
 namespace trainyard::app {
 
-// Computes the durations for a device of `host`, without its slowdown.
+// Returns the durations for a device of `host`. The device's drawn slowdown is not included.
 base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
                                           const topology::Device& device,
                                           const topology::Host& host);

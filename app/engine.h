@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Engines that take complete collectives (NCCL, Gloo), by name.
+// Engines that run complete collectives (NCCL, Gloo), by name.
 #pragma once
 
 #include "core/session/rank/rank.h"
 
 namespace trainyard::app {
 
-// Creates a rank's end of its experiment's engine, at the address of its host. Problem: the engine
-// is not in this build.
+// Creates a rank's endpoint of the experiment's engine, at the address of the rank's host. Problem:
+// this build does not include the engine.
 base::Result<std::unique_ptr<comm::BoundCollectives>> make_engine(
     const session::EngineRequest& request);
 

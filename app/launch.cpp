@@ -65,7 +65,7 @@ std::vector<std::string> settings_of(const experiment::Resolved& experiment, int
   return settings;
 }
 
-// Files that the ranks inherit. Closed here when no more ranks will be started.
+// Files that the ranks inherit. This process closes them when no more ranks will be started.
 class InheritedFiles {
  public:
   InheritedFiles() = default;
@@ -109,7 +109,7 @@ class InheritedFiles {
   Inherited files_;
 };
 
-// Common parameters of all processes of a run.
+// Parameters that all processes of a run share.
 struct Start {
   std::filesystem::path run_directory;
   std::vector<std::vector<std::string>> settings;  // environment variables, by rank
@@ -165,7 +165,7 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   return launched;
 }
 
-// Rank in a process that runs all ranks. Killing one rank kills all.
+// A rank in a process that runs all ranks. Killing the process kills all of them.
 class SharedProcessRank final : public session::RankHandle {
  public:
   explicit SharedProcessRank(std::shared_ptr<session::Process> process)
@@ -201,7 +201,7 @@ base::Result<session::Launched> launch_virtual(const session::LaunchRequest& req
   return launched;
 }
 
-// Ends of an in-process data plane. Each end is returned once.
+// One rank's access to an in-process data plane. The endpoint is returned once.
 class ThreadPlane final : public session::DataPlane {
  public:
   explicit ThreadPlane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}
@@ -235,12 +235,13 @@ class ThreadRank final : public session::RankHandle {
   ~ThreadRank() override { given_up_ ? thread_.detach() : thread_.join(); }
   std::optional<std::string> ended() override {
     if (*over_) return "its end";
-    return given_up_ ? std::optional<std::string>("being given up") : std::nullopt;
+    return given_up_ ? std::optional<std::string>("a stop request that it did not answer in time")
+                     : std::nullopt;
   }
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }
-  // Gives up on the rank: a thread cannot be killed. A thread that does not leave on request ends
-  // with this process.
+  // Stops waiting for the rank, because a thread cannot be killed. If the thread does not end on
+  // request, it ends with this process.
   void kill() override { given_up_ = !*over_; }
   bool stall(bool) override { return false; }
 

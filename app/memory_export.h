@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// GPU memory shared by ranks of one host (CUDA IPC), if all ranks are on GPUs. The part of the
-// arena that the host accesses only by copies is in memory of the rank's GPU, and peers' GPUs read
-// it in place. A rank whose GPU is not accessible to a peer keeps its arena in shared memory.
+// GPU memory that ranks of one host share by CUDA IPC, if all ranks are on GPUs. A part of each
+// rank's arena is accessed by the host only through copies. That part is allocated on the rank's
+// GPU, and the GPUs of peers read it in place. If a rank's GPU is not accessible to a peer, the
+// rank's full arena stays in shared memory.
 #pragma once
 
 #include <optional>
@@ -15,10 +16,10 @@ namespace trainyard::app {
 
 // Memory that a rank exports.
 struct ExportedArena {
-  std::size_t from = 0, bytes = 0;  // range of its arena
+  std::size_t from = 0, bytes = 0;  // exported range of the arena
   compute::ExportedMemory on_device;
 
-  std::string endpoint() const;  // returns the endpoint by which peers import the memory
+  std::string endpoint() const;  // returns the name by which peers import the memory
 };
 
 // Exports the device part of the rank's arena. Returns nullopt if there is nothing to export.
@@ -31,9 +32,9 @@ struct ImportedArenas {
   std::vector<compute::Memory> imported;
 };
 
-// Imports the memory of all ranks. `endpoints` has one entry per rank, empty if the rank exports
-// nothing; `own` is null if this rank exports nothing. Problem: names the rank whose memory cannot
-// be imported.
+// Imports the memory of all ranks. `endpoints` has one entry per rank, which is empty if the rank
+// exports nothing. `own` is null if this rank exports nothing. A Problem names the rank whose
+// memory cannot be imported.
 base::Result<ImportedArenas> import_memory(const std::vector<std::string>& endpoints, int rank,
                                            const ExportedArena* own, compute::Compute& compute);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// trainyard-rank: one process, one drawn device. The coordinator starts it and passes a token on
-// standard input.
+// trainyard-rank: the process of one rank, which stands for one drawn device. The coordinator
+// starts it and passes a token on standard input.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -45,7 +45,7 @@ int exit_code(const base::Problem& problem) {
 
 int not_a_child(pid_t parent) {
   std::cerr << "error: process " << parent
-            << " did not start this one, or has ended. Ranks are started by: trainyard-cli run "
+            << " did not start this process, or has ended. To start ranks, use: trainyard-cli run "
                "EXPERIMENT\n";
   return 2;
 }
@@ -90,8 +90,8 @@ int main(int argc, char** argv) {
                      "File descriptor of the imposed links");
   CLI11_PARSE(program, argc, argv);
   if (!end_with_parent(parent)) return not_a_child(parent);
-  for (const int signal : {SIGPIPE, SIGXFSZ})
-    ::signal(signal, SIG_IGN);  // an error to report instead of ending the process
+  // ignored, so that a failed write is an error to report instead of ending the process
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   if (all) return finish(run_virtual(identity.rank + 1, identity.endpoint));
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
   };
   services.make_engine = app::make_engine;
-  // logged now, because a killed process can no longer log it
+  // logged at the start, because a killed process cannot log it
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
   return finish(session::run_rank(identity, services));
 }

@@ -56,8 +56,8 @@ int print_text(int argc, char** argv) {
   return 0;
 }
 
-// Messages of Qt before the application exists, held back. Without a display Qt would abort with
-// messages for programmers.
+// Holds back messages that Qt emits before the application exists. Without a display, Qt would
+// print messages for programmers and abort.
 std::string deferred;
 
 void report_missing_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
@@ -68,17 +68,16 @@ void report_missing_display(QtMsgType type, const QMessageLogContext&, const QSt
                "terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
                "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, "
                "here or there.\n",
-               display ? "none answers at " : "DISPLAY is not set", display ? display : "");
+               display ? "no display answers at " : "DISPLAY is not set", display ? display : "");
   std::_Exit(2);
 }
 
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   const auto before = qInstallMessageHandler(report_missing_display);
   auto application = std::make_unique<QApplication>(argc, argv);
-  std::setlocale(LC_NUMERIC,
-                 // Restores the decimal point, because Qt sets the user's locale. Files and figures
-                 // always use a point.
-                 "C");
+  // Restores the decimal point, because Qt sets the user's locale. Files and figures use a point in
+  // every locale.
+  std::setlocale(LC_NUMERIC, "C");
   qInstallMessageHandler(before);
   std::fputs(deferred.c_str(), stderr);
   set_program_name();
@@ -103,7 +102,7 @@ bool may_run(const ui::Document& document) {
   return experiment::validate(document.experiment(), document.directory().toStdString()).empty();
 }
 
-// Starts the run and waits until its data are checked, which may take a while. Returns true if
+// Starts the run and waits until its data has been checked, which may take a while. Returns true if
 // there were no errors.
 bool starts_run(ui::MainWindow& window) {
   window.start_run();
@@ -111,7 +110,8 @@ bool starts_run(ui::MainWindow& window) {
   return window.center().errors().isHidden();
 }
 
-// Applies the options as far as possible. Returns 0, or the exit code of the part that failed.
+// Applies the options as far as possible. Returns 0, or the exit code of the first option that
+// failed.
 int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   if (options.size) {
     window.resize(*options.size);
@@ -126,7 +126,7 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
-// True if the recording is readable. Waits until its first part was read, or all of it was
+// True if the recording is readable. Waits until a part of it was read, or until all of it was
 // searched.
 bool has_run(ui::MainWindow& window) {
   const ui::Run* run = window.runs().current();
@@ -156,7 +156,7 @@ int work(const app::WorkbenchOptions& options) {
   ui::MainWindow window(setup);
   window.show();
   const int failed = carry_out(window, options);
-  if (window.isHidden()) return failed;  // closed meanwhile
+  if (window.isHidden()) return failed;  // the user closed the window meanwhile
   if (!options.screenshot.isEmpty()) return failed != 0 ? failed : save_screenshot(window, options);
   window.offer_recoveries();
   return QApplication::exec();

@@ -14,9 +14,9 @@ namespace trainyard::app {
 namespace {
 
 constexpr int kSettleMilliseconds =
-    1500;  // Default delay of a screenshot: charts and cost line are drawn by then.
+    1500;  // Default delay of a screenshot, after which charts and cost line are drawn.
 constexpr int kMaxWaitMilliseconds = 3'600'000;
-constexpr int kMinSide = 100, kMaxSide = 16'384;  // pixels
+constexpr int kMinSide = 100, kMaxSide = 16'384;  // limits of a window's width and height in pixels
 
 base::Problem bad(const QString& where, const QString& what, const QString& accepted,
                   const QString& advice = {}) {
@@ -24,7 +24,7 @@ base::Problem bad(const QString& where, const QString& what, const QString& acce
           what.toStdString(), accepted.toStdString(),       advice.toStdString()};
 }
 
-// Removes Qt's options and their values. Options that are not listed here take no value.
+// Removes Qt's own options and their values. The list contains the options that take a value.
 QStringList without_options_of_qt(const QStringList& arguments) {
   static const QSet<QString> with_value{
       "platform", "platformpluginpath", "platformtheme", "plugin",       "qwindowgeometry",
@@ -69,15 +69,15 @@ bool holds_run(const QDir& directory) {
          (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
-// Returns a problem if a file does not exist. An experiment that exists but is invalid opens a
-// window that shows its errors.
+// Returns a problem if a file does not exist. If an experiment exists but is invalid, that is no
+// problem here: the window shows its errors.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
     if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
     const bool may_be_sweep = path == options.experiment && holds_sweep(path);
     if (QFileInfo(path).isDir() && !holds_run(path) && !may_be_sweep)
-      return bad(path, "is a directory, and holds no run", "");
+      return bad(path, "is a directory that holds no run", "");
   }
   if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir())
     return bad(options.run_directory, "is no directory", "");
@@ -90,14 +90,14 @@ std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
   const QStringList files = parser.positionalArguments();
   if (files.size() > 1)
     return bad(files.mid(1).join(" "), "is one too many", "one experiment",
-               "Put a name with blanks in quotes");
+               "Quote a name that contains spaces");
   if (options.run && !options.run_directory.isEmpty())
-    return bad("--run", "does not go with --run-directory", "one of them");
+    return bad("--run", "cannot be combined with --run-directory", "one of them");
   if (options.run && (options.experiment.isEmpty() || QFileInfo(options.experiment).isDir()))
     return bad("--run", "needs an experiment", "trainyard --run EXPERIMENT.json");
   if (parser.isSet("wait") && options.screenshot.isEmpty())
-    return bad("--wait", "says when to take a picture, and none is asked for",
-               "--screenshot FILE.png beside it");
+    return bad("--wait", "sets the delay of a screenshot, but --screenshot is missing",
+               "together with --screenshot FILE.png");
   if (!options.screenshot.isEmpty() && !options.screenshot.endsWith(".png", Qt::CaseInsensitive))
     return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot),
                "a name that ends in .png");

@@ -13,7 +13,7 @@
 namespace trainyard::app {
 
 struct WorkbenchOptions {
-  QString experiment, run_directory, screenshot, settings;  // empty: not given
+  QString experiment, run_directory, screenshot, settings;  // empty if not given
   std::optional<QSize> size;
   int wait_milliseconds = 0;  // delay of the screenshot
   bool run = false;

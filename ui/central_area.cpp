@@ -32,7 +32,8 @@ CentralArea::CentralArea(Document& document, Selection& selection, RecentFiles& 
   pages_->addWidget(canvas_);
   set_manual_topic(canvas_, "canvas");
   set_manual_topic(welcome_, "getting_started");
-  welcome_->setMinimumHeight(kGrid);  // it scrolls, and must not force a height on the canvas
+  // the welcome page scrolls, and must not force a minimum height on the canvas
+  welcome_->setMinimumHeight(kGrid);
 }
 
 bool CentralArea::shows_welcome() const { return pages_->currentWidget() == welcome_; }

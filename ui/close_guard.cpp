@@ -16,13 +16,14 @@ CloseGuard::CloseGuard(QMainWindow& window, FileActions& files, RunSession& runs
     : window_(window), files_(files), runs_(runs), questions_(questions) {}
 
 bool CloseGuard::may_close() {
-  if (closing_ && runs_.live()) return true;  // it did not stop in time and is left running
+  // closing again: the run did not stop in time and is left running
+  if (closing_ && runs_.live()) return true;
   if (!closing_ && !files_.may_discard()) return false;
   if (!runs_.live()) return true;
   switch (questions_.close_while_running(runs_.live_names().join(", "))) {
     case LiveRunAnswer::leave_running: return true;
     case LiveRunAnswer::stop:
-      if (!runs_.live()) return true;  // it ended while the dialog was open
+      if (!runs_.live()) return true;  // the run ended while the dialog was open
       stop_and_close();
       break;
     case LiveRunAnswer::cancel: break;
@@ -33,7 +34,7 @@ bool CloseGuard::may_close() {
 // Stops all live runs, then closes when they have ended.
 void CloseGuard::stop_and_close() {
   closing_ = true;
-  window_.setEnabled(false);  // edits would be discarded without a question
+  window_.setEnabled(false);  // prevents edits, which would be discarded without a question
   for (Run* run : runs_.live_runs()) run->stop();
   window_.statusBar()->showMessage(tr("Stopping the run ..."));
   QTimer::singleShot(kStopPatienceMilliseconds, &window_, &QWidget::close);

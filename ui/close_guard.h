@@ -18,7 +18,7 @@ class CloseGuard : public QObject {
   CloseGuard(QMainWindow& window, FileActions& files, RunSession& runs, const Questions& questions);
 
   bool may_close();
-  void run_ended();  // closes the window if it waits for this
+  void run_ended();  // closes the window if it is waiting for the run to end
 
  private:
   void stop_and_close();

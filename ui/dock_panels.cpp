@@ -104,7 +104,7 @@ void DockPanels::connect_problems(Workspace& workspace) {
   });
 }
 
-// Shows the stepped-through collective on the canvas while its panel is visible.
+// Shows the collective that the stepper steps through on the canvas while the stepper is visible.
 void DockPanels::connect_stepper(TopologyView& canvas, Workspace& workspace) {
   connect(&stepper, &StepperPanel::transit_changed, &canvas.topology_scene(),
           &TopologyScene::set_transit);
@@ -112,7 +112,8 @@ void DockPanels::connect_stepper(TopologyView& canvas, Workspace& workspace) {
           &StepperPanel::set_in_front);
 }
 
-// Layers are dragged to devices, and devices with the selected layers are highlighted.
+// Connects the model panel and the canvas: layers can be dragged to devices, and the devices that
+// have the selected layers are highlighted.
 void DockPanels::connect_model(TopologyView& canvas, Workspace& workspace) {
   connect(&model, &ModelPanel::pointed, &canvas, &TopologyView::highlight_devices);
   connect(&workspace.dock("model"), &QDockWidget::visibilityChanged, &model, &ModelPanel::set_seen);

@@ -60,8 +60,8 @@ void FaultCommands::fill_link_menu(QMenu& menu, const TopologyObject& part) cons
   });
 }
 
-// Asks before a fault that ends the run, based on the current state, not on the state when the menu
-// opened.
+// Asks before a fault that ends the run. Whether it does is decided by the state now, not when the
+// menu was opened.
 void FaultCommands::inject_fault(Run& run, session::Command fault, int rank) const {
   const auto recorded = recorded_experiment(run.history());
   const bool spared =

@@ -16,7 +16,7 @@ namespace trainyard::ui {
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
                     const std::function<void(session::Command)>& inject_fault);
 
-// Adds the menu of a link; `carry` is called with the fraction of the drawn bandwidth to use.
+// Adds the menu of a link. `carry` is called with the chosen fraction of the drawn bandwidth.
 void add_link_menu(QMenu& menu, const LinkFaults& offered,
                    const std::function<void(double part)>& carry);
 

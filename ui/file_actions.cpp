@@ -143,8 +143,8 @@ bool FileActions::save() {
 }
 
 bool FileActions::save_as() {
-  if (document_.refused())
-    return save_to(document_.title());  // reports the problem before a file is chosen
+  // without a file, reports the problem before the user chooses one
+  if (document_.refused()) return save_to(document_.title());
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");
   if (!name.endsWith(".json")) name += ".json";

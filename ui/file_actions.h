@@ -25,14 +25,17 @@ class FileActions : public QObject {
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
 
-  // Each returns true if it was done; the user may cancel.
+  // Actions. They return true if the action was done, and false if the user canceled it or it
+  // failed.
   bool new_document();
   bool open(const QString& file);
-  bool open_as_new(const experiment::Experiment& experiment);  // without a file
+  // opens it as a document without a file
+  bool open_as_new(const experiment::Experiment& experiment);
   bool open_by_dialog();
   bool save();
   bool save_as();
-  bool may_discard();                   // asks if there are unsaved changes
+  // asks if there are unsaved changes; true if they may be discarded
+  bool may_discard();
   int saves() const { return saves_; }  // number of successful saves
 
  signals:

@@ -13,7 +13,8 @@ LiveRunStatus::LiveRunStatus(RunSession& runs, RunControls& controls, CentralAre
   connect(&runs, &RunSession::live_changed, this, &LiveRunStatus::update);
 }
 
-// Controls and status line always refer to the training run, even if another one is displayed.
+// Updates the controls and the status line. They always refer to the training run, even if another
+// run is displayed.
 void LiveRunStatus::update() {
   controls_.set_run(runs_.commanded());
   center_.state_bar().set_run(runs_.commanded());
@@ -44,7 +45,9 @@ void LiveRunStatus::offer_to_attach(const QStringList& live) {
       live.size() > 1 ? tr(" More live runs: %1, see Runs.").arg(live.size() - 1) : QString();
   center_.offers().show_text(Banner::Kind::information,
                              tr("A run is still running: %1").arg(run_name(first)),
-                             tr("It was left running, or its workbench ended.") + more);
+                             tr("It was left running when its workbench was closed, or its "
+                                "workbench ended unexpectedly.") +
+                                 more);
   center_.offers().offer(tr("Attach"), [this, first] {
     emit attach_requested(first);
     return true;

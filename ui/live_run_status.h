@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Live runs, as controls, status line, list of runs and welcome page show them. Also runs that an
-// earlier workbench left running, which it offers to attach to.
+// Shows live runs in the controls, the status line, the list of runs and the welcome page. Also
+// finds runs that an earlier workbench left running, and offers to attach to them.
 #pragma once
 
 #include <QObject>
@@ -17,7 +17,7 @@ class LiveRunStatus : public QObject {
  public:
   LiveRunStatus(RunSession& runs, RunControls& controls, CentralArea& center, DockPanels& panels);
 
-  void find_earlier_runs(const Services& services);  // in the background
+  void find_earlier_runs(const Services& services);  // searches in the background
   void run_ended(const Run& run);
 
  signals:
@@ -31,7 +31,7 @@ class LiveRunStatus : public QObject {
   RunControls& controls_;
   CentralArea& center_;
   DockPanels& panels_;
-  QStringList earlier_;  // directories of runs that another window had started before this one
+  QStringList earlier_;  // directories of runs that another workbench started before this one
 };
 
 }  // namespace trainyard::ui

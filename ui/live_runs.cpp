@@ -46,7 +46,7 @@ void hear(Asked& asked) {
       asked.lives = status->state < session::RunState::finished;
 }
 
-// Queries all concurrently: a dead coordinator does not answer, and there may be many.
+// Queries all coordinators concurrently. There may be many, and a dead one does not answer.
 std::vector<Asked> ask_all(const Services& services) {
   std::vector<Asked> all;
   for (const QString& directory :
@@ -67,8 +67,8 @@ QStringList living(const std::vector<Asked>& all) {
   return live;
 }
 
-// Closes connections on threads: closing one to a dead coordinator takes seconds, because the query
-// is still queued.
+// Closes the connections on separate threads. Closing one to a dead coordinator takes seconds,
+// because the query is still queued.
 void close_all(std::vector<Asked> all) {
   std::vector<std::jthread> closing;
   for (Asked& one : all)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Finds runs that an earlier workbench left running: their directory contains a control endpoint
-// that answers.
+// Finds runs that an earlier workbench left running. The directory of such a run contains the
+// address of a control endpoint that answers.
 #pragma once
 
 #include <QStringList>
@@ -10,7 +10,8 @@
 
 namespace trainyard::ui {
 
-// Newest first. Blocks until answers arrive: do not call it on the GUI thread.
+// Returns the directories of the live runs, newest first. Blocks until the endpoints answer: do not
+// call it on the GUI thread.
 QStringList find_live_runs(const Services& services);
 // Runs `find_live_runs` on a pool thread; `found` is called on the GUI thread while `context`
 // exists.

@@ -142,8 +142,8 @@ bool MainWindow::open_sweep(const QString& directory) {
         tr("Wait until it ends or cancel it before you open another sweep."));
     return false;
   }
-  // Also opens the sweep's experiment, if the document has no file and no unsaved changes; that may
-  // hide the panel, which is therefore raised.
+  // If the document has no file and no unsaved changes, also opens the sweep's experiment. That may
+  // hide the panel, so the panel is raised.
   if (const auto swept =
           experiment::load(QDir(directory).filePath("experiment.json").toStdString());
       swept && document_.file().isEmpty() && !document_.dirty() && files_.open_as_new(*swept))
@@ -162,13 +162,14 @@ void MainWindow::offer_recoveries() {
 void MainWindow::show_document() {
   center_->offers().recheck();
   selection_.clear();
-  starter_.cancel();  // another document's run was requested
+  starter_.cancel();  // cancels a run that was requested for the previous document
   display_.document_opened();
   center_->show_welcome(false);
   center_->canvas().zoom_to_fit();
 }
 
-// The banner stays until saving succeeds, or the refused input that prevented saving is corrected.
+// Reports that saving failed. The banner stays until saving succeeds, or until the refused input
+// that prevented it is corrected.
 void MainWindow::report_not_saved(const QString& title, const base::Problems& problems) {
   center_->errors().show_problems(title, problems);
   center_->errors().stays_until(
@@ -192,8 +193,8 @@ void MainWindow::update_title() {
   setWindowFilePath(document_.file());
 }
 
-// With a font that is large for the window, there is no room for a chart; while a run is displayed,
-// the charts get the room.
+// Adapts the layout to the window. If the font is too large for the window, there is no room for a
+// chart; while a run is displayed, the charts then get the room of other parts.
 void MainWindow::fit() {
   if (!toolbars_) return;
   if (workspace_.fit() && runs_.current())
@@ -212,7 +213,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-// Child widgets get a new font only after the window does.
+// Adapts the layout to a new font later, because the child widgets get the font only after the
+// window.
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::FontChange)

@@ -28,9 +28,9 @@ namespace trainyard::ui {
 
 struct Setup {
   Services services;
-  QString settings_file;  // empty: the user's settings
+  QString settings_file;  // empty: the settings file of the user
   QString recovery = recovery_directory();
-  std::optional<Questions> questions;  // default: dialogs
+  std::optional<Questions> questions;  // no value: dialogs ask the user
 };
 
 class MainWindow : public QMainWindow {
@@ -42,7 +42,7 @@ class MainWindow : public QMainWindow {
       const QString& path);  // an experiment, or the directory of a run or sweep; starts nothing
   void start_run() { starter_.start(); }
   bool run_wanted() const { return starter_.wanted(); }
-  // live runs, and work recovered from a crash; called soon after the start
+  // Offers to attach to live runs, and to recover work after a crash. Called soon after the start.
   void offer_recoveries();
 
   Document& document() { return document_; }

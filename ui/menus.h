@@ -25,7 +25,7 @@ struct MenuContents {
   Workspace& workspace;
   Appearance& appearance;
   ManualHelp& manual;
-  std::function<void()> open_run;  // asks for a run directory
+  std::function<void()> open_run;  // asks for a run directory and opens it
   std::function<void()> toggle_welcome;
 };
 

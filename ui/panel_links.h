@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Jumps from one panel to another: from a problem to its field, from an op to its line in the plan,
-// from a gradient to its push on the timeline.
+// and from a gradient to the op on the timeline that pushed it.
 #pragma once
 
 #include <QMainWindow>

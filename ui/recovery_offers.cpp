@@ -36,7 +36,7 @@ void RecoveryOffers::offer_next() {
   banner.offer(tr("Recover"), [this, newest] {
     if (!files_.may_discard()) return false;
     center_.errors().hide();
-    autosave_.recover(newest);  // reports if it cannot be kept safe
+    autosave_.recover(newest);  // reports an error if no copy of it can be written
     emit recovered();
     offer_next();
     return true;

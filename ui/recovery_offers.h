@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Offers the work that a crash left unsaved, one copy at a time, the newest first. Also reports
-// that autosave fails.
+// Offers unsaved work that a crash left behind, one copy at a time, newest first. Also reports when
+// autosave fails.
 #pragma once
 
 #include <QObject>
@@ -15,13 +15,13 @@ namespace trainyard::ui {
 class RecoveryOffers : public QObject {
   Q_OBJECT
  public:
-  // `directory`: of the copies.
+  // `directory`: directory of the copies.
   RecoveryOffers(Autosave& autosave, FileActions& files, CentralArea& center,
                  const QString& directory);
   void look();
 
  signals:
-  void recovered();  // the document holds the recovered work
+  void recovered();  // recovered work was loaded into the document
 
  private:
   void offer_next();
@@ -30,7 +30,7 @@ class RecoveryOffers : public QObject {
   FileActions& files_;
   CentralArea& center_;
   QString directory_;
-  std::vector<Recovery> recoveries_;  // not offered yet
+  std::vector<Recovery> recoveries_;  // copies that were not offered yet
 };
 
 }  // namespace trainyard::ui

@@ -46,7 +46,7 @@ void RunDisplay::open(const QString& run_directory) {
   center_.show_welcome(false);
   workspace_.show_charts();
   runs_.open(run_directory);
-  live_.start();  // also if it is already open
+  live_.start();  // needed if the run is already open
 }
 
 void RunDisplay::show_run() {
@@ -74,7 +74,7 @@ void RunDisplay::run_ended(const Run& run) {
 
 void RunDisplay::document_opened() {
   match_drawing();
-  experiment_requested_ = false;  // replaced by this document
+  experiment_requested_ = false;  // the opened document replaces the run's experiment
   opened_beside_run_ = runs_.current() != nullptr;
   if (opened_beside_run_) live_.start();
 }
@@ -84,8 +84,8 @@ bool RunDisplay::trains_as_run() const {
                             runs_.current()->history());
 }
 
-// Measurements are never shown on the drawing of another experiment. An edited drawing counts as
-// the same one while all names are the same.
+// Decides whether measurements are shown on the drawing, which must be that of the run's
+// experiment. An edited drawing counts as the same one while all names are the same.
 void RunDisplay::match_drawing() {
   if (!runs_.current()) return;
   drawing_matches_ =
@@ -93,8 +93,8 @@ void RunDisplay::match_drawing() {
   if (!drawing_matches_) center_.canvas().clear_overlay();
 }
 
-// Shows the experiment of an opened run: immediately if the document has no file and no unsaved
-// changes, otherwise if the user accepts.
+// Shows the experiment of an opened run. If the document has a file or unsaved changes, the user is
+// asked first.
 void RunDisplay::show_experiment_of_run() {
   experiment_requested_ = false;
   match_drawing();
@@ -112,7 +112,7 @@ bool RunDisplay::open_experiment_of_run() {
   return true;
 }
 
-// Reports that the document differs from the experiment on the charts.
+// Reports that the document differs from the experiment of the run on the charts.
 void RunDisplay::report_other_experiment() {
   opened_beside_run_ = false;
   if (!recorded_experiment(runs_.current()->history()) || trains_as_run()) return;
@@ -125,7 +125,7 @@ void RunDisplay::report_other_experiment() {
   });
 }
 
-// Updates canvas and caveats for the current run, a few times a second; measured values only.
+// Updates canvas and caveats for the current run, a few times a second. Shows only measured values.
 void RunDisplay::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The current run on canvas, charts and panels, and how its experiment differs from the document.
+// Shows the current run on canvas, charts and panels, and reports how its experiment differs from
+// the document.
 #pragma once
 
 #include <QObject>
@@ -23,10 +24,10 @@ class RunDisplay : public QObject {
   void open(const QString& run_directory);
   void run_ended(const Run& run);
   void document_opened();
-  bool trains_as_run() const;  // true if the document would train what the current run trained
+  bool trains_as_run() const;  // true if the document would train the same as the current run
 
  signals:
-  void experiment_opened();  // of the current run, as a new document
+  void experiment_opened();  // the experiment of the current run was opened as a new document
 
  private:
   void show_run();
@@ -47,8 +48,9 @@ class RunDisplay : public QObject {
   QTimer live_;  // updates canvas and caveats
   bool drawing_matches_ = true;
   bool experiment_requested_ = false;  // waiting for the experiment of the opened run
-  std::optional<bool> as_drawn_;       // the run trains the drawing; nothing: not compared yet
-  bool opened_beside_run_ = false;     // a document was opened and not yet compared to the run
+  // whether the run trains the drawing; no value: not compared yet
+  std::optional<bool> as_drawn_;
+  bool opened_beside_run_ = false;  // a document was opened and not yet compared to the run
 };
 
 }  // namespace trainyard::ui

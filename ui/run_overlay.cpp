@@ -21,21 +21,21 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-// number of intervals between its points after which a slow series counts as ended
+// A series counts as ended if this number of its intervals passed without a point.
 constexpr double kMissed = 2;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Last points of a series that span one second; at least one interval.
+// The last points of a series that span one second, or a single interval if that is longer.
 struct Recent {
   std::size_t first, last;
   double seconds;
 };
 
-// Returns nothing if the series has only one point. Also returns nothing if it has no point in the
-// last second of the run, or in its last two intervals.
+// Returns nothing if the series has only one point, or if it has no point in the last second of the
+// run and in its last two intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
@@ -47,7 +47,7 @@ std::optional<Recent> recent(const Series* series, double now) {
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Growth of a total per second, and its split by payload kind.
+// Growth per second of a total between two ranks, and its split by payload kind.
 struct PairRate {
   double total = 0;
   std::map<PayloadKind, double> payload = {};
@@ -74,14 +74,12 @@ double utilization_of(const telemetry::History& history, int rank, double now) {
   const auto at = [&](std::size_t point) {
     return compute->values.begin() + static_cast<std::ptrdiff_t>(point);
   };
-  const double computed = std::accumulate(at(span->first) + 1, compute->values.end(),
-                                          // the step that ends at the first point began before the
-                                          // span
-                                          0.0);
+  // excludes the step that ends at the first point, because it began before the span
+  const double computed = std::accumulate(at(span->first) + 1, compute->values.end(), 0.0);
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
-// True if the pace holds the rank back. A pause is part of the rank's state.
+// True if the pace holds the rank back. A paused rank has the state paused instead.
 bool held(const session::Status& status, const session::RankStatus& rank) {
   return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon &&
          rank.step < status.steps;
@@ -101,14 +99,14 @@ bool is_absent(const session::RankStatus* rank) {
   return rank != nullptr && (rank->state == "lost" || rank->state == "returning");
 }
 
-// Returns the ranks of the failure; several if they failed to start. A live coordinator reports it
-// sooner than the recording.
+// Returns the ranks that caused the failure, which are several if they failed to start. A live
+// coordinator reports the failure before it is in the recording.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : failure_of_run(history);
   return problem ? ranks_in_problem(*problem) : std::set<int>();
 }
 
-// Uses the rank's last fault.
+// True if the rank's last fault is that it was lost.
 bool was_lost(const telemetry::History& history, int rank) {
   bool lost = false;
   for (const telemetry::Fault& fault : history.faults())
@@ -117,7 +115,8 @@ bool was_lost(const telemetry::History& history, int rank) {
   return lost;
 }
 
-// The recording may be later than the coordinator's status.
+// True if the other ranks continue without the rank according to the recording, which may be newer
+// than the coordinator's status.
 bool continues_without(const telemetry::History& history, int rank) {
   if (was_lost(history, rank)) return true;
   const auto experiment = recorded_experiment(history);
@@ -133,8 +132,8 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
              : Absence::none;
 }
 
-// Marks failed and absent ranks. Ranks that were told to stop are lost too but did not fail; nor
-// did ranks that the others continue without.
+// Marks failed and absent ranks. Two kinds of lost ranks did not fail: those that were told to
+// stop, and those without which the others continue.
 void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
   device.absence =
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
@@ -188,13 +187,14 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   device.step_is_position = device.role == topology::Role::evaluator ||
                             (history.steps_apart() && (device.role == topology::Role::worker ||
                                                        device.role == topology::Role::chief));
-  if (device.role == topology::Role::evaluator)
-    // an evaluator does no steps; its position is the step up to which it may evaluate
-    device.step = measured_step(history);
+  // an evaluator executes no steps, and its recorded position is the step up to which it may
+  // evaluate
+  if (device.role == topology::Role::evaluator) device.step = measured_step(history);
   return device;
 }
 
-// Advances even while no data arrives, for example when all ranks wait for one.
+// Returns the current time of the run. It advances even while no data arrives, as when all ranks
+// wait for one.
 double RunOverlay::now(const telemetry::History& history) {
   double latest = 0;
   for (const auto& [key, series] : history.series())

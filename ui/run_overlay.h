@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recent measurements of a run on its drawing: the state of each device, and for every link the
-// bytes of the rank pairs routed over it in the last second of the run. A silent series has no
-// rate. Devices whose rank died, failed or hung are marked, as are ranks that the others continue
-// without.
+// bytes that pairs of ranks sent over it in the last second of the run. A series without recent
+// points has no rate. Devices whose rank died, failed or hung are marked, as are ranks without
+// which the others continue.
 #pragma once
 
 #include <functional>
@@ -19,19 +19,17 @@ namespace trainyard::ui {
 class RunOverlay {
  public:
   using Clock = std::function<double()>;  // monotonic, in seconds
-  explicit RunOverlay(const topology::Topology& topology,
-                      // `topology`: of the run, valid. `clock`: replaces this machine's clock in
-                      // tests
-                      Clock clock = {});
+  // `topology`: the valid topology of the run. `clock`: replaces this machine's clock in tests.
+  explicit RunOverlay(const topology::Topology& topology, Clock clock = {});
   // `status` may be null. `moving`: training continues, so the last measurements are current.
   // `payload` splits the traffic of links by payload kind; if it is null, the traffic is not split.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
                   const TrafficMeter* payload = nullptr);
-  Overlay failures(const telemetry::History& history)
-      const;  // for a run that is over: the devices that ended it, if any
+  // Returns the overlay of an ended run: only the devices whose failure ended it, if any.
+  Overlay failures(const telemetry::History& history) const;
 
-  // Removes measurements that do not apply to a changed drawing: devices of another kind, or idle
-  // ones. Objects are matched by name. `trains_drawing`: see Overlay.
+  // Removes measurements that do not apply to a changed drawing, such as those of devices that are
+  // of another kind now, or idle. Objects are matched by name. `trains_drawing`: see Overlay.
   Overlay on(const topology::Topology& drawing, Overlay measured,
              bool trains_drawing = false) const;
 
@@ -43,13 +41,14 @@ class RunOverlay {
   }
   const std::string& name_of(int rank) const { return drawn_device(rank).name; }
   int ranks(const telemetry::History& history) const;
-  double now(const telemetry::History& history);  // in seconds of the series
+  double now(const telemetry::History& history);  // current time in seconds, as in series
   void add_traffic(Overlay& overlay, const telemetry::History& history,
                    const session::Status* status, double now, const TrafficMeter* payload);
 
   LinkTraffic traffic_;
   Clock clock_;
-  double latest_ = -1, heard_ = 0;  // time of the last data, and when it arrived by `clock_`
+  // time of the last data in the run, and when it arrived according to `clock_`
+  double latest_ = -1, heard_ = 0;
 };
 
 }  // namespace trainyard::ui

@@ -30,7 +30,7 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   connect(&runs, &RunSession::updated, this, [this](Run* run) { run_updated(*run); });
   connect(&runs, &RunSession::error_reported, this,
           [this](Run* run, const QString& text) { report_run_error(*run, text); });
-  // Opening a document clears the messages of the previous one.
+  // clears the messages about the previous document
   connect(&display, &RunDisplay::experiment_opened, this, [this] {
     forget_failure();
     report_failure(*runs_.current());
@@ -38,16 +38,16 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   });
 }
 
-// The failure of the current run is shown again.
+// Lets the failure of the current run be shown again.
 void RunReports::forget_failure() { reported_failures_.removeAll(runs_.current()->directory()); }
 
-// Returns the run's name if another run is displayed.
+// Returns the run's name if another run is displayed, else "".
 QString RunReports::name_of(const Run& run) const {
   return &run == runs_.current() ? tr("The run") : run.name();
 }
 
-// Reports a failure immediately, even if the failed run is not the displayed one. Other changes are
-// shown by the display.
+// Reports a failure immediately, even if the failed run is not displayed. Other changes are shown
+// by RunDisplay.
 void RunReports::run_updated(const Run& run) {
   if (&run == runs_.current() || run.live()) report_failure(run);
 }
@@ -68,11 +68,11 @@ void RunReports::report_failure(const Run& run) {
 }
 
 void RunReports::report_run_error(const Run& run, const QString& text) {
-  center_.errors().show_text(Banner::Kind::error, tr("%1 has a problem").arg(name_of(run)), text);
+  center_.errors().show_text(Banner::Kind::error, tr("Problem of %1").arg(name_of(run)), text);
   offer_log(run, {});
 }
 
-// Offers the log of that rank, or of all ranks.
+// Offers to show the log of a rank; without `rank`, of all ranks.
 void RunReports::offer_log(const Run& run, std::optional<int> rank) {
   const auto show = [this, directory = run.directory(), rank] {
     if (!runs_.current() || runs_.current()->directory() != directory) display_.open(directory);
@@ -83,7 +83,8 @@ void RunReports::offer_log(const Run& run, std::optional<int> rank) {
   center_.errors().offer(tr("Show log"), show);
 }
 
-// Offers to resume a failed run with a complete checkpoint, if the document is what it trained.
+// Offers to resume a failed run, if it has a complete checkpoint and the document is the experiment
+// that it trained.
 void RunReports::offer_resume(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"),
              problem = base::value_at(run.history().result(), "problem");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reports in a banner how runs fail or end, and offers their log and to resume them.
+// Reports in a banner that a run failed or ended, and offers to show its log or to resume it.
 #pragma once
 
 #include <QMainWindow>
@@ -35,7 +35,7 @@ class RunReports : public QObject {
   Workspace& workspace_;
   CentralArea& center_;
   DockPanels& panels_;
-  QStringList reported_failures_;  // directories of runs whose failure was shown
+  QStringList reported_failures_;  // directories of runs whose failure was reported
 };
 
 }  // namespace trainyard::ui

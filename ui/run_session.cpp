@@ -42,8 +42,8 @@ base::Result<void> RunSession::start(const experiment::Experiment& experiment,
   return {};
 }
 
-// Opens a run. A live run continues to be read; an old run is read again, because its troubles were
-// not shown while it was only ticked.
+// Opens a run. If it is live, its reading continues. If it is an old run that was only ticked, it
+// is read again, because its failures were not reported.
 void RunSession::open(const QString& directory) {
   if (current_ && current_->directory() == directory) return;
   const auto known = runs_.find(directory);
@@ -52,7 +52,7 @@ void RunSession::open(const QString& directory) {
 }
 
 void RunSession::adopt(std::unique_ptr<Run> run) {
-  // destroyed after the views have released it
+  // keeps the run until the views have released it
   const auto before = runs_.extract(run->directory());
   show(*keep(std::move(run)));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs that the workbench has open: the current one, shown by canvas, charts and log; ticked ones,
-// overlaid on the charts; and live ones, watched to their end. Each is read once.
+// Runs that the workbench has open: the current run, shown by canvas, charts and log; ticked runs,
+// overlaid on the charts; and live runs, which are followed to their end. Each run is read once.
 #pragma once
 
 #include <QObject>
@@ -20,16 +20,20 @@ class RunSession : public QObject {
   ~RunSession() override;
 
   Run* current() const { return current_; }
-  std::vector<Run*> live_runs() const;  // by directory, and therefore by time; usually one
-  QStringList live_names() const;       // name of one of `live_runs`, for display
+  // sorted by directory, and therefore by time; usually one run
+  std::vector<Run*> live_runs() const;
+  QStringList live_names() const;  // names for display, in the order of `live_runs`
   bool live() const { return !live_runs().empty(); }
-  // target of the controls: the current run if it is live or no run is, else the newest live run
+  // Run that the controls command: the current run if it is live, else the newest live run. If no
+  // run is live, it is the current run.
   Run* commanded() const;
-  std::vector<Run*> shown() const;  // on the charts: ticked runs in order, else the current one
+  // runs on the charts: the ticked ones in order, else the current one
+  std::vector<Run*> shown() const;
 
   base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory,
                            const QString& name);
-  void open(const QString& directory);  // makes it the current run; commandable if live
+  // makes it the current run; if it is live, it can be commanded
+  void open(const QString& directory);
   void set_ticked(const QStringList& directories);
 
  signals:
@@ -37,8 +41,9 @@ class RunSession : public QObject {
   void shown_changed();
   void live_changed();  // the set of live runs changed
   void updated(Run* run);
-  void error_reported(Run* run, const QString& text);  // for the current run or a live one
-  void ended(Run* run);                                // a live run ended
+  // an error of the current run or of a live run
+  void error_reported(Run* run, const QString& text);
+  void ended(Run* run);  // a live run ended
 
  private:
   Run* keep(std::unique_ptr<Run> run);
@@ -50,7 +55,7 @@ class RunSession : public QObject {
   const Services& services_;
   std::map<QString, std::unique_ptr<Run>> runs_;  // by directory
   Run* current_ = nullptr;
-  // directories of runs; those of `live_` as of the last `live_changed`
+  // Directories of the ticked runs, and of the live runs at the last `live_changed`.
   QStringList ticked_, live_;
 };
 

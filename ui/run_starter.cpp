@@ -20,8 +20,8 @@ RunStarter::RunStarter(QMainWindow& window, Document& document, RunSession& runs
   connect(&controls, &RunControls::run_requested, this, &RunStarter::start);
 }
 
-// Runs the current document, saved or not. Validates it again, because data files may have changed;
-// large files take a while.
+// Runs the current document, saved or not. Validates it again first, because data files may have
+// changed; this takes a while for large files.
 void RunStarter::start() {
   if (runs_.live() || wanted_) return;
   if (panels_.scaling.sweeping()) return refuse_during_sweep();
@@ -47,10 +47,11 @@ void RunStarter::cancel() {
 
 void RunStarter::start_requested() {
   const QString resume_from = std::exchange(resume_from_, {});
-  if (!std::exchange(wanted_, false) || window_.isHidden()) return;  // closed meanwhile
+  // canceled, or the window was closed meanwhile
+  if (!std::exchange(wanted_, false) || window_.isHidden()) return;
   controls_.set_startable(true);
   window_.statusBar()->clearMessage();
-  if (runs_.live()) return;  // a run was attached meanwhile
+  if (runs_.live()) return;  // the workbench attached to a live run meanwhile
   if (panels_.scaling.sweeping()) return refuse_during_sweep();
   if (!document_.problems().empty())
     return refuse(document_.display_problems(), [this] { return document_.problems().empty(); });
@@ -67,7 +68,8 @@ void RunStarter::start_requested() {
   workspace_.show_charts();
 }
 
-// Runs and sweeps exclude each other, because shared cores would falsify the figures of both.
+// Refuses to start during a sweep. Runs and sweeps exclude each other, because they would share
+// cores, which makes the figures of both wrong.
 void RunStarter::refuse_during_sweep() {
   center_.show_welcome(false);
   workspace_.raise("scaling");

@@ -19,14 +19,16 @@ class RunStarter : public QObject {
              Workspace& workspace, CentralArea& center, DockPanels& panels);
 
   void start();
-  // As `start`, from the latest checkpoint of the run in that directory.
+  // As `start`, but from the latest checkpoint of the run in `run_directory`.
   void resume(const QString& run_directory);
-  bool wanted() const { return wanted_; }  // requested, but validation is not finished
-  void cancel();                           // the requested run is not started
+  // a run was requested, and validation is not finished yet
+  bool wanted() const { return wanted_; }
+  void cancel();  // withdraws the request for a run
 
  signals:
   void starting();
-  void location_requested(const QString& path);  // of a problem in the document
+  // the location of a problem in the document should be shown
+  void location_requested(const QString& path);
 
  private:
   void start_requested();
@@ -42,7 +44,7 @@ class RunStarter : public QObject {
   CentralArea& center_;
   DockPanels& panels_;
   bool wanted_ = false;
-  // Directory of the run from which the requested run resumes; not part of the document.
+  // Directory of the run that the requested run resumes; not part of the document.
   QString resume_from_;
 };
 

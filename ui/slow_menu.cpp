@@ -32,7 +32,7 @@ QAction* add_choice(QMenu& menu, const QString& name, const QString& words,
   return action;
 }
 
-// Number box in a menu: Up and Down move to the next menu entry.
+// Number box in a menu. The keys Up and Down move to the neighboring menu entries.
 class MenuNumber : public QDoubleSpinBox {
  public:
   MenuNumber(QMenu& menu, QWidget* parent) : QDoubleSpinBox(parent), menu_(menu) {}
@@ -50,13 +50,13 @@ class MenuNumber : public QDoubleSpinBox {
   QMenu& menu_;
 };
 
-// Returns the range allowed in the drawing.
+// Returns the range of values that a drawing allows for the field.
 base::Range range_of(std::string_view field) {
   const auto fields = base::describe(topology::Device{});
   return std::ranges::find(fields, field, &base::FieldDescription::name)->range;
 }
 
-// Adds a box for other values, applied at each click of its arrows, or with Enter.
+// Adds a box for other values. A value is applied at each click of the box's arrows, or with Enter.
 void add_number(QMenu& menu, const QString& name, const QString& words, const base::Range& range,
                 double step, double now, const std::function<void(double)>& choose) {
   auto* row = new QWidget(&menu);
@@ -73,7 +73,7 @@ void add_number(QMenu& menu, const QString& name, const QString& words, const ba
   number->setKeyboardTracking(false);
   number->setValue(now);
   row->setFocusPolicy(
-      Qt::StrongFocus);  // so that the menu passes keys to it when its entry is current
+      Qt::StrongFocus);  // lets the menu pass keys to the box while its entry is current
   row->setFocusProxy(number);
   QObject::connect(number, &QDoubleSpinBox::valueChanged, number, choose);
   auto* action = new QWidgetAction(&menu);
@@ -88,7 +88,7 @@ void add_slow_menu(QMenu& menu, const session::Slow& now,
   QMenu& choices = *menu.addMenu(slow_text("Slow down rank %1 in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
-  // last requested values, since several may change while the menu is open
+  // values that were requested last, because the user may change several while the menu is open
   const auto asked = std::make_shared<session::Slow>(now);
   const auto tick = std::make_shared<std::function<void()>>();
   const auto ask = [asked, slow, tick](double session::Slow::*part, double value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Slows down a rank of a live run, from the menu of its device. The drawing does not change, and
-// undo does not affect the run.
+// Menu of a device that slows down its rank in a live run. The drawing does not change, and undo
+// does not affect the run.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// `now`: the current slowdown, which is ticked. `slow` is called with the chosen one.
+// Adds the menu. `now`: the current slowdown, which is ticked. `slow` is called with the slowdown
+// that the user chooses.
 void add_slow_menu(QMenu& menu, const session::Slow& now,
                    const std::function<void(const session::Slow&)>& slow);
 

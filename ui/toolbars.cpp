@@ -38,7 +38,7 @@ QToolBar* Toolbars::add(const char* name, const QString& title) {
   return bar;
 }
 
-// Shows the first `actions` optional actions as icons without text.
+// Shows the first `actions` optional actions without their text, as icons only.
 void Toolbars::hide_button_text(int actions) {
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(),
           *step = &controls_.step_action(), *stop = &controls_.stop_action();
@@ -49,9 +49,9 @@ void Toolbars::hide_button_text(int actions) {
     button->setMinimumWidth(0);
   }
   for (const QToolBar* bar : {tools_, run_tools_})
-    bar->layout()->invalidate();  // a hidden bar keeps its old size
-  auto* steady = qobject_cast<QToolButton*>(
-      run_tools_->widgetForAction(pause));  // its text changes, and its neighbors must not move
+    bar->layout()->invalidate();  // needed because a hidden bar keeps its old size
+  // fixes the button's width, so that a change of its text does not move its neighbors
+  auto* steady = qobject_cast<QToolButton*>(run_tools_->widgetForAction(pause));
   if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
   const auto words = [&](const QString& text) {
     return steady->fontMetrics().horizontalAdvance(text);
@@ -61,7 +61,7 @@ void Toolbars::hide_button_text(int actions) {
       std::max(0, words(tr("Resume training")) - words(QString(pause->text()).remove('&'))));
 }
 
-// Controls of a run must never be in the overflow menu.
+// Adapts the toolbars to the window so that the controls of a run are never in the overflow menu.
 void Toolbars::fit() {
   const int size = Theme::instance().pixels(20);
   for (QToolBar* bar : {tools_, run_tools_}) bar->setIconSize({size, size});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Toolbars of the main window, in one line if they fit, with text where it fits.
+// Toolbars of the main window. They share one line and show text if there is room.
 #pragma once
 
 #include <QObject>
@@ -16,7 +16,8 @@ namespace trainyard::ui {
 class Toolbars : public QObject {
   Q_OBJECT
  public:
-  // The window has actions named "undo" and "redo". `freeze`: freezes the charts.
+  // The window must have actions named "undo" and "redo". `freeze` is the action that freezes the
+  // charts.
   Toolbars(QMainWindow& window, FileActions& files, Workspace& workspace, RunControls& controls,
            QAction& freeze);
   void fit();  // adapts to the width of the window and to the font

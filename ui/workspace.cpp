@@ -16,12 +16,14 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-// increase when the arrangement of docks changes; older states are ignored
+// Must be increased when the arrangement of docks changes. Stored states with another version are
+// ignored.
 constexpr int kStateVersion = 7;
-constexpr int kNumberKeys = 9;  // number keys that show panels; from the tenth on with Shift
-constexpr int kShort = 520;     // pixels at scale 1
+// number keys that show panels; from the tenth panel on, together with Shift
+constexpr int kNumberKeys = 9;
+constexpr int kShort = 520;  // a window lower than this is short; pixels at scale 1
 constexpr int kPlotLines =
-    10;  // additional lines of text of a readable chart over a barely visible one
+    10;  // height of a readable chart minus that of a barely visible one, in lines of text
 
 Qt::DockWidgetArea area_of(Workspace::Area area) {
   return area == Workspace::Area::left    ? Qt::LeftDockWidgetArea
@@ -39,8 +41,8 @@ Workspace::Workspace(QMainWindow& window, QSettings& settings)
   window.installEventFilter(this);
 }
 
-// Qt creates tab bars on demand and does not focus the content of a clicked tab, so that its keys
-// would have no effect.
+// Focuses the content of a dock when its tab is clicked, which Qt does not do; keys would have no
+// effect. Watches for new tab bars, because Qt creates them on demand.
 bool Workspace::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::ChildPolished)
     if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
@@ -66,11 +68,11 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   window_.addDockWidget(area_of(area), dock);
   QAction* action = dock->toggleViewAction();
   disconnect(action, &QAction::triggered, dock,
-             nullptr);  // by default Qt would close a dock behind another tab
+             nullptr);  // without a parent, because Qt would close a dock behind another tab
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 
-// Closes a visible dock; raises and focuses one that is closed or behind another tab.
+// Closes a dock that is in front. Shows and focuses one that is closed or behind another tab.
 void Workspace::toggle(const QString& name) {
   QDockWidget& one = dock(name);
   if (one.visibleRegion().isEmpty()) {
@@ -82,7 +84,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// Asks the owner to end the state without docks, which it does immediately.
+// Asks the owner to show the docks if all are hidden. The owner does so immediately.
 void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }
@@ -100,9 +102,9 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// Returns the height of the charts: `percent` of the window, or more if a chart needs it to be
-// complete, or up to `most` percent if it needs that to be readable. Includes the tab bar above the
-// dock.
+// Returns the height of the charts, including the tab bar above them. It is `percent` percent of
+// the window, or more if a full chart needs it. It may grow up to `most` percent if that makes a
+// chart readable.
 int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
   const int line = charts.fontMetrics().height(),
@@ -118,7 +120,7 @@ bool Workspace::fit() {
   return became_short && !dock("charts").widget()->visibleRegion().isEmpty();
 }
 
-// Hides titles of tabbed docks if height is scarce, because the tab already shows the name.
+// Hides the titles of tabbed docks if the window is low, because the tabs already show the names.
 void Workspace::hide_tabbed_titles() {
   for (const auto& [name, one] : docks_) {
     const bool spared = is_short() && area(name) == Area::bottom && !one->isFloating() &&
@@ -213,8 +215,8 @@ Workspace::Area Workspace::area(const QString& name) const {
   return static_cast<Area>(dock(name).property("area").toInt());
 }
 
-// Hides leftover tab bars without tabs, which Qt keeps and paints if docks are tabbed again before
-// they are laid out.
+// Hides empty tab bars. Qt keeps and paints them if docks are tabbed again before they are laid
+// out.
 void Workspace::hide_stray_bars() {
   QMetaObject::invokeMethod(
       this,
@@ -225,7 +227,7 @@ void Workspace::hide_stray_bars() {
       Qt::QueuedConnection);
 }
 
-// Docks it in its area, beside the docks that are already there.
+// Docks a panel in its area, beside the docks that are already there.
 void Workspace::put(const QString& name, Qt::Orientation orientation) {
   QDockWidget& one = dock(name);
   one.setFloating(false);
@@ -233,8 +235,8 @@ void Workspace::put(const QString& name, Qt::Orientation orientation) {
   window_.addDockWidget(area_of(area(name)), &one, orientation);
 }
 
-// Arranges the tabs in order. For comparing runs the charts are separate, because the list of runs
-// selects their content.
+// Arranges the tabs at the bottom in order. `charts_apart`: the charts are beside the tabs, as for
+// comparing runs, because the list of runs selects their content.
 void Workspace::lay_out_bottom(bool charts_apart) {
   QDockWidget* first = nullptr;
   for (const QString& name : order_) {

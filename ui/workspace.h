@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Docks around the canvas: positions, visibility, and the perspectives that arrange them for a
-// purpose. Stored in the settings. A window that is small for its font hides what it can, so that a
-// chart has room.
+// Docks around the canvas: their positions and visibility, and the perspectives that arrange them
+// for a purpose. Their state is stored in the settings. If the window is too small for its font,
+// docks are hidden so that a chart has room.
 #pragma once
 
 #include <QObject>
@@ -26,23 +26,26 @@ class Workspace : public QObject {
 
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
-  void raise(const QString& name);  // shows it in front of its neighbors
-  void show_charts();               // in a small window, together with the docks that leave room
+  void raise(const QString& name);  // shows the dock in front of its neighbors
+  // in a small window, hides docks that leave the charts too little room
+  void show_charts();
   void set_title(const QString& name, const QString& title);
 
-  void fill_menu(QMenu& menu);       // a toggle for every dock, and "Reset layout"
-  void fill_toolbar(QToolBar& bar);  // the perspectives
+  void fill_menu(QMenu& menu);       // adds a toggle for every dock, and "Reset layout"
+  void fill_toolbar(QToolBar& bar);  // adds the perspectives
   void fill_perspectives(QMenu& menu);
   void set_perspective(Perspective perspective);
   void reset();
-  void restore();  // the stored state, else the default
+  void restore();  // restores the stored state, or the default if there is none
   void save();
-  void hide_all_docks(bool bare);  // hides all docks until it ends; used by the welcome page
-  bool
-  fit();  // adapts to the window and its font; returns true if it became small with charts visible
+  // true hides all docks, false shows them again; used by the welcome page
+  void hide_all_docks(bool bare);
+  // Adapts the docks to the window and its font. Returns true if the window has become small while
+  // charts are visible.
+  bool fit();
 
  signals:
-  void wanted();  // a dock or a perspective was requested while all docks are hidden
+  void wanted();  // a dock or a perspective was requested while all docks were hidden
 
  private:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -62,7 +65,7 @@ class Workspace : public QObject {
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;
   QStringList order_;
-  QByteArray kept_;  // state to restore when docks are shown again
+  QByteArray kept_;  // state to restore when the docks are shown again
   QList<QAction*> perspectives_;
   bool was_small_ = false;
 };

@@ -20,13 +20,14 @@ enum class BenchTransport { shm, zmq, inproc };
 
 struct BenchJob {
   std::int64_t ranks = 2;
-  std::int64_t bytes = 64 << 20;  // of the fp32 buffer
+  std::int64_t bytes = 64 << 20;  // size of the fp32 buffer
   std::int64_t bucket_bytes = 0;  // bytes per all-reduce; 0: the full buffer
   std::int64_t segment_bytes =
       0;  // Larger buckets are split into segments of this size. 0: the default of experiments.
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  // With another engine: how ranks exchange addresses, as processes or threads.
+  // How ranks exchange addresses if another engine runs the collectives. Also decides whether ranks
+  // are processes or threads.
   BenchTransport transport = BenchTransport::shm;
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
@@ -40,13 +41,13 @@ struct BenchJob {
 struct BenchTimes {
   std::vector<std::int64_t> begin_ns, end_ns;
   std::int64_t sent_payload_bytes = 0;
-  std::int64_t peak_memory_bytes = 0;  // of the process
+  std::int64_t peak_memory_bytes = 0;  // peak memory of the rank's process
 };
 
-// one for the collective, one for the barriers between repeats
+// one channel for the collective, one for the barriers between repeats
 inline constexpr int kBenchChannels = 2;
 
-// Bytes of a rank's arena that peers read.
+// Returns the size of the part of a rank's arena that peers read.
 std::int64_t bench_arena_bytes(const BenchJob& job);
 
 // Runs the bench on one rank: one verified all-reduce, warm-ups, then timed repeats. Before every

@@ -30,8 +30,8 @@ constexpr int kWarmUps = 3;
 constexpr std::chrono::seconds kMeetingLimit{60};
 constexpr const char* kBuffer = "grads";
 
-// Builds a plan that reduces the buffer bucket by bucket, as the mirrored strategy reduces
-// gradients, and nothing else.
+// Builds a plan with one op per bucket of the buffer: the all-reduces that the mirrored strategy
+// would use for gradients.
 plan::RankPlan coarse_plan(const BenchJob& job, int rank) {
   plan::RankPlan plan;
   plan.rank = rank;
@@ -61,7 +61,8 @@ plan::Group all_ranks(const BenchJob& job) {
   return group;
 }
 
-// Integers that fp32 sums exactly in any order.
+// Returns an integer for each rank and element. The integers are so small that fp32 sums them
+// exactly in any order.
 float value(std::int64_t rank, std::int64_t element) {
   return static_cast<float>(element % 1009 + rank);
 }
@@ -266,8 +267,8 @@ class BenchRank {
   comm::Transport& transport_;
   Barrier meeting_;
   std::unique_ptr<compute::Compute> compute_;
-  Memory private_memory_;  // for buffers that no peer reads
-  Memory send_memory_;     // for buffers that peers read, if the transport has no arena
+  Memory private_memory_;  // memory for buffers that no peer reads
+  Memory send_memory_;     // memory for buffers that peers read, if the transport has no arena
   std::unique_ptr<comm::Collectives> engine_;
   std::unique_ptr<run::Exchange> exchange_;
   plan::RankPlan plan_;

@@ -41,7 +41,7 @@ std::string socket_of(const fs::path& directory, std::int64_t rank) {
 // ------------------------------------------------------------
 
 struct RankArguments {
-  std::string job;  // JSON
+  std::string job;  // the BenchJob as JSON
   int rank = 0;
   std::string sockets;
   std::int64_t parent = 0;
@@ -102,7 +102,8 @@ int run_rank(const RankArguments& arguments) {
 // All ranks
 // ------------------------------------------------------------
 
-// File of a rank's report, in the socket directory, which removes it.
+// Returns the file of a rank's report. It is in the socket directory, and is removed with that
+// directory.
 fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) {
   return scratch.path() / ("report-" + std::to_string(rank));
 }
@@ -217,7 +218,7 @@ Result<BenchAllTimes> measure_allreduce(const BenchJob& job) {
   return job.transport == BenchTransport::inproc ? measure_threads(job) : measure_processes(job);
 }
 
-// Adds the hidden verb that `bench` starts as a process.
+// Adds the hidden verb that `bench` runs in the process of each rank.
 void add_bench_rank(Verb& program) {
   Verb verb = program.add_verb("bench-rank", "One rank of a bench");
   verb.hide();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// check: verifies the plan of an experiment as ranks run it, and reports its costs. Reads no
-// samples.
+// check: expands the plan of an experiment as ranks do, verifies it, and reports its costs. Reads
+// no samples.
 #include "core/check/check.h"
 
 #include <cstdio>
@@ -30,7 +30,8 @@ const char* meaning(Proof proof) {
     case Proof::matching: return "every send matches its receive";
     case Proof::races: return "no access overlaps an unordered write";
     case Proof::casting:
-      return "ops in 16 bits use casts of the current parameters, and a scaled loss is unscaled";
+      return "16-bit ops use casts of the current parameters, and the loss scale is divided out of "
+             "gradients";
     case Proof::meaning: return "reduced values contain every rank once and are equal on all ranks";
     case Proof::mixing:
       return "the parameters of each rank become the average of its own and its neighbors' by a "
@@ -42,18 +43,19 @@ const char* meaning(Proof proof) {
       return "every average joins an active rank and a passive rank with equal weights; passive "
              "ranks never wait, so there is no deadlock";
     case Proof::sharding:
-      return "passes use full parameters, every shard is updated once with the gradient of all "
-             "ranks, and no other state is kept";
+      return "forward and backward passes use full parameters; every shard is updated once with "
+             "the gradient of all ranks; no other state is stored";
     case Proof::passing:
-      return "every layer uses the outputs of the layers before it for the same micro-batch, and "
-             "its full gradient, each once";
+      return "every layer uses the outputs of earlier layers for the same micro-batch, and its "
+             "full gradient; each value is used once";
     case Proof::recomputing:
       return "every recomputed output equals the first one, has the same inputs, and is ready for "
              "the backward pass";
     case Proof::versions:
       return "forward and backward of a micro-batch use the same weight version; updates are in "
              "order, each once";
-    case Proof::swapping: return "fetched data are the offloaded data, and arrive before their use";
+    case Proof::swapping:
+      return "fetched data equal the offloaded data, and arrive before they are used";
     case Proof::serving:
       return "every parameter is on one server, workers and servers agree on it, and the arrival "
              "rule cannot deadlock";
@@ -66,7 +68,7 @@ std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
   return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
 }
 
-// Verified plan, with its memory per rank as real ranks allocate it.
+// Verified plan, and the memory that each rank will allocate.
 struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
@@ -139,26 +141,27 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
-// Prints the costs of a plan with an engine, whose algorithm is unknown.
+// Prints the costs of a plan whose collectives run in an engine, which chooses its own algorithm.
 void print_engine(const plan::Plan& plan, const std::string& engine) {
   std::printf(
-      "%s takes every collective whole, and reports no bytes; by formula a step is at least\n",
+      "%s runs full collectives and does not report their bytes. Lower bound per step, by "
+      "formula:\n",
       engine.c_str());
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
     std::printf("  rank %d sends %s\n", rank,
                 base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
 }
 
-// Prints the memory of a rank. The number to compare with the device is that of the layout. The
-// peak of live buffers is smaller, because of gaps between addresses.
+// Prints the memory of a rank. Only the first line, the size of the layout, is compared with the
+// memory of the device. The layout reuses memory, so it is smaller than all buffers together.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   std::printf("  rank %zu takes %s\n", rank, run::describe(checked.memory[rank]).c_str());
-  std::printf("    side by side its buffers would take %s; peers read %s\n",
+  std::printf("    buffers without reuse of memory: %s; buffers that peers read: %s\n",
               base::format_bytes(static_cast<double>(memory.buffers)).c_str(),
               base::format_bytes(static_cast<double>(memory.shared)).c_str());
   if (const std::int64_t lacks = checked.excess_bytes[rank]; lacks > 0)
-    std::printf("    does not fit: %s more than its device has\n",
+    std::printf("    does not fit: %s more than the memory of its device\n",
                 base::format_bytes(static_cast<double>(lacks)).c_str());
 }
 
@@ -208,8 +211,8 @@ void add_check(Verb& program) {
       "Examples:\n"
       "  trainyard-cli check resources/experiments/four_devices_mirrored_digits.json\n"
       "  trainyard-cli check experiment.json --set strategy.algorithm=direct --json\n"
-      "Exit codes: 0 the plan is correct, with a warning for each device that lacks memory, which "
-      "run and validate refuse; 2 the plan is incorrect, or there is none.");
+      "Exit codes: 0 the plan is correct (a device that lacks memory is only a warning here, but "
+      "an error of run and validate); 2 the plan is incorrect, or there is none.");
 }
 
 }  // namespace trainyard::cli

@@ -14,9 +14,10 @@ namespace {
 
 struct VerbCompletion {
   std::string verb;
-  std::string options;                                      // separated by spaces
-  std::vector<std::pair<std::string, std::string>> values;  // option -> accepted values
-  std::string positional;                                   // words, or "file" or "directory"
+  std::string options;                                      // all options, separated by spaces
+  std::vector<std::pair<std::string, std::string>> values;  // (option, its accepted values)
+  // accepted words of the positional argument, or "file" or "directory"
+  std::string positional;
 };
 
 // Returns the accepted values of an option. CLI11 appends them to the option's type:
@@ -35,7 +36,7 @@ std::string positional_values(const CLI::Option& option) {
   if (std::string words = accepted_words(option); !words.empty()) return words;
   const std::string type = option.get_type_name();
   if (type == "DIR") return "@directory";
-  return type == "FILE" ? "@file" : "";  // nothing to complete for a number or free text
+  return type == "FILE" ? "@file" : "";  // a number or free text cannot be completed
 }
 
 void add_options(const CLI::App& verb, VerbCompletion& c) {
@@ -86,7 +87,7 @@ std::string verb_case(const VerbCompletion& c) {
 std::string script(const CLI::App& program) {
   std::string verbs, cases;
   for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (verb->get_group().empty()) continue;  // hidden
+    if (verb->get_group().empty()) continue;  // hidden verb
     verbs += (verbs.empty() ? "" : " ") + verb->get_name();
     cases += verb_case(completed(*verb));
   }

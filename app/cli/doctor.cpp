@@ -104,7 +104,7 @@ Finding zeromq() {
 
 Finding gloo() {
   if (gloo::version().empty())
-    return {"gloo", Verdict::absent, "not in this build; collectives are Trainyard's own",
+    return {"gloo", Verdict::absent, "not in this build; Trainyard's own collectives are used",
             "Install libgloo-dev and build again for strategy.engine=gloo."};
   const auto bound = gloo::bind({0, "127.0.0.1", {{0, 1}}, {}});
   if (!bound)
@@ -138,21 +138,21 @@ Finding cuda() {
     return {"cuda", Verdict::absent, all + "; drawn GPUs run emulated on the CPU",
             "Use a newer GPU."};
   return {"cuda", Verdict::good, all,
-          "A drawn gpu runs on one of them when its field gpu says on which, from 0; else emulated "
-          "on the CPU."};
+          "To train on one of them, set the field gpu of a drawn device to its number, from 0. "
+          "Otherwise the device is emulated on the CPU."};
 }
 
 Finding shared_memory() {
   const auto fd = shm::create({1 << 20, 1 << 20}, 1);
   if (!fd)
     return {"shared_memory", Verdict::bad, base::to_string(fd.error()),
-            "Choose --set run.transport=zmq."};
+            "Use --set run.transport=zmq."};
   const auto transport = shm::open(*fd, 0);
   ::close(*fd);
   if (!transport)
     return {"shared_memory", Verdict::bad, base::to_string(transport.error()),
             "Choose --set run.transport=zmq."};
-  return {"shared_memory", Verdict::good, "memfd can be made, sealed and mapped", ""};
+  return {"shared_memory", Verdict::good, "memfd can be created, sealed and mapped", ""};
 }
 
 Finding process_descriptors() {
@@ -170,7 +170,7 @@ Finding runtime_directory() {
     return {"runtime_directory", Verdict::bad, base::to_string(directory.error()),
             "Set XDG_RUNTIME_DIR to a directory of yours."};
   return {"runtime_directory", Verdict::good,
-          "sockets go below " + directory->path().parent_path().string(), ""};
+          "sockets are created below " + directory->path().parent_path().string(), ""};
 }
 
 // Returns the path, or its nearest existing ancestor.
@@ -205,8 +205,8 @@ Finding program(const char* name, const char* file, Verdict when_missing, const 
 Finding examples() {
   const fs::path directory = app::examples_directory();
   if (directory.empty())
-    return {"examples", Verdict::absent, "none beside the program",
-            "Set TRAINYARD_RESOURCES to the directory that holds experiments/."};
+    return {"examples", Verdict::absent, "no examples were found beside the program",
+            "Set TRAINYARD_RESOURCES to the directory that contains experiments/."};
   return {"examples", Verdict::good, directory.string(), ""};
 }
 
@@ -221,8 +221,9 @@ std::vector<Finding> findings() {
           runtime_directory(),
           runs_directory(),
           program("rank_program", "trainyard-rank", Verdict::bad,
-                  "Build or install it beside this program: it runs the ranks."),
-          program("workbench", "trainyard", Verdict::absent, "The command line needs none."),
+                  "This program runs the ranks. Build or install it beside trainyard-cli."),
+          program("workbench", "trainyard", Verdict::absent,
+                  "The command line does not need a display."),
           examples(),
           cuda(),
           gloo(),
@@ -262,8 +263,9 @@ int run_doctor(const DoctorArguments& arguments) {
                 {"version", TRAINYARD_VERSION},
                 {"usable", usable}});
   else
-    std::printf("%s\n", usable ? "This machine can run experiments."
-                               : "This machine lacks what is marked bad.");
+    std::printf("%s\n",
+                usable ? "This machine can run experiments."
+                       : "This machine cannot run experiments: correct the components marked bad.");
   return usable ? 0 : 3;
 }
 

@@ -39,8 +39,9 @@ OpNames names_of(const plan::RankPlan& rank) {
   return names;
 }
 
-// Names of the ops from the recorded plans. The recording has one text per rank; together they
-// parse as a plan without groups. If one is missing or unreadable, ops keep their numbers.
+// Returns the names of ops from the recorded plans. The recording has one text per rank; together
+// they are parsed as one plan without groups. If the text of a rank is missing or cannot be parsed,
+// ops keep their numbers as names.
 std::vector<OpNames> recorded_names(const History& history) {
   std::string text = "plan 1\nschedule steps 0 full 0\n";
   for (int rank = 0; rank < history.ranks(); ++rank) text += history.plan_text(rank);
@@ -61,7 +62,7 @@ base::Result<void> write(const ExportArguments& arguments, const History& histor
   if (arguments.format == "csv") return telemetry::export_csv(history, out);
   auto written = telemetry::export_trace(arguments.directory, recorded_names(history), out);
   if (!written && out && !history.damage().empty())
-    return {};  // The caller warns of the damage; the readable part was written.
+    return {};  // the readable part was written; the caller warns that the recording is damaged
   return written;
 }
 
@@ -86,7 +87,8 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   fs::path partial;
   base::Descriptor made(-1);
   for (int i = 0; i < 100 && !made.is_open();
-       ++i) {  // O_EXCL: neither an old file nor a symbolic link planted at that path
+       // O_EXCL refuses an old file, and a symbolic link that another user planted at that path
+       ++i) {
     partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
     made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!made.is_open() && errno != EEXIST) break;
@@ -112,7 +114,7 @@ int run_export(const ExportArguments& arguments) {
   if (const auto written = write_file(arguments, *history); !written)
     return complain({written.error()}, arguments.json);
   std::error_code error;
-  const auto bytes = fs::file_size(arguments.out, error);  // fails for a device
+  const auto bytes = fs::file_size(arguments.out, error);  // sets `error` if the output is a device
   base::Json result{{"type", "result"},
                     {"status", "completed"},
                     {"format", arguments.format},

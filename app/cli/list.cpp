@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 struct Item {
   std::string name, help;
-  std::string file;                   // for examples
-  std::optional<cuda::Gpu> gpu = {};  // for GPUs
+  std::string file;                   // file of the example; only for examples
+  std::optional<cuda::Gpu> gpu = {};  // only for GPUs
 };
 
 const char* help(experiment::StrategyKind kind) {
@@ -35,7 +35,7 @@ const char* help(experiment::StrategyKind kind) {
     case experiment::StrategyKind::multi_worker_mirrored:
       return "Mirrored over several hosts, in lockstep";
     case experiment::StrategyKind::central_storage:
-      return "Variables on the host's CPU, which sums the gradients of the other devices and "
+      return "The host's CPU stores the variables, sums the gradients of the other devices and "
              "updates; the other devices compute";
     case experiment::StrategyKind::data_parallel:
       return "As torch DataParallel: device 0 scatters samples and broadcasts parameters at every "
@@ -47,8 +47,8 @@ const char* help(experiment::StrategyKind kind) {
       return "Local parameters on every device, averaged with neighbors only, at every step or "
              "asynchronously";
     case experiment::StrategyKind::local_sgd:
-      return "Local parameters on every device, averaged over all devices every H steps, or pulled "
-             "toward a center";
+      return "Local parameters on every device, averaged over all devices every H steps, or moved "
+             "toward a common center";
     case experiment::StrategyKind::model_parallel:
       return "Each device has some layers (vertical); samples pass from device to device, one "
              "device computes at a time";
@@ -67,7 +67,7 @@ const char* help(experiment::StrategyKind kind) {
              "samples";
     case experiment::StrategyKind::tpu:
       return "Mirrored on a torus of TPUs: bfloat16 multiplies, sums along rows and columns; "
-             "EMULATED on CPU cores, whose speed says nothing about a TPU";
+             "EMULATED on CPU cores, so speeds are not those of a TPU";
   }
   return "";
 }
@@ -154,7 +154,7 @@ std::vector<Item> gpus() {
   if (!found) std::fprintf(stderr, "note: %s\n", base::to_string(found.error()).c_str());
   for (const cuda::Gpu& gpu : found.value_or(std::vector<cuda::Gpu>{})) {
     if (const std::string why = cuda::unusable(gpu); !why.empty()) {
-      std::fprintf(stderr, "note: GPU %d is left out: %s\n", gpu.number, why.c_str());
+      std::fprintf(stderr, "note: GPU %d is omitted: %s\n", gpu.number, why.c_str());
       continue;
     }
     std::string said = "GPU " + std::to_string(gpu.number) + " of this machine, " +
@@ -217,10 +217,10 @@ int run_list(const ListArguments& arguments) {
                                    [&](const Kind& k) { return arguments.kind == k.name; });
   const std::vector<Item> items = kind.items();
   if (items.empty() && kind.items == examples)
-    std::fprintf(
-        stderr,
-        "note: no %s were found; TRAINYARD_RESOURCES names the directory that holds experiments/\n",
-        kind.name);
+    std::fprintf(stderr,
+                 "note: no %s were found. Set TRAINYARD_RESOURCES to the directory that contains "
+                 "experiments/.\n",
+                 kind.name);
   if (arguments.json) print_json_items(kind.name, items);
   else print_items(items);
   return 0;

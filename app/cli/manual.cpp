@@ -76,7 +76,8 @@ int run_manual(const ManualArguments& arguments) {
 }  // namespace
 
 void add_manual(Verb& program) {
-  Verb verb = program.add_verb("manual", "Print the manual: its contents, a page or a section");
+  Verb verb =
+      program.add_verb("manual", "Print the manual: its table of contents, a page or a section");
   ManualArguments& arguments = verb.on_run(run_manual);
   verb.option("topic", arguments.topic,
               "Page, PAGE#SECTION, title, verb, strategy, algorithm or field");

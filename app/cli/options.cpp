@@ -6,8 +6,9 @@
 namespace trainyard::cli {
 namespace {
 
-// Validates an integer range. Rejects only integers, because CLI11 would also report a non-number
-// as out of range. It has no name, so that help does not mention it.
+// Validates that an integer is in a range. It accepts text that is no integer, because CLI11
+// reports that itself; otherwise CLI11 would say that the text is out of range. The validator has
+// no name, so that help does not mention it.
 CLI::Validator integer_validator(std::int64_t least, std::int64_t most) {
   const std::string accepted = std::to_string(least) + " to " + std::to_string(most);
   const auto judge = [accepted](const std::string& text) {

@@ -39,11 +39,11 @@ class Verb {
   Verb(CLI::App& verb, int& exit_code) : app_(&verb), exit_code_(&exit_code) {}
 
   Verb add_verb(const std::string& name, const std::string& help);
-  void require_verb();  // one of its subcommands is required
+  void require_verb();  // requires one of the verb's subcommands
   void examples(
       // Examples at the end of help. Verbs added to it later inherit them.
       const std::string& text);
-  void hide();  // hides it from help and completion
+  void hide();  // hides the verb from help and completion
   const CLI::App& app() const { return *app_; }
 
   // Adds an option; a name without dashes is a positional argument. The variable is written when

@@ -121,7 +121,7 @@ int run_plan(const PlanArguments& arguments) {
                       fmt::format("0 to {}", plan->ranks - 1), ""}},
                     arguments.json);
   if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
-  // Notes go to standard error, because the text of a plan must parse back.
+  // writes notes to standard error, because standard output must parse as a plan
   if (const std::string chosen = chosen_algorithm(*resolved); !chosen.empty())
     std::fprintf(stderr, "note: %s\n", chosen.c_str());
   if (arguments.grid) print_grids(*plan);

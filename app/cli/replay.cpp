@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// replay: the history of a run, from its recording. Runs nothing, unless asked to recompute.
+// replay: the history of a run, from its recording. Without --recompute, nothing is executed.
 #include "core/session/replay/replay.h"
 
 #include <fmt/core.h>
@@ -257,15 +257,15 @@ void print_recomputed(const session::ReplayResult& again) {
               weights.parameters_xxh64.c_str());
   if (again.skipped_events > 0)
     std::printf(
-        "%s more events were recorded, but not all events before them: the recording ends there\n",
+        "%s more recorded events were not replayed, because an event before them is missing\n",
         base::format_count(again.skipped_events).c_str());
   const std::string others = fmt::format(
-      "different from those of the run, {} of rank {}: another machine, or another "
-      "version",
+      "different from those of the run ({}, rank {}). The run used another machine or another "
+      "version.",
       weights.recorded_xxh64, weights.rank);
   std::printf("%s\n", !again.compared()
                           ? "the run did not complete, so there are no weights to compare"
-                      : again.same() ? "bit for bit equal to the weights of the run"
+                      : again.same() ? "bitwise equal to the weights of the run"
                                      : others.c_str());
 }
 

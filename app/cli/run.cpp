@@ -43,7 +43,8 @@ struct RunArguments : ExperimentArguments {
   std::int64_t ends_with = 0;  // process id whose end cancels the run; 0: none
 };
 
-constexpr std::int64_t kSimulatedSteps = 3;  // the first step fills the pipeline
+// several steps, because the first step also fills the pipeline
+constexpr std::int64_t kSimulatedSteps = 3;
 constexpr int kMaxSimulatedRanks = 64;  // above that, the simulation would delay the run too much
 
 std::string number(double value, const char* format) {
@@ -110,7 +111,7 @@ class ProgressLine {
   bool terminal_ = ::isatty(STDERR_FILENO) == 1;
   std::int64_t shown_ns_ = 0;
   std::string last_;
-  std::size_t faults_ = 0;  // already printed
+  std::size_t faults_ = 0;  // number of faults that were printed
 };
 
 void print_status(const session::Status& status, const telemetry::History& history) {
@@ -146,7 +147,8 @@ std::string format_sampled_text(const std::string& text) {
   return shown;
 }
 
-// Returns, for example, "; simulated from the drawn speeds: 2 ms, measured / simulated 2.3".
+// Compares the measured with the simulated step time: "; simulated from the drawn speeds: 2 ms,
+// measured / simulated 2.3".
 std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
   if (!simulated.is_number()) return "";
@@ -172,13 +174,11 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
               accuracy.is_number() ? number(100 * accuracy.get<double>(), "%.2f %%").c_str()
                                    : "not measured");
   if (r.contains("lambda_2"))
-    std::printf(
-        "  ranks apart         %s from their mean; without gradients a step leaves at most %s of "
-        "that\n",
-        number(r["consensus_distance"], "%.4g").c_str(), number(r["lambda_2"], "%.4f").c_str());
+    std::printf("  consensus distance  %s; without gradients, a step multiplies it by at most %s\n",
+                number(r["consensus_distance"], "%.4g").c_str(),
+                number(r["lambda_2"], "%.4f").c_str());
   else if (r.contains("consensus_distance"))
-    std::printf("  ranks apart         %s from their mean\n",
-                number(r["consensus_distance"], "%.4g").c_str());
+    std::printf("  consensus distance  %s\n", number(r["consensus_distance"], "%.4g").c_str());
   std::printf("  samples per second  %s\n", number(r["samples_per_second"], "%.0f").c_str());
   if (step.is_object())
     std::printf("  step                %s median, %s p95%s\n",
@@ -188,11 +188,11 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   if (experiment::has_servers(given.strategy.kind) ||
       experiment::updates_each_micro_batch(given.strategy)) {
     const base::Json& staleness = r["staleness"];
-    std::printf("  staleness           %s in the mean, p95 %s, at most %s",
+    std::printf("  staleness           mean %s, p95 %s, maximum %s",
                 number(staleness["mean"], "%.2f").c_str(), number(staleness["p95"], "%.0f").c_str(),
                 number(staleness["max"], "%.0f").c_str());
     if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
-      std::printf("; %s gradients came too late, and %s samples are in no update",
+      std::printf("; %s gradients arrived too late, so %s samples were not used",
                   base::format_count(dropped->get<std::int64_t>()).c_str(),
                   base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
     std::printf("\n");
@@ -214,8 +214,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   }
   if (const auto at = r.find("tables"); at != r.end())
     std::printf(
-        "  tables              %.1fx fewer bytes than whole ones, as workers took the rows that "
-        "their samples name\n",
+        "  tables              %.1fx fewer bytes than full tables, because workers pulled only the "
+        "rows that their samples use\n",
         (*at)["ratio"].get<double>());
   if (const auto at = r.find("sampled_text"); at != r.end())
     std::printf("  made up %s\n", format_sampled_text(at->get<std::string>()).c_str());
@@ -236,7 +236,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
                   number(*factor, "%.3g").c_str());
   if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
     std::printf(
-        "  slower than drawn   by %s of compute: this machine is not as fast as the drawn "
+        "  slower than drawn   by %s of compute, because this machine is slower than the drawn "
         "devices\n",
         base::format_seconds(late).c_str());
   for (const base::Json& fault : r.value("faults", base::Json::array()))
@@ -248,8 +248,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
 int exit_code_of(const session::CoordinatorResult& outcome) {
   if (session::ended_well(outcome.state)) return 0;
   if (!outcome.problem) return 3;
-  // A resource that a rank could not get means that the run failed; input that only a rank could
-  // check is still bad input.
+  // If a rank could not get a resource, the run failed (exit code 3). If a rank found bad input
+  // that only ranks can check, it is bad input (exit code 2).
   return outcome.problem->code == base::ProblemCode::unavailable
              ? 3
              : cli::exit_code_of(*outcome.problem);
@@ -295,8 +295,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
-// Measures the layers, if they are assigned to stages by measured time. The new assignment may need
-// more memory than one by cost, so that is checked again.
+// Measures the times of layers, if layers are assigned to stages by measured time. Checks the
+// memory again, because the new assignment may need more memory than the old one.
 base::Problems measure_layers(experiment::Resolved& resolved) {
   if (!experiment::needs_measured_times(resolved.document.strategy)) return {};
   auto times = session::measure_segments(resolved, app::make_compute);
@@ -305,7 +305,7 @@ base::Problems measure_layers(experiment::Resolved& resolved) {
   return memory_problems(resolved);
 }
 
-// Prints caveats on the figures that follow.
+// Prints caveats that apply to the figures printed later.
 void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
@@ -390,7 +390,7 @@ void add_run(Verb& program) {
           "--out", arguments.out,
           "Run directory, new or empty (default: a new one under ~/.local/share/trainyard/runs)")
       .type_name("DIR");
-  verb.option("--ends-with", arguments.ends_with, "Stop in order when the parent process PID ends")
+  verb.option("--ends-with", arguments.ends_with, "Stop cleanly when the parent process PID ends")
       .type_name("PID")
       .range(1, 1'000'000'000);
   verb.examples(

@@ -65,8 +65,8 @@ Json rank_json(const sim::RankUse& use, std::size_t rank) {
           {"idle_fraction", use.idle_fraction}};
 }
 
-// Returns the mean staleness of the virtual clock; for pipeline stages, whose order is fixed, that
-// of the formula.
+// Returns the mean staleness from the simulation. For pipeline stages, whose order is fixed, it is
+// computed by formula instead.
 double mean_staleness(const experiment::Resolved& resolved, const sim::Outcome& o) {
   const auto theory = resolved.servers > 0 ? std::nullopt : experiment::staleness_theory(resolved);
   return theory ? *theory->mean : o.mean_staleness;
@@ -108,7 +108,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
   std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
   if (const auto ideal = experiment::ideal_bubble_fraction(resolved))
     std::printf(
-        "  idle, at best       %.1f %%, the formula of the schedule: equal stages, free links, no "
+        "  idle, at best       %.1f %%, by the formula for equal stages, links without cost and no "
         "update\n",
         100 * *ideal);
   if (const auto mesh = experiment::mesh_line(resolved))
@@ -121,7 +121,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
     std::printf("  on the wires        %s a step\n",
                 base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   else
-    std::printf("  on the wires        not reported by the engine, %s; its time is an estimate\n",
+    std::printf("  on the wires        not reported by the engine %s, whose time is an estimate\n",
                 o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
     const sim::RankUse& use = o.ranks[rank];
@@ -134,7 +134,7 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
         base::format_bytes(static_cast<double>(use.peak_memory_bytes)).c_str());
   }
   if (resolved.servers > 0 || experiment::updates_each_micro_batch(resolved.document.strategy))
-    std::printf("  staleness           %.2f updates, in the mean of all gradients\n",
+    std::printf("  staleness           %.2f updates, mean over all gradients\n",
                 mean_staleness(resolved, o));
   std::printf(
       "  whole run           %s, %s samples/s\n", base::format_seconds(o.predicted_seconds).c_str(),

@@ -58,8 +58,8 @@ base::Result<session::SweepRequest> read_request(const SweepArguments& arguments
   return request;
 }
 
-// Marks variants that their data or the GPUs of this machine do not allow. If no variant is left,
-// returns the problems, which are then those of the experiment.
+// Marks variants as skipped that are impossible with this data or with the GPUs of this machine. If
+// no variant is left, returns the problems of the experiment.
 base::Problems skip_invalid_variants(Sweep& sweep, const experiment::Experiment& whole,
                                      const fs::path& directory) {
   base::Problems first;
@@ -225,7 +225,7 @@ int run_sweep(const SweepArguments& arguments) {
   auto sweep = session::make_sweep(*given, *request);
   if (!sweep) return complain({sweep.error()}, arguments.json);
   sweep->started = current_time_text();
-  const fs::path data = *arguments.directory();  // present, because the file was already read
+  const fs::path data = *arguments.directory();  // set, because the file was read before
   if (auto problems = skip_invalid_variants(*sweep, *given, data); !problems.empty())
     return complain(problems, arguments.json);
   if (interrupts() > 0)

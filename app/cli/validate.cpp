@@ -83,7 +83,7 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
     from = end;
   }
   for (const topology::DeviceId idle : network.with_role(topology::Role::idle))
-    add(fmt::format("{} is idle, so it does not matter that it is ", network.device(idle).name),
+    add(fmt::format("{} is idle, so this setting has no effect: ", network.device(idle).name),
         network.device(idle));
 }
 

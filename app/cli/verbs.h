@@ -28,7 +28,7 @@ void add_replay(Verb& program);
 void add_export(Verb& program);
 void add_list(Verb& program);
 void add_bench(Verb& program);
-void add_bench_rank(Verb& program);  // hidden: one process of a bench
+void add_bench_rank(Verb& program);  // hidden verb: one rank of a bench
 void add_doctor(Verb& program);
 void add_completion(Verb& program);
 void add_schema(Verb& program);
@@ -58,7 +58,8 @@ struct ExperimentArguments {
   bool json = false;
 
   void add_to(Verb& verb);
-  std::string data_directory;  // base of relative data paths; empty: the directory of the file
+  // directory that relative data paths start from; empty: the directory of the file
+  std::string data_directory;
   base::Result<std::filesystem::path> directory() const;
 };
 
@@ -72,9 +73,8 @@ experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArgument
 // Returns the choice of `auto` with its reason, for example "auto is direct: 1.2 ms ...". Returns
 // an empty string if the document names an algorithm.
 std::string chosen_algorithm(const experiment::Resolved& resolved);
-void add_chosen_algorithm(base::Json& result,
-                          // Adds the same to a result, unless the document names an algorithm.
-                          const experiment::Resolved& resolved);
+// Adds the choice of `auto` and its reason to a result, unless the document names an algorithm.
+void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved);
 
 // Simulates `steps` steps on a virtual clock with the drawn speeds.
 base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps);

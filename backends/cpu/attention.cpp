@@ -74,7 +74,7 @@ struct AttentionSizes {
       for (std::int64_t h = 0; h < heads; ++h) body(b * rows, h * width);
   }
   // Calls body(first, rows, seen) for each tile: its first row, its number of rows, and the number
-  // of columns that any of its rows sees.
+  // of columns that its last row attends to.
   template <class Body>
   void for_tiles(const Body& body) const {
     for (std::int64_t first = 0; first < rows; first += kTileRows) {

@@ -21,8 +21,8 @@ class Factors {
   Factors(compute::Multiplies multiplies, int cores)
       : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}
 
-  // Makes `memory` refer to a rounded copy of the input `source`, in the same plain layout, instead
-  // of to `source` itself.
+  // Adds an input. Makes `memory`, which refers to `source`, refer to a rounded copy of `source` in
+  // the same plain layout instead.
   void add(const compute::Tensor& source, const dnnl::memory& memory);
 
   // Rounds all inputs. Call it before the primitives that read them. Allocates memory only if it

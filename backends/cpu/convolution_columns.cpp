@@ -27,7 +27,7 @@ struct ConvolutionSizes {
         window(w) {}
 
   std::int64_t pixels() const { return rows * columns; }
-  // Number of input values in one window.
+  // Number of input values that an output value depends on: those in one window.
   std::int64_t seen() const { return window.kernel * window.kernel * channels; }
   std::int64_t image_elements() const { return height * width * channels; }
   std::int64_t result_elements() const { return pixels() * outputs; }

@@ -32,7 +32,7 @@ std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* sou
     _mm_stream_si128(to + 2, c);
     _mm_stream_si128(to + 3, d);
   }
-  _mm_sfence();  // Makes the stores visible to other cores before the caller announces the data.
+  _mm_sfence();  // makes the stores visible to other cores before the caller announces the data
   return done;
 }
 #else

@@ -37,7 +37,7 @@ class CopyPathTuner {
  private:
   struct CopyTimes {
     std::atomic<int> tries{0};
-    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // by method: least time in ns per byte
+    std::array<std::atomic<double>, 2> least{1e30, 1e30};  // least time in ns per byte, by method
   };
   static std::size_t length_class(std::int64_t bytes) {
     return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(bytes)));

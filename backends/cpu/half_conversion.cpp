@@ -27,7 +27,7 @@ class InSlices final : public compute::Kernel {
   }
 
  private:
-  // Runs `part` on slice number `slice`. All earlier slices have the size of `each_`.
+  // Runs `part` on slice number `slice`. All slices before it have as many elements as `each_`.
   void run(HalfSlice& part, std::int64_t slice, compute::Queue& queue) const {
     const auto halves = [&](std::size_t i) {
       return part.passing[i].half.data + slice * each_.passing[i].half.bytes();

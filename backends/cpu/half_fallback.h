@@ -26,7 +26,7 @@ constexpr bool kHasIndependentRows =
     std::is_same_v<OneOp, compute::PoolForward> || std::is_same_v<OneOp, compute::PoolBackward>;
 
 constexpr std::int64_t kSliceElements =
-    32768;  // 128 KiB in fp32: several slices fit in the L2 cache
+    32768;  // fp32 elements of a slice: 128 KiB, so that several slices fit in the L2 cache
 
 // Number of rows in a slice, and in the tensor.
 struct Slices {

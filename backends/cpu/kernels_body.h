@@ -153,7 +153,7 @@ void adam(const AdamArguments<T>& a, std::int64_t begin, std::int64_t end, doubl
 
 template <class T>
 void squared_norm(const T* values, std::int64_t begin, std::int64_t end, double* sum) {
-  Doubles even{}, odd{};  // two dependency chains, to hide the latency of the sum
+  Doubles even{}, odd{};  // two partial sums, so that additions do not wait for each other
   const std::int64_t paired = begin + (end - begin) / (2 * kLanes) * (2 * kLanes);
   for (std::int64_t i = begin; i < paired; i += 2 * kLanes) {
     const Doubles a = widen<T>(Whole{}.load<T>(values + i)),
@@ -239,7 +239,7 @@ template <class T>
 void relu(T* values, std::int64_t begin, std::int64_t end) {
   for_lanes(begin, end, [&](std::int64_t i, auto piece) {
     const Lanes<T> v = piece.template load<T>(values + i);
-    piece.template store<T>(values + i, v <= T{0} ? Lanes<T>{} : v);  // NaN stays NaN
+    piece.template store<T>(values + i, v <= T{0} ? Lanes<T>{} : v);  // keeps NaN
   });
 }
 

@@ -8,7 +8,8 @@
 namespace trainyard::cpu {
 namespace {
 
-using Words = Lanes<std::uint64_t>;  // 32-bit words stored in 64 bits, for the products
+// 32-bit words in 64-bit lanes, so that products do not overflow
+using Words = Lanes<std::uint64_t>;
 
 struct Counters {
   Words w0, w1, w2, w3;

@@ -64,8 +64,9 @@ inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int6
 
 template <class T>
 inline Lanes<T> larger(Lanes<T> largest, Lanes<T> value) {
-  const Lanes<T> number = value > largest ? value : largest;  // correct if neither is NaN
-  return value != value ? value : number;  // the first NaN stays, since nothing is larger
+  const Lanes<T> number = value > largest ? value : largest;  // correct if neither number is NaN
+  // the first NaN stays, because no number is larger than NaN
+  return value != value ? value : number;
 }
 
 template <class T>

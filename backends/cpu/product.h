@@ -37,7 +37,8 @@ struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;
   compute::Activation activation = compute::Activation::none;
-  compute::Multiplies multiplies = compute::Multiplies::full;  // other values require fp32
+  // a value other than `full` requires fp32
+  compute::Multiplies multiplies = compute::Multiplies::full;
 };
 
 class Product {

@@ -44,7 +44,7 @@ class CpuQueue final : public compute::ImmediateQueue {
   std::byte* scratch(std::size_t bytes) { return scratch_.reserve(bytes); }
   std::size_t scratch_bytes() const {
     return scratch_.bytes() + factors_.bytes();
-  }  // the most that any op has requested
+  }  // largest size that any op has requested
   std::byte* factors(std::size_t bytes) { return factors_.reserve(bytes); }
 
  private:

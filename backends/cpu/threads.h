@@ -32,7 +32,7 @@ void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, c
     const std::int64_t begin = block * block_elements;
     run(begin, begin + block_elements < elements ? begin + block_elements : elements, block);
   };
-  // Uses no OpenMP region here, because even a region of one thread allocates memory.
+  // a single thread uses no OpenMP region, because even that allocates memory
   if (cores == 1 || blocks < 2) {
     for (std::int64_t block = 0; block < blocks; ++block) one(block);
     return;

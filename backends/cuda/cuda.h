@@ -28,7 +28,7 @@ struct Gpu {
 };
 
 inline constexpr int kMinCapability =
-    80;  // The module has no code for GPUs older than Ampere (2020).
+    80;  // Minimum compute capability: the module has no code for GPUs older than Ampere (2020).
 
 // Returns the reason why the module cannot compute on the GPU, or an empty string if it can.
 inline std::string unusable(const Gpu& gpu) {

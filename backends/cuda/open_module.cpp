@@ -48,10 +48,11 @@ Result<const Module*> open_module(const fs::path& file) {
   if (module == nullptr)
     return base::fail(unavailable(file, "the file is not a module of Trainyard", kBuildAgain));
   if (std::string(module->version) != TRAINYARD_VERSION)
-    return base::fail(unavailable(file,
-                                  fmt::format("the module is of Trainyard {}, but this is {}",
-                                              module->version, TRAINYARD_VERSION),
-                                  kBuildAgain));
+    return base::fail(
+        unavailable(file,
+                    fmt::format("the module belongs to Trainyard {}, but this is Trainyard {}",
+                                module->version, TRAINYARD_VERSION),
+                    kBuildAgain));
   return module;
 }
 

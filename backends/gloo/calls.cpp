@@ -77,7 +77,7 @@ void carry_out(Group& group, const CollectiveCall& call) {
                                        : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
-    // `supports` is false for this kind, so it is never requested
+    // `supports` returns false for this kind, so it is never requested
     case comm::CollectiveKind::reduce_scatter: return;
   }
 }

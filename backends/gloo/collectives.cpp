@@ -94,7 +94,8 @@ class Lane {
     } catch (const std::exception& error) {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
-    group_.give_up();  // ends the waits of other ranks for this call, which can no longer complete
+    // ends the waits of other ranks for this call, because it cannot complete any more
+    group_.give_up();
     ring(shared_.wake_event);
     return false;
   }

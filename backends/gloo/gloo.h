@@ -13,9 +13,9 @@ namespace trainyard::gloo {
 struct Options {
   int rank = 0;
   std::string address =
-      "127.0.0.1";  // IPv4 address or host name of this rank; its ports are bound there
+      "127.0.0.1";  // IPv4 address or host name of this rank, at which its ports are bound
   std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
-  comm::SpinPolicy patience{};           // how calls wait
+  comm::SpinPolicy patience{};           // how long calls spin before they sleep
 };
 
 // Binds the ports of a rank. Problems: Gloo is not in this build (unavailable); the address does
@@ -25,8 +25,8 @@ base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& option
 // Returns the version, for example "0.5.0"; empty if Gloo is not in this build.
 std::string version();
 
-// True if the call is supported. reduce_scatter is not, because Gloo's version only assigns other
-// shards.
+// True if the call is supported. reduce_scatter is not supported, because Gloo assigns the parts of
+// the result to other ranks than we do.
 bool supports(comm::CollectiveKind kind, base::Reduction reduction, base::DType dtype);
 
 }  // namespace trainyard::gloo

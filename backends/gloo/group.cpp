@@ -64,11 +64,11 @@ void Group::connect(const std::vector<std::string>& addresses) {
 void Group::give_up() {
   try {
     context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));
-  } catch (const std::exception&) {  // the time-out that was intended
+  } catch (const std::exception&) {  // expected: the wait timed out
   }
 }
 
-// Returns the ranks whose connection is broken: it refuses to receive.
+// Returns the ranks whose connection is broken, which is detected by receiving from each of them.
 std::vector<int> Group::lost() {
   constexpr std::uint64_t unused_slot = ~std::uint64_t{0};
   std::vector<int> ranks;

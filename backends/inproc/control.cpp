@@ -100,7 +100,7 @@ class Client final : public session::ControlClient {
  private:
   std::shared_ptr<Shared> shared_;
   session::PeerId name_;
-  Shared::ClientQueue* outbox_ = nullptr;  // this client's entry in `clients`
+  Shared::ClientQueue* outbox_ = nullptr;  // entry of this client in `clients`
 };
 
 }  // namespace

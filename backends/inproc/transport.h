@@ -13,8 +13,8 @@ namespace trainyard::inproc {
 
 struct Options {
   int channels = 8;  // numbered 0 .. channels - 1
-  std::optional<comm::SpinPolicy> patience =
-      {};  // how calls wait; nullopt: chosen for the number of ranks on this machine
+  // how long calls spin before they sleep; nullopt: chosen for the number of ranks on this machine
+  std::optional<comm::SpinPolicy> patience = {};
 };
 
 // Creates the transports of ranks 0 to ranks - 1. Shared state, including arenas, is freed when the

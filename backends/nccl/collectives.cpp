@@ -102,10 +102,8 @@ class NcclCollectives final : public comm::Collectives {
     auto count = lane_of(group).and_then([this](Lane* lane) {
       return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); });
     });
-    if (auto ok = reason_.state(); !ok)
-      return base::fail(
-          // Discards the count, because it includes calls that the stream skipped after an abort.
-          ok.error());
+    // does not return the count, because it includes calls that the stream skipped after an abort
+    if (auto ok = reason_.state(); !ok) return base::fail(ok.error());
     return count;
   }
 
@@ -144,9 +142,9 @@ class NcclCollectives final : public comm::Collectives {
     return reason_.state();
   }
 
-  // Enqueues waiting calls on the stream. Each call is enqueued once NCCL has finished its
-  // background work for the previous call. The completion callback of a call is added once NCCL has
-  // finished the background work for it.
+  // Enqueues waiting calls on the stream. A call is enqueued when NCCL has finished its background
+  // work for the previous call. The completion callback of a call is added when NCCL has finished
+  // the background work for that call.
   Result<void> go_on(Lane& lane) {
     if (lane.waiting.empty()) return {};
     if (auto ok = end_->streams->enter(); !ok) return ok;
@@ -158,7 +156,8 @@ class NcclCollectives final : public comm::Collectives {
             !wrong.empty())
           return fail(failed(*end_, fmt::format("start {}", base::name_of(call.kind)), wrong));
       lane.begun = true;
-      if (!lane.communicator.look().ready) return {};  // an error is reported by `state`
+      // does not return an error here, because `state` reports it
+      if (!lane.communicator.look().ready) return {};
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }
     return {};

@@ -14,8 +14,8 @@ namespace trainyard::nccl {
 
 class Communicator {
  public:
-  // Progress of the last operation: `ready` if NCCL has finished it; `wrong` is an error message;
-  // neither: in progress.
+  // State of the last operation. `ready`: NCCL has finished it. `wrong`: error message. If neither
+  // is set, it is in progress.
   struct Answer {
     bool ready = false;
     std::string wrong;
@@ -31,8 +31,8 @@ class Communicator {
   int size() const { return size_; }
   bool is_alone() const { return size_ == 1; }
 
-  // Start an operation. It is complete when `look` returns ready. If NCCL refuses it, returns an
-  // error message.
+  // Functions that start an operation. The operation is complete when `look` returns ready. If NCCL
+  // refuses it, they return an error message.
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();

@@ -31,7 +31,7 @@ struct Library {
   decltype(&::ncclGroupStart) group_start = nullptr;
   decltype(&::ncclGroupEnd) group_end = nullptr;
 
-  std::string name() const;  // for example "nccl 2.28.9"
+  std::string name() const;  // name and version: "nccl 2.28.9"
 };
 
 // Opens NCCL. The library is never closed. Problems, all `unavailable`: it cannot be opened, lacks

@@ -30,7 +30,7 @@ inline constexpr const char* kLibrary = "libnccl.so.2";
 struct Options {
   int rank = 0;
   std::vector<std::vector<int>> groups;  // Ranks by position. Groups without this rank are skipped.
-  comm::SpinPolicy patience{};           // how calls wait
+  comm::SpinPolicy patience{};           // how long calls spin before they sleep
   std::chrono::milliseconds parting =
       std::chrono::minutes(1);  // Time for peers to receive the last data when this rank leaves.
   std::string library = kLibrary;

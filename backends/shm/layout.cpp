@@ -109,8 +109,7 @@ Result<Layout> read_layout(int fd) {
   if (header.version != Header{}.version)
     return base::fail(foreign(fmt::format("the file has version {}", header.version)));
   if (header.ranks < 1 || header.ranks > kMaxRanks)
-    return base::fail(
-        foreign(fmt::format("the header of the file says that there are {} ranks", header.ranks)));
+    return base::fail(foreign(fmt::format("the header of the file states {} ranks", header.ranks)));
   std::vector<std::size_t> arena_bytes(header.ranks);
   if (!read_at(fd, arena_bytes.data(), arena_bytes.size() * sizeof(std::size_t), sizeof header))
     return base::fail(foreign("the file is truncated"));

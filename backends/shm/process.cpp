@@ -65,7 +65,8 @@ ProcessIdentity this_process() {
 bool runs(const ProcessIdentity& process) {
   if (::kill(static_cast<pid_t>(process.id), 0) != 0 && errno == ESRCH) return false;
   const auto status = read_status(process.id);
-  // The process exists, because it can be signaled. Without /proc nothing more can be found out.
+  // The process exists, because it can be signaled. If /proc is not available, its start time
+  // cannot be compared.
   if (!status || process.start == 0) return true;
   return status->start == process.start && status->state != 'Z' && status->state != 'X';
 }

@@ -172,14 +172,14 @@ class MemfdTransport final : public Transport {
               presence.process_start.load(std::memory_order_relaxed)}))
       return std::nullopt;
     const bool still = presence.moves.load(std::memory_order_acquire) ==
-                       moves;  // else the peer left, and then ended, in the meantime
+                       moves;  // otherwise the peer left normally before its process ended
     return still ? std::optional(moves) : std::nullopt;
   }
 
   MailboxBlock block_;
   MemoryMap memory_;
   Layout layout_;
-  std::vector<DeviceArena> on_device_;  // by rank
+  std::vector<DeviceArena> on_device_;  // device memory of all ranks, by rank
   std::atomic<std::int64_t> next_look_{0};
 };
 

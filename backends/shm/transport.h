@@ -54,7 +54,8 @@ base::Result<std::unique_ptr<Transport>> open(int fd, int rank,
                                               std::optional<comm::SpinPolicy> patience = {},
                                               bool takes_place = false);
 
-// Makes every rank fail with `reason` immediately. The coordinator uses it, which is not a rank.
+// Makes every rank fail with `reason` immediately. Called by the coordinator, which has no
+// transport.
 base::Result<void> abort_all(int fd, const base::Problem& reason);
 
 }  // namespace trainyard::shm

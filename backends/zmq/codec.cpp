@@ -70,7 +70,7 @@ base::Result<void> check_header(std::span<const std::byte> frame, std::size_t ma
     return refuse("unknown_version", fmt::format("has version {}, but only version {} is accepted",
                                                  version, kControlVersion));
   if (get<std::uint32_t>(frame, kLengthAt) != frame.size() - kControlHeaderBytes)
-    return refuse("wrong_length", "has a different length than its header says");
+    return refuse("wrong_length", "has a different length than its header states");
   if (get<std::uint32_t>(frame, kChecksumAt) != checksum(frame))
     return refuse("wrong_checksum", "is damaged: its checksum does not match");
   return {};

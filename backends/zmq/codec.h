@@ -26,7 +26,7 @@ namespace trainyard::zmq {
 
 constexpr std::uint16_t kControlVersion = 9;
 constexpr std::size_t kControlHeaderBytes = 36;
-constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;  // of a complete frame
+constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;  // maximum size of a complete frame
 
 struct ControlHeader {
   std::uint64_t run = 0;

@@ -55,7 +55,7 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
     std::uint64_t claimed = 0;
     read(&claimed, sizeof claimed);
     if (claimed > left_.size() / element_bytes)
-      throw BadMessage("bad_count", "has a list with fewer elements than its header says");
+      throw BadMessage("bad_count", "has a list with fewer elements than its header states");
     return static_cast<std::size_t>(claimed);
   }
 

@@ -45,7 +45,7 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  // a local socket is closed when the process at its other end ends
+  // a local socket needs no heartbeats, because it is closed when the process at its other end ends
   if (!endpoint.starts_with("tcp://")) return;
   socket.set(sockopt::heartbeat_ivl, 5000);
   socket.set(sockopt::heartbeat_timeout, 30'000);
@@ -177,7 +177,7 @@ class Server final : public session::ControlServer {
   ::zmq::socket_t socket_;
   ControlHeader header_;
   std::string endpoint_;
-  std::unordered_map<session::PeerId, std::uint64_t> last_;  // last sequence number
+  std::unordered_map<session::PeerId, std::uint64_t> last_;  // last sequence number of each peer
   std::uint64_t malformed_ = 0;
 };
 
@@ -225,8 +225,8 @@ class Client final : public session::ControlClient {
     return std::move(frame->message);
   }
 
-  // True if the frame is newer than the last one. The first frame determines the run; frames of a
-  // later server of another run at the same endpoint are dropped.
+  // True if the frame is newer than the last one. The first frame determines the run. If a server
+  // of another run later uses the same endpoint, its frames are dropped.
   bool is_newer(const ControlHeader& header) {
     if (header_.run == 0) {
       header_.run = header.run;

@@ -66,8 +66,8 @@ Problem End::problem_with(const char* id, int peer, const std::string& what,
           advice};
 }
 
-// Returns why a peer is gone. One pump may receive both the peer's abort and its leave; the reason
-// is then that of the abort.
+// Returns the Problem that a peer is gone. If the same pump received the peer's abort and its
+// leave, returns the reason of the abort.
 Problem End::gone(int peer, const std::string& what) const {
   const auto ok = state();
   return ok ? problem_with("peer_left", peer, fmt::format("has left {}", what)) : ok.error();
@@ -134,8 +134,8 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.op = tag.op;
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
-    // The lane had room, so a failed send means that the connection has ended, although that was
-    // not detected yet.
+    // The send failed although the lane had room. So the connection has ended, which was not
+    // detected yet.
     if (peer_at(peer).is_loss_allowed && peer_at(peer).link->was_connected())
       return peer_at(peer).left = true;
     return false;
@@ -159,8 +159,8 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // Each direction has its own connection. So a frame may arrive before this rank has reached the
-  // peer, and an answer would find no room.
+  // True if this rank has not reached the peer yet. Each direction has its own connection, so a
+  // frame may arrive before; an answer to it would find no room.
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;

@@ -24,7 +24,7 @@ class WakeEvent {
   bool valid() const { return fd_ >= 0; }
   int file_descriptor() const { return fd_; }
   void raise();
-  bool take();  // true if raised since the last take
+  bool take();  // returns true if the event was raised since the last call
 
  private:
   int fd_;

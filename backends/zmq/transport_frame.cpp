@@ -9,7 +9,7 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x59445254;  // "TRDY"
+constexpr std::uint32_t kMagic = 0x59445254;  // "TRDY" in ASCII
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kCheckedBytes = kFrameHeaderBytes - sizeof(std::uint32_t);
 static_assert(std::endian::native == std::endian::little,

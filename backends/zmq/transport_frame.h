@@ -24,7 +24,8 @@ struct FrameHeader {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t channel = 0;
-  // For data: index of the message in its lane, from 0. For consumed: number of consumed messages.
+  // Data frame: index of the message in its lane, from 0. Consumed frame: number of consumed
+  // messages.
   std::uint64_t sequence = 0;
   std::uint32_t step = 0;
   std::uint32_t op = 0;

@@ -48,8 +48,8 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Queues nothing for a peer that is not connected. So a posted message is really in flight, and
-  // leaving never waits for a peer that is gone.
+  // Does not queue messages for a peer that is not connected. A posted message is then really in
+  // flight, and leaving never waits for a peer that is gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
   socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
@@ -75,8 +75,9 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   ::zmq::message_t head(frame.data(), frame.size());
   const bool more = has_payload(header.kind);
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  // zmq_msg_send checks for connection events only occasionally; querying ZMQ_EVENTS always does.
-  // Without the query, a new connection could go unnoticed, because it is signaled only once.
+  // If a send fails, queries ZMQ_EVENTS and tries again, because zmq_msg_send itself checks for
+  // connection events only occasionally. A new connection is signaled only once, so without the
+  // query it could go unnoticed.
   if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;

@@ -24,7 +24,7 @@ class Link {
   // Sends a frame. Returns false if the link is not connected yet, or has no room. The payload must
   // remain valid until the peer has received it, or the link is destroyed.
   bool send(const FrameHeader& header, std::span<const std::byte> payload = {});
-  // The same with a copy of the payload.
+  // Sends a frame with a copy of the payload, which need not remain valid.
   bool send_copy(const FrameHeader& header, std::span<const std::byte> payload);
 
   // Reads monitor events. Returns true if the state of the connection changed.
@@ -43,7 +43,8 @@ class Link {
 
   std::string endpoint_;
   ::zmq::socket_t monitor_;
-  ::zmq::socket_t socket_;  // last member, so that it is destroyed first: it feeds the monitor
+  // last member, so that it is destroyed before the monitor, to which it sends events
+  ::zmq::socket_t socket_;
   bool connected_ = false;
   std::int64_t lost_since_ = 0;
 };

@@ -5,8 +5,8 @@
 
 namespace trainyard::base {
 
-// Data types. fp16 (IEEE 754 binary16) and bf16 are for communication and activations, `byte` for
-// communication only. All sums are accumulated in the other types.
+// Data types. fp16 (IEEE 754 binary16) and bf16 are for communication and activations, `byte` only
+// for communication. Sums of 16-bit numbers are accumulated in fp32.
 enum class DType : std::uint8_t { fp32, fp64, int32, fp16, bf16, byte };
 
 constexpr std::int64_t size_of(DType dtype) {

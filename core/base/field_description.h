@@ -19,10 +19,10 @@ struct FieldDescription {
   Range range;
   std::string help;
   Json default_value;
-  std::vector<std::string> choices;  // FieldKind::choice
+  std::vector<std::string> choices;  // accepted values of a FieldKind::choice
   // Fields of a document, or of the elements of a list of documents.
   std::vector<FieldDescription> fields;
-  FieldKind element = FieldKind::document;  // FieldKind::list
+  FieldKind element = FieldKind::document;  // kind of the elements of a FieldKind::list
   // kinds of the document that have this field; empty: all kinds
   std::vector<std::string> kinds = {};
   // true if the field has an effect, given the other values of the document passed to `describe`

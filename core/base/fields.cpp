@@ -53,8 +53,8 @@ bool is_integer(const Json& value) {
 // Returns the number of insertions, deletions, replacements and swaps of adjacent letters (optimal
 // string alignment: Boytsov 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before, last(b.size() + 1),
-      row(b.size() + 1);  // rows of the table for the first i - 2, i - 1 and i letters of a
+  // rows of the table of distances, for the first i - 2, i - 1 and i letters of a
+  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     before = std::exchange(last, row);
@@ -157,7 +157,7 @@ std::string found(const Json& value) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
   if (word.size() > kMaxNameLength) return best;
-  // only one letter may differ in short words, else every word would be similar
+  // only one letter may differ in short words; otherwise every short word would count as similar
   std::size_t least = std::max<std::size_t>(1, word.size() / 3);
   for (const std::string& candidate : candidates)
     if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {

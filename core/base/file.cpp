@@ -117,7 +117,7 @@ Result<void> write_file_atomically(const std::filesystem::path& name, std::strin
     const int reason = errno;
     ::unlink(temporary.c_str());
     return fail(system_problem(
-        path.string(), "cannot put the new file in place; the old one is untouched", reason));
+        path.string(), "cannot replace the file by the new one; the old one is untouched", reason));
   }
   sync_directory(path.parent_path());
   return {};

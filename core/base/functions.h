@@ -36,7 +36,7 @@ class Functions {
 
   std::string file_, advice_;
   void* opened_;
-  std::string error_;  // first error
+  std::string error_;  // first error, reported by `state`
 };
 
 }  // namespace trainyard::base

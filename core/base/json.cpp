@@ -26,7 +26,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
          std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
-// Checks limits that the parser does not enforce: depth, number of keys, and no duplicate keys.
+// Checks what the parser does not: the depth, the number of keys, and that no key is repeated.
 class Bounds {
  public:
   explicit Bounds(std::size_t max_keys) : max_keys_(max_keys) {}
@@ -60,7 +60,7 @@ class Bounds {
   std::vector<std::set<std::string>> keys_;  // keys seen in each open object; empty for an array
 };
 
-// Finds the position at which the parser stops.
+// Finds the position at which the parser stops because of an error.
 class Stop : public Json::json_sax_t {
  public:
   static std::size_t in(std::string_view text) {
@@ -150,7 +150,7 @@ Json* step_into(Json& parent, const Step& step) {
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t max_keys) {
   const auto bad = [&](std::string what) {
     return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
-                 "Correct the file there, or start from an example."});
+                 "Correct the file at this position, or start from an example."});
   };
   if (text.size() > kMaxBytes) return bad("is larger than 64 MiB");
   Bounds bounds(max_keys);

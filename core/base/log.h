@@ -15,9 +15,10 @@ inline void log_info(std::string_view text) { log(LogLevel::info, text); }
 inline void log_warning(std::string_view text) { log(LogLevel::warning, text); }
 inline void log_error(std::string_view text) { log(LogLevel::error, text); }
 
-void set_log_name(std::string_view name);  // name of this process: "rank 2", "coordinator"
-void set_log_level(LogLevel least);        // minimum level; default info
+// name: of this process, such as "rank 2" or "coordinator"
+void set_log_name(std::string_view name);
+void set_log_level(LogLevel least);  // minimum level; default info
 bool add_log_file(
-    const std::string& path);  // also append to this file; false if it cannot be opened
+    const std::string& path);  // appends lines also to this file; false if it cannot be opened
 
 }  // namespace trainyard::base

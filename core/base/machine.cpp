@@ -30,7 +30,8 @@ std::string group_of_this_process() {
 // Returns the quota of one group, ignoring its ancestors; 0 if none is set.
 double quota_here(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
-  double quota = 0, period = 0;  // in microseconds; stays 0 for "max", which is no number
+  // microseconds; quota stays 0 if the file contains "max" instead of a number
+  double quota = 0, period = 0;
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
@@ -47,7 +48,7 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
   const auto regard = [&least](double quota) {
     if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
   };
-  // also reads the root: in a container it is a control group of the host
+  // also reads the root, because in a container the root is a control group of the host
   std::filesystem::path here = root;
   regard(quota_here(here));
   for (const auto& name : std::filesystem::path(group).relative_path())

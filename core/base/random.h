@@ -9,8 +9,8 @@
 
 namespace trainyard::base {
 
-// Purpose of a random stream. Two purposes never share a stream. Add new values only at the end,
-// because the values determine which numbers a seed gives.
+// Purpose of a random stream. Two purposes never share a stream. Add new values only at the end:
+// the number of a purpose determines which random numbers a seed gives.
 enum class Purpose : std::uint32_t {
   initialize = 1,
   permute = 2,

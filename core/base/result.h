@@ -27,7 +27,7 @@ struct Problem {
   ProblemCode code = ProblemCode::failed;
   std::string where;     // location: a JSON path, a file, or a rank and op
   std::string what;      // one sentence without a period
-  std::string accepted;  // values that are accepted there; may be empty
+  std::string accepted;  // values that are accepted at this location; may be empty
   std::string advice;    // what to do next; may be empty
 
   bool operator==(const Problem&) const = default;

@@ -13,8 +13,8 @@ namespace trainyard::base {
 
 struct ForeignKey {
   std::string path;                // "model.layers[1].heads"
-  std::string kind;                // Kind of the document that contains the key: "relu".
-  std::vector<std::string> kinds;  // Kinds that have the key: "attention", "transformer".
+  std::string kind;                // Kind of the document that contains the foreign key: "relu".
+  std::vector<std::string> kinds;  // Kinds that have the foreign key: "attention", "transformer".
   bool is_default = false;         // True if the key's value is the default.
 };
 

@@ -27,9 +27,9 @@ namespace trainyard::comm {
 
 enum class CollectiveKind : std::uint8_t {
   all_reduce,  // every member gets the reduction of all buffers
-  // every member gets its part of the reduction; the rest of its buffer becomes undefined
+  // every member gets its part of the reduction; the other parts of its buffer become undefined
   reduce_scatter,
-  all_gather,  // every member gets all parts
+  all_gather,  // every member gets the parts of all members
   broadcast,   // every member gets the root's buffer
 };
 
@@ -61,7 +61,7 @@ class Collectives {
   virtual base::Result<void> start(int group, const CollectiveCall& call) = 0;
   // Returns the number of completed calls of the group.
   virtual base::Result<std::uint64_t> completed(int group) = 0;
-  // Waits until calls may have completed that this thread has not seen, but at most `limit`.
+  // Waits until calls may have completed since this thread last checked, but at most `limit`.
   // Returns false on timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;
   virtual void wake() = 0;  // makes the current or next wait return immediately

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// First fatal error: set once, by any thread.
+// First fatal error. Any thread may set it; later errors are ignored.
 #pragma once
 
 #include <mutex>

@@ -35,9 +35,9 @@ inline constexpr SpinPolicy kBriefPatience{std::chrono::microseconds(5), 0};
 bool wait_for_event(FutexEvent& wake_event, std::uint32_t seen, SpinPolicy patience,
                     std::chrono::microseconds limit);
 
-// An event with the last counter value that each thread of this process has seen. So no signal is
-// lost between a thread's check of its messages and its wait, and no thread consumes a signal for
-// another.
+// An event, together with the last counter value that each thread of this process has seen. A
+// signal between a thread's check of its messages and its wait is therefore not lost, and no thread
+// consumes a signal for another.
 class Listener {
  public:
   Listener(FutexEvent& wake_event, SpinPolicy patience);

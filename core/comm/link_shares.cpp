@@ -64,8 +64,8 @@ std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) {
   return offsets(shape_of(drawn, channels)).end;
 }
 
-// Writes only what is needed now. Memory of a lane is first written when the lane is used, so
-// lazily reserved memory is committed only for used lanes.
+// Writes only what is needed at first. The memory of a lane is written when the lane is first used,
+// so that memory that is reserved lazily is committed only for used lanes.
 LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());
@@ -117,8 +117,8 @@ void LinkShares::post(const LaneName& lane, std::uint64_t message_bytes, Picosec
   share(shape().now);
 }
 
-// Starts the lane's next message. A message of zero bytes is sent at once, and the one after it is
-// started. Returns false if there is no message.
+// Starts the next message of a lane. A message of zero bytes is complete immediately, so the
+// following one is started too. Returns false if there is no message.
 bool LinkShares::take_next(LaneState& lane, Picoseconds now) {
   for (; lane.sent < lane.posted; ++lane.sent) {
     const std::uint64_t bytes = lane.sizes[lane.sent % kLaneMessages];
@@ -168,8 +168,8 @@ void LinkShares::forget(const LaneName& name, Picoseconds now) {
   share(shape().now);
 }
 
-// Recomputes all state from the lanes' counters. These are consistent, because each counter changes
-// by a single store.
+// Recomputes all other state from the counters of the lanes. The counters are consistent even after
+// a crash, because each of them changes by a single store.
 void LinkShares::repair(Picoseconds now) {
   Shape& all = shape();
   all.now = std::max(all.now, now);
@@ -248,7 +248,7 @@ int LinkShares::collect_ways() {
   return used;
 }
 
-// Returns the directed link that offers its lanes the lowest rate. If several do, returns the one
+// Returns the directed link on which each lane gets the lowest rate. If several do, returns the one
 // with the lowest number, as the simulator does.
 DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
   DirectedLink found = -1;

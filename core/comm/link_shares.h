@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bandwidth shares on the drawn links, purely computed: this class reads no clock and never waits;
-// the caller passes the time.
+// Bandwidth shares on the drawn links. This class only computes: it reads no clock and never waits.
+// The caller passes the time.
 //
 // A lane (from, to, channel) sends its messages in order. Lanes with data to send share each
 // directed link (a direction of an edge) max-min fairly (Bertsekas and Gallager, Data Networks,
@@ -14,8 +14,8 @@
 // determines the delay. The receiver sees a message only when it is complete.
 //
 // All times and rates are integers, as in core/sim/links, so that both compute the same times to
-// the picosecond. The two differ if a lane has several messages at once, such as segments of a
-// bucket: in the simulator these share the link, here they queue.
+// the picosecond. The two differ if a lane has several messages at the same time, such as segments
+// of a bucket: in the simulator these share the link, here they are sent one after the other.
 //
 // All state is in one block of memory, which may be mapped at any address, so that processes can
 // share it. Not thread-safe.
@@ -64,16 +64,17 @@ class LinkShares {
   struct MessageState {
     bool posted = false;   // the lane has a message that is not released
     bool arrived = false;  // the last bit of the oldest message has arrived
-    // if not arrived: earliest time at which it may arrive, unless another message is posted before
+    // If the message has not arrived: earliest time at which it may arrive, unless another message
+    // is posted before.
     Picoseconds next_check = 0;
   };
   MessageState oldest(const LaneName& lane, Picoseconds now);
   void release(const LaneName& lane) { at(lane).released += 1; }
   void forget(const LaneName& lane, Picoseconds now);  // drops all messages posted on the lane
 
-  // Repairs the state after a process died during a change, so that any of its stores may be
-  // missing. Messages that were posted and not released are kept. Those that were being sent start
-  // again.
+  // Repairs the state after a process died while it changed the state, so that some of its stores
+  // may be missing. Messages that were posted and not released are kept. Messages that were being
+  // sent are sent again from the start.
   void repair(Picoseconds now);
 
   // Sets the capacity of a directed link to a fraction (0 to 1) of its initial value. At 0,

@@ -29,8 +29,8 @@ Result<std::unique_ptr<Mailbox>> Mailbox::open(MailboxBlock block, int rank, Spi
                                                bool takes_place) {
   if (rank < 0 || rank >= block.ranks())
     return base::fail({"unknown_rank", base::ProblemCode::bad_usage, rank_name(rank),
-                       "the group has no such rank", fmt::format("0 to {}", block.ranks() - 1),
-                       ""});
+                       "the rank does not exist in this group",
+                       fmt::format("0 to {}", block.ranks() - 1), ""});
   Presence& presence = block.presence(rank);
   const bool vacant =
       takes_place && Presence::has_left(presence.moves.load(std::memory_order_acquire));
@@ -109,8 +109,8 @@ base::Problem Mailbox::broken(const char* id, int peer, const char* what) const 
           ""};
 }
 
-// Returns the Problem for a peer that has left. If there was an abort, that is the reason to
-// report: a peer that aborts often leaves at once.
+// Returns the Problem for a peer that has left. If the peer aborted, returns the reason of the
+// abort, because a peer that aborts often leaves immediately.
 base::Problem Mailbox::gone(int peer, const char* what) const {
   return block_.abort_word().reason().value_or(broken("peer_left", peer, what));
 }
@@ -147,7 +147,7 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
-  // must precede the read of the counter, so that messages consumed before leaving count
+  // read before the counter, so that messages that the peer consumed before leaving count
   const bool absent = left(peer);
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
@@ -164,7 +164,7 @@ Result<void> Mailbox::read_posted(int peer, int channel) {
       block_.lane(peer, rank_, channel).posted.load(std::memory_order_acquire);
   if (count < side.others || count - side.own > kLaneSlots)
     return base::fail(
-        broken("bad_counter", peer, "says that it posted more messages than its channel can hold"));
+        broken("bad_counter", peer, "reports more posted messages than its channel can hold"));
   side.others = count;
   return {};
 }
@@ -173,7 +173,7 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = in(peer, channel);
   if (side.own == side.others) {
-    // must precede the read of the counter, so that messages posted before leaving count
+    // read before the counter, so that messages that the peer posted before leaving count
     const bool absent = left(peer);
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !is_loss_allowed(peer))
@@ -189,7 +189,7 @@ Result<void> Mailbox::release(int peer, int channel) {
   Side& side = in(peer, channel);
   if (side.own == side.others)
     return base::fail(
-        broken("nothing_to_release", peer, "sent no message that has not been released yet"));
+        broken("nothing_to_release", peer, "has sent no message that could be released"));
   Lane& lane = block_.lane(peer, rank_, channel);
   side.counters.add_message(lane.slots[side.own % kLaneSlots].bytes, sizeof(Descriptor));
   lane.consumed.store(++side.own, std::memory_order_release);

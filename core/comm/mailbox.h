@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mailboxes as seen by one rank: posts and takes descriptors of messages, counts, waits, and
-// aborts. The transports within a host (inproc, shm) only add the mapping between descriptors and
-// bytes.
+// Mailboxes from the point of view of one rank. It posts and takes descriptors of messages, counts,
+// waits, and aborts. The transports within a host (inproc, shm) only add the mapping between
+// descriptors and bytes.
 //
 // Threads: as in transport.h. Values that peers write to the shared block are not trusted:
 // impossible counters are a Problem.
 //
-// A rank that replaces a lost one continues the counters of its lanes. By then, its peers have
-// consumed all earlier messages (`begin_anew`), and they post nothing until it is present.
+// A rank that replaces a lost one continues the counters of its lanes. Before it starts, its peers
+// have consumed all earlier messages (`begin_anew`), and they post nothing until it is present.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace trainyard::comm {
 
 class Mailbox {
  public:
-  // Marks the rank as present. Returns a Problem if a process was already present as this rank,
-  // unless that process has left and `takes_place` is true.
+  // Marks the rank as present. If a process was already present as this rank, it must have left and
+  // `takes_place` must be true; otherwise this is a Problem.
   static base::Result<std::unique_ptr<Mailbox>> open(MailboxBlock block, int rank,
                                                      SpinPolicy patience, std::int64_t process,
                                                      std::int64_t process_start,
@@ -62,9 +62,11 @@ class Mailbox {
  private:
   // Local state of a lane; written only by the lane's thread for this direction.
   struct Side {
-    std::uint64_t own = 0;     // number of messages that this rank has posted, or released
-    std::uint64_t others = 0;  // number that the peer has released, or posted, when last read
-    std::uint64_t first = 0;   // initial value of both counters
+    // number of messages that this rank has posted (as sender) or released (as receiver)
+    std::uint64_t own = 0;
+    // number of messages that the peer has released or posted, when last read
+    std::uint64_t others = 0;
+    std::uint64_t first = 0;  // initial value of both counters
     LaneCounters counters;
   };
 

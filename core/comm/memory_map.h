@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mapped memory, zeroed and reserved lazily. It is private to the process, or the memory of an open
-// file that processes share.
+// Mapped memory, zeroed and reserved lazily. It is either private to the process, or the memory of
+// an open file that processes share.
 #pragma once
 
 #include <cstddef>

@@ -29,8 +29,8 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
-// First destroys the parts without an arena: until then, they may send from the arena of another
-// part.
+// Destroys the transports without an arena first, because they may send from the arena of another
+// transport until they are destroyed.
 RoutedTransport::~RoutedTransport() {
   for (auto& part : parts_)
     if (part->arena().empty()) part.reset();
@@ -107,7 +107,7 @@ Result<void> RoutedTransport::state() const {
   return {};
 }
 
-// Calls all parts, because a part that does not serve the peer may still monitor it.
+// Calls all transports, because one that does not carry messages to the peer may still monitor it.
 void RoutedTransport::allow_loss(int peer) {
   for (const auto& part : parts_) part->allow_loss(peer);
 }
@@ -117,13 +117,12 @@ bool RoutedTransport::has_lost(int peer) const {
          parts_[static_cast<std::size_t>(route_[static_cast<std::size_t>(peer)])]->has_lost(peer);
 }
 
-// Calls all parts, because the replacement must find the peer's place free in each.
+// Calls all transports, because the peer's replacement must be able to join each of them.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
+    // a transport to which the peer never connected has nothing to reset
     for (const auto& part : parts_)
-      if (part.get() != served)
-        static_cast<void>(part->begin_anew(
-            peer, generation));  // a part that never knew the peer has nothing to free
+      if (part.get() != served) static_cast<void>(part->begin_anew(peer, generation));
     return served->begin_anew(peer, generation);
   });
 }

@@ -13,7 +13,8 @@ namespace trainyard::comm {
 class RoutedTransport final : public Transport {
  public:
   // `parts`: transports of the same rank, for the same number of ranks. `route[peer]`: index of the
-  // part that reaches the peer (ignored for this rank). An abort in one part aborts the others.
+  // transport that reaches the peer; the entry of this rank is ignored. An abort in one transport
+  // aborts the others.
   static base::Result<std::unique_ptr<Transport>> make(
       std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route);
 

@@ -31,8 +31,9 @@ struct alignas(64) ShapedLinks::Header {
 namespace {
 
 constexpr const char* kWhere = "shaped links";
-// nanoseconds until the next check for a message that has arrived but is not in the links yet: a
-// sender posts it to the transport first, and to the links right after
+// Nanoseconds until the next check for a message that has arrived in the transport but is not in
+// the links yet. A sender posts a message to the transport first, and to the links immediately
+// afterwards.
 constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;
 // maximum time until the next check, because a cut link may be restored
 constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
@@ -167,15 +168,15 @@ Result<void> ShapedLinks::lock(int rank) {
   if (error == EBUSY) error = lock_within(header_->mutex, kMaxLockSeconds);
   if (error == ETIMEDOUT)
     return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
-                       "the rank hangs and holds the lock of the shared links", "",
+                       "the rank hangs while it holds the lock of the shared links", "",
                        "See its log."});
   if (error != 0 && error != EOWNERDEAD)
     return base::fail(cannot("cannot acquire the lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
     shares_.repair(now());
-    ::pthread_mutex_consistent(
-        &header_->mutex);  // must be last: if this rank dies before, the next one repairs again
+    // must be the last change: if this rank dies before it, the next rank repairs again
+    ::pthread_mutex_consistent(&header_->mutex);
   }
   return {};
 }

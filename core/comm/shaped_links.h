@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Drawn links that the ranks of this machine share: the state of LinkShares in shared memory, a
-// lock, and the real clock. So ranks on one link share its capacity. Processes share a memfd that
-// the launcher creates; threads share the object.
+// lock, and the real clock. All ranks that use a link share its capacity. Processes share a memfd
+// that the launcher creates; threads share the object.
 //
 // No thread runs between two calls: LinkShares (link_shares.h) computes what has happened since the
 // last one. A call holds the lock for about a microsecond. If a rank dies while it holds the lock,
@@ -44,7 +44,7 @@ class ShapedLinks {
   // State of the oldest unreleased message of a lane, for the receiver.
   struct MessageState {
     bool arrived = false;            // the message has arrived
-    std::int64_t look_again_ns = 0;  // if not arrived: time to check again
+    std::int64_t look_again_ns = 0;  // time to check again if the message has not arrived
   };
   base::Result<MessageState> oldest(const LaneName& lane);
   base::Result<void> release(const LaneName& lane);  // releases an arrived message

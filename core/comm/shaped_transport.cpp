@@ -49,7 +49,7 @@ ShapedTransport::ShapedTransport(std::unique_ptr<Transport> inner,
       channels_(links_->channels()),
       held_(static_cast<std::size_t>(links_->ranks()) * static_cast<std::size_t>(channels_)) {}
 
-// The inner transport handles lanes that the links do not have.
+// Posts a message. If the links do not contain its lane, only the inner transport handles it.
 Result<bool> ShapedTransport::post(int peer, int channel, Tag tag,
                                    std::span<const std::byte> bytes) {
   if (inner_->has_lost(peer)) return true;
@@ -83,8 +83,8 @@ Result<bool> ShapedTransport::is_due(int peer, int channel) {
   return held.seen;
 }
 
-// Releases the message in the links before the transport. So the links have room when the sender
-// learns of it.
+// Releases a message in the links before it releases it in the transport, so that the links have
+// room when the sender learns that it may post again.
 Result<void> ShapedTransport::release(int peer, int channel) {
   if (!links_->holds({peer, rank(), channel})) return inner_->release(peer, channel);
   if (auto ok = inner_->state(); !ok) return ok;
@@ -127,8 +127,8 @@ std::int64_t ShapedTransport::first_due() const {
   return first;
 }
 
-// Ends the hold of messages of this thread that are due; returns true if there were any. Each due
-// message wakes its thread once, whether or not the thread then reads it.
+// Stops holding back the messages of this thread that are due; returns true if there were any. Each
+// due message wakes its thread once, whether or not the thread then reads it.
 bool ShapedTransport::forget_due(std::int64_t now_ns) {
   bool any = false;
   for (Held& held : held_) {

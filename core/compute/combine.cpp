@@ -58,8 +58,9 @@ void choose(Reduction reduction, DType dtype, std::byte* destination, const std:
   else choose_among<float>(reduction, destination, a, b, elements);
 }
 
-// If the destination is one of the sources, that source is combined first, before it is
-// overwritten. The result of min and max does not depend on the order.
+// Combines the sources into the destination. If the destination is one of the sources, that source
+// is combined first, before it is overwritten. This changes nothing for min and max, whose result
+// does not depend on the order.
 void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* destination,
              std::span<const std::byte* const> sources, std::int64_t elements) {
   if (reduction == Reduction::sum || reduction == Reduction::mean)

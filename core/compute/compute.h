@@ -20,12 +20,12 @@
 
 namespace trainyard::compute {
 
-struct Op;  // core/compute/ops.h
+struct Op;  // defined in core/compute/ops.h
 
 class Queue {
  public:
   virtual ~Queue() = default;
-  // Adds a mark after everything enqueued so far, and returns it.
+  // Adds a mark after everything enqueued so far, and returns the mark's number.
   virtual std::uint64_t record() = 0;
   virtual bool reached(std::uint64_t mark) = 0;  // True if everything before the mark is complete.
   // Returns the nanoseconds between the times at which two marks were reached. Both marks must be
@@ -57,8 +57,7 @@ class Chain {
   virtual std::uint64_t enqueue(Queue& queue) = 0;
 };
 
-// Exported device memory, which other processes of this host may import by its name (CUDA IPC). It
-// is zero-initialized. Only devices can access it; the host uses `copy`.
+// Arbitrary bytes that identify the memory.
 struct ExportedMemory {
   Memory memory;
   std::string name;  // Arbitrary bytes that identify it.
@@ -134,7 +133,7 @@ class Compute {
     return {"export_not_supported",
             base::ProblemCode::unavailable,
             where,
-            name() + " cannot export memory",  // nvcc cannot compile the format checks of libfmt 9
+            name() + " cannot export memory",  // no libfmt: nvcc cannot compile its format checks
             "",
             ""};
   }

@@ -16,8 +16,8 @@ struct DeviceUse {
   double busy = 0;  // Fraction of the last sampling period in which any kernel ran, 0 to 1.
   std::int64_t memory_bytes = 0;  // Memory in use.
   double watts = 0;
-  Rates bus;                   // Over the bus of its host.
-  std::optional<Rates> links;  // Over all links to other devices; unset if it has none.
+  Rates bus;                   // Traffic over the bus of the device's host.
+  std::optional<Rates> links;  // Traffic over all links to other devices; unset if there are none.
 
   bool operator==(const DeviceUse&) const = default;
 };

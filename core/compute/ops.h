@@ -103,7 +103,8 @@ struct EmbeddingBagBackwardWeight {
   Tensor input, output_gradient, table_gradient,
       squared_norm;  // [B,I]; [B, W + I - S] or for AddBag [B,W]; [R,W]
   std::int64_t slot_count = 1;
-  std::int64_t first_row = 0, all_rows = 0;  // As in EmbeddingBagForward.
+  // Position of a shard in its table, as in EmbeddingBagForward.
+  std::int64_t first_row = 0, all_rows = 0;
 };
 
 // output[b,y,x,o] = activation(bias[o] + sum over i, r, s of weight[o,i,r,s] input[b, y stride + r
@@ -221,7 +222,8 @@ struct GeluForward {
   Tensor input, output;
 };
 
-// input_gradient = output_gradient (Phi(x) + x phi(x)), where phi(x) = exp(-x^2 / 2) / sqrt(2 pi)
+// Gradient of GeluForward: input_gradient = output_gradient (Phi(x) + x phi(x)), where phi(x) =
+// exp(-x^2 / 2) / sqrt(2 pi)
 struct GeluBackward {
   Tensor input, output_gradient, input_gradient;
 };
@@ -434,7 +436,8 @@ struct PowerSgdLeft {
   std::uint32_t bucket = 0;
 };
 struct PowerSgdRight {
-  Tensor source;  // The residual, to which the gradient was added, or else the gradient.
+  // The residual after the gradient was added to it; without a residual, the gradient.
+  Tensor source;
   Tensor left, basis, right;
   compression::PowerSgdLayout layout;
 };

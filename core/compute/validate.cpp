@@ -13,8 +13,8 @@
 namespace trainyard::compute {
 namespace {
 
-// Dtypes that are accepted for a tensor. `passing`: in an fp32 op, activations may have 16 bits.
-// `either`: in a 16-bit op, the tensor may also be fp32.
+// Functions that return a dtype which is accepted for the tensor. `passing`: in an fp32 op,
+// activations may have 16 bits. `either`: in a 16-bit op, the tensor may also be fp32.
 DType passing(const Tensor& found, DType dtype) {
   return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype;
 }

@@ -41,8 +41,8 @@ std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> 
   return parts;
 }
 
-// Computes with logarithms, so that even a tiny concentration causes no underflow. Uses that a
-// Gamma(a) variate is a Gamma(a + 1) variate times U^(1/a), with U uniform.
+// Draws the weights in logarithms, so that even a tiny concentration causes no underflow. A
+// Gamma(a) variate is computed as a Gamma(a + 1) variate times U^(1/a), with U uniform.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count) {
   std::vector<double> weights;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {

@@ -82,8 +82,8 @@ Result<void> ByteSource::sniff() {
   if (!gzip_) return {};
   stream_.reset(new z_stream{});
   if (inflateInit2(stream_.get(), kGzipOnly) != Z_OK)
-    return fail(
-        {"zlib_failed", ProblemCode::failed, path_.string(), "zlib could not start", "", ""});
+    return fail({"zlib_failed", ProblemCode::failed, path_.string(),
+                 "zlib could not be initialized", "", ""});
   return {};
 }
 
@@ -151,11 +151,11 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
-  // The block may end within the magic number.
+  // a block may end in the middle of the magic number
   const bool split = unused_.size() == 1 && unused_[0] == kMagic[0];
   if (!split && !begins_gzip(unused_))
-    return fail(
-        problem("bytes follow the end of the gzip data", "", "Unpack and pack the file again."));
+    return fail(problem("bytes follow the end of the gzip data", "",
+                        "Decompress the file, and compress it again."));
   inflateReset(stream_.get());
   return {};
 }

@@ -60,7 +60,7 @@ class ByteSource {
   std::uint64_t size_ = 0;
   std::ifstream file_;
   std::unique_ptr<std::array<std::uint8_t, 1 << 16>> block_;
-  std::span<const std::uint8_t> unused_;  // Unused rest of the block.
+  std::span<const std::uint8_t> unused_;  // Bytes of the block that were not returned yet.
   bool gzip_ = false, ended_ = false;
   std::unique_ptr<z_stream, EndInflate> stream_;
 };

@@ -17,8 +17,9 @@ using base::Random;
 constexpr double kClicks = 0.3;  // Fraction of samples that are clicks.
 // Standard deviation of the score over all samples. With noise 1, the Bayes accuracy is about 0.86.
 constexpr double kScoreDeviation = 3;
-constexpr double kDenseDeviation = 0.5;  // Deviation of dense weights; index weights have 1, so
-                                         // most information is in the indices.
+// Standard deviation of the weights of dense numbers. That of index weights is 1, so most
+// information is in the indices.
+constexpr double kDenseDeviation = 0.5;
 
 std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count,
                                  double deviation) {
@@ -82,7 +83,8 @@ void ClickModel::center_and_scale() {
     mean += of_slot;
     variance += square - of_slot * of_slot;
   }
-  // The variance is 0 if there is one index per slot and no dense number: samples are equal.
+  // If there is one index per slot and no dense number, all samples are equal and the variance is
+  // 0.
   const double scale = variance > 0 ? kScoreDeviation / std::sqrt(variance) : 1;
   for (double& weight : of_index_) weight *= scale;
   for (double& weight : of_dense_) weight *= scale;

@@ -31,7 +31,7 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 
 struct Table {
   std::size_t columns = 0, label_column = 0;
-  std::vector<float> features;  // row-major, samples x (columns - 1)
+  std::vector<float> features;  // [samples, columns - 1], row-major
   // Class of each sample, as an index into `names`, which are in order of first appearance.
   std::vector<std::int32_t> labels;
   std::vector<std::string> names;
@@ -237,8 +237,8 @@ Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path
 Problem suggest_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
-        "Put it there, name another in data.file, or set data.kind to blobs or spirals, which need "
-        "no file";
+        "Copy the file there, set data.file to another file, or set data.kind to blobs or spirals, "
+        "which need no file";
   return problem;
 }
 

@@ -50,7 +50,7 @@ CsvRecords::Outcome CsvRecords::read_quoted(std::string& field) {
     field.append(text_.substr(start, quote - start));
     at_ = quote + 1;
     if (at_ >= text_.size() || text_[at_] != '"') break;
-    field += '"';  // A doubled quote is an escaped quote.
+    field += '"';  // two quotes stand for one
   }
   next_line_ += std::count(field.begin(), field.end(), '\n');
   return at_ >= text_.size() || text_[at_] == ',' || at_break() ? Outcome::record

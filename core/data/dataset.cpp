@@ -59,7 +59,7 @@ base::Result<void> check_clicks(const DataSpec& spec) {
 }
 
 // Checks for values that make a generated set empty or impossible. The table of fields already
-// limits what users can set; this protects other callers.
+// limits what users can set; this check is for other callers.
 base::Result<void> check_generated(const DataSpec& spec) {
   const bool classes = spec.kind == DataKind::spirals || spec.kind == DataKind::blobs,
              features = spec.kind == DataKind::blobs;
@@ -96,7 +96,7 @@ Survey survey_generated(const DataSpec& spec) {
 bool starts_with_path(const std::string& where, const std::filesystem::path& directory,
                       const std::string& name) {
   const std::string path = (directory / name).lexically_normal().string();
-  // Also accepts ", line 3" after the path.
+  // a line number may follow the path: ", line 3"
   return !name.empty() && where.starts_with(path) &&
          (where.size() == path.size() || where[path.size()] == ',');
 }

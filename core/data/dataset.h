@@ -32,8 +32,8 @@ enum class DataKind {
 // The `data` part of an experiment. Fields that the kind does not use are kept and ignored.
 struct DataSpec {
   DataKind kind = DataKind::digits;
-  std::int64_t train_samples = 8000;  // File sets: 0: all samples that are not held out.
-  // File sets: these are the last samples of the shuffled file.
+  std::int64_t train_samples = 8000;  // For files, 0 means all samples that are not held out.
+  // For files, these are the last samples of the shuffled file.
   std::int64_t held_out_samples = 2000;
   std::int64_t seed = 1;             // Seed of the generator and of the train / held-out split.
   double noise = 1.0;                // From 0 (clean) to 1 (default difficulty).
@@ -80,7 +80,7 @@ struct DataSummary {
 // Labels of the training samples, by index; empty for sequences, which have no single class.
 struct TrainingLabels {
   std::vector<std::int32_t> classes;
-  std::vector<std::int64_t> rows;  // Row of each sample in the file; empty: in order.
+  std::vector<std::int64_t> rows;  // Row of each sample in the file; if empty, sample i is row i.
 };
 
 struct Survey {
@@ -127,7 +127,7 @@ class Dataset {
 // truncated or inconsistent file is a Problem that names the file, what was found, and where to get
 // the data.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
-// Also returns labels; reads no more than `inspect`.
+// As `inspect`, but also returns the labels. Reads no more than `inspect`.
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);

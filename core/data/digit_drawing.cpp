@@ -34,7 +34,7 @@ class Draws {
 
 struct Pen {
   float half_width;
-  float ink;  // From 0 to 1.
+  float ink;  // Darkness of the pen, from 0 to 1.
 };
 
 class Canvas {

@@ -15,7 +15,8 @@ inline std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>
 
 // Digits are drawn on first use and cached, so a run starts immediately and later epochs only copy.
 std::shared_ptr<const Dataset> make_digits(const DataSpec& spec);
-// Arms of an Archimedean spiral, one per class, three quarters of a turn long.
+// Points on arms of an Archimedean spiral. Each class has one arm, which is three quarters of a
+// turn long.
 std::shared_ptr<const Dataset> make_spirals(const DataSpec& spec);
 // Gaussian clouds around centers that are kept apart.
 std::shared_ptr<const Dataset> make_blobs(const DataSpec& spec);

@@ -32,7 +32,7 @@ const char* const kMnistAdvice =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// An open file whose header was read and is plausible; the elements follow.
+// An open file whose header was read and is plausible. The position is at the first element.
 struct IdxFile {
   ByteSource source;
   std::vector<std::int64_t> extents;
@@ -81,9 +81,9 @@ std::string in_hex(std::array<std::uint8_t, 4> word) {
 std::string accepted_magic(int min_rank, int max_rank) {
   const std::string rank = std::to_string(min_rank);
   return "00 00 08 0" + rank +
-         (max_rank > min_rank
-              ? ", the last being the rank, " + rank + " to " + std::to_string(max_rank)
-              : "");
+         (max_rank > min_rank ? ", where the last byte is the number of dimensions, " + rank +
+                                    " to " + std::to_string(max_rank)
+                              : "");
 }
 
 Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int max_rank) {
@@ -106,7 +106,8 @@ Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int m
   return check_extents(file).map([&] { return std::move(file); });
 }
 
-// Allocates as data is read, so that a false header in a compressed file costs no memory.
+// Allocates memory as data is read, so that a wrong header in a compressed file does not cause a
+// large allocation.
 Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
   constexpr std::size_t kStep = std::size_t{1} << 24;
   const std::size_t wanted = file.elements();
@@ -166,7 +167,7 @@ Problem add_mnist_advice(Problem problem) {
   return problem;
 }
 
-// The files of images and labels, read as far as `inspect` needs.
+// The files of images and labels. Only the parts that `inspect` needs are read.
 struct Pair {
   IdxFile images;
   Labels labels;

@@ -18,7 +18,7 @@ InputPipeline::InputPipeline(std::shared_ptr<const Dataset> dataset, Sampler sam
       ring_(static_cast<std::size_t>(std::max(depth, 1))) {
   const bool comes_as_bytes = make_room_ && dataset_->byte_values() != nullptr;
   if (comes_as_bytes && rows == Rows::own &&
-      max_samples != kFullStep)  // The batches' memory is allocated before the thread starts.
+      max_samples != kFullStep)  // allocates the batches' memory before the thread starts
     for (Batch& batch : ring_)
       batch.make_room(make_room_, max_samples * dataset_->summary().features());
   thread_ = std::thread([this] { fill_batches(); });

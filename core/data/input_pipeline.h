@@ -25,13 +25,14 @@ struct Batch {
   std::int64_t step = -1;
   std::int64_t micro = 0;  // Number of the micro-step within the step.
   std::int64_t samples = 0;
-  std::int64_t own_first = 0, own = 0;  // This rank's part of the samples: first and number.
-  std::vector<float> features;          // samples x features, row-major.
-  std::vector<std::int32_t> labels;     // samples x labels of a sample.
-  std::vector<std::int32_t> numbers;    // Sample numbers in the data set.
+  // This rank's part of the samples: index of the first one, and number.
+  std::int64_t own_first = 0, own = 0;
+  std::vector<float> features;        // samples x features, row-major.
+  std::vector<std::int32_t> labels;   // samples x labels of a sample.
+  std::vector<std::int32_t> numbers;  // Sample numbers in the data set.
 
-  // If not null, `bytes` contains the features in place of `features`, and this has the value of
-  // each byte (`Dataset::byte_values`).
+  // If it is not null, `bytes` contains the features in place of `features`, and this table has the
+  // value of each byte (`Dataset::byte_values`).
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
   std::int64_t room = 0;  // Capacity of `bytes`.

@@ -10,16 +10,17 @@
 namespace trainyard::data {
 
 enum class Rows {
-  own,  // The rank's part of every global batch.
-  // The samples of all ranks, rank after rank. For a rank that has some feature columns of every
-  // sample.
+  own,  // Only the rank's part of every global batch.
+  // The samples of all ranks, rank after rank. Used if a rank has only some feature columns, but of
+  // every sample.
   all,
 };
 
 struct MicroBatch {
   std::vector<std::int64_t> indices;
-  std::int64_t own_first = 0, own = 0;  // This rank's part of `indices`: first and number.
-  bool last = true;                     // Last micro-step of its step.
+  // This rank's part of `indices`: position of its first index, and their number.
+  std::int64_t own_first = 0, own = 0;
+  bool last = true;  // True for the last micro-step of its step.
 };
 
 // A micro-step takes up to `max_samples` of each rank's part of the step, until no rank has any

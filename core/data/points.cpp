@@ -13,7 +13,7 @@ namespace {
 using base::Purpose;
 using base::Random;
 
-// Common part of sets whose samples are so cheap that they are recomputed on each access.
+// Base class of sets whose samples are so cheap that they are recomputed on each access.
 class Points : public Dataset {
  public:
   explicit Points(const DataSpec& spec)

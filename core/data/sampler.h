@@ -35,10 +35,9 @@ class Sampler {
   std::int64_t epoch_ = -1;
   std::vector<std::int64_t> order_,
       permutation_;  // order_: order of the epoch; with owners, sorted by rank.
-  std::vector<std::int64_t> starts_,
-      // With owners: starts_: index in order_ of each rank's first sample; places_: scratch
-      // counters.
-      places_;
+  // Only if ranks own samples. starts_: index in order_ of each rank's first sample; places_:
+  // scratch counters.
+  std::vector<std::int64_t> starts_, places_;
 };
 
 }  // namespace trainyard::data

@@ -11,7 +11,8 @@
 namespace trainyard::data {
 
 enum class ShardingKind {
-  iid,  // Every global batch is a slice of one permutation, and a rank's part a slice of that.
+  // Every global batch is a slice of one permutation, and a rank's part is a slice of the batch.
+  iid,
   contiguous,  // A rank owns a contiguous block of the file, or of the order of generation.
   // Each class is divided among ranks by a Dirichlet distribution (Yurochkin et al. 2019, ICML).
   label_skew,

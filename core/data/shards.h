@@ -15,12 +15,12 @@ namespace trainyard::data {
 
 using ShardTable = std::vector<std::vector<std::int64_t>>;  // Number of samples, by rank and class.
 
-// Returns the table for a kind of sharding with owners. Parameters must be in range; `ranks` must
-// be at least 1. A rank may get no samples. label_skew: each class is divided by fractions p ~
-// Dirichlet(alpha, ..., alpha) over the ranks, drawn as normalized Gamma variates (Marsaglia and
-// Tsang, "A simple method for generating gamma variables", ACM TOMS 2000). size_skew: rank r of n
-// has weight size_ratio^(-r / (n - 1)). Fractions are rounded to numbers of samples by largest
-// remainders, so that every sample has an owner.
+// Returns the table for a kind of sharding in which ranks own samples. Parameters must be in range;
+// `ranks` must be at least 1. A rank may get no samples. label_skew: each class is divided by
+// fractions p ~ Dirichlet(alpha, ..., alpha) over the ranks, drawn as normalized Gamma variates
+// (Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 2000).
+// size_skew: rank r of n has weight size_ratio^(-r / (n - 1)). Fractions are rounded to numbers of
+// samples by largest remainders, so that every sample has an owner.
 ShardTable count_shards(const ShardingSpec& spec, const TrainingLabels& labels,
                         std::int64_t classes, std::int64_t ranks);
 
@@ -30,8 +30,8 @@ ShardTable count_first_epoch(std::int64_t seed, std::int64_t batch_per_rank,
                              const TrainingLabels& labels, std::int64_t classes,
                              std::int64_t ranks);
 
-// Returns the owner of each sample, from the table of a kind of sharding with owners. Returns a
-// Problem if the labels do not match the table.
+// Returns the owner of each sample, from the table of a kind of sharding in which ranks own
+// samples. Returns a Problem if the labels do not match the table.
 base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const ShardTable& table,
                                                const TrainingLabels& labels);
 

@@ -13,7 +13,7 @@ namespace trainyard::data {
 // by at most one.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank);
-// Like above, but rank `without` gets nothing; if it is negative, no rank is excluded.
+// As `slice` above, but rank `without` gets nothing. If `without` is negative, no rank is excluded.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank, std::int64_t without);
 
@@ -45,7 +45,8 @@ class Shares {
   // Returns the position of the rank's first sample of the step: in the order of the epoch, or in
   // the order of the rank's samples if it owns some.
   std::int64_t first(std::int64_t step, std::int64_t rank) const;
-  // Returns the ranges of steps of an epoch, in order; adjacent ones differ.
+  // Returns the ranges of steps of an epoch in which the number of samples of each rank is
+  // constant, in order. Adjacent ranges differ.
   std::vector<StepRange> stretches() const;
 
  private:

@@ -84,7 +84,8 @@ Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec
 Problem suggest_other_texts(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
-        "Put it there, name another in data.file, or set data.kind to grammar, which needs no file";
+        "Copy the file there, set data.file to another file, or set data.kind to grammar, which "
+        "needs no file";
   return problem;
 }
 

@@ -91,7 +91,7 @@ base::Result<Manual> Manual::load(const fs::path& directory) {
   const auto missing = [&] {
     return base::fail({"manual_missing", base::ProblemCode::unavailable, directory.string(),
                        "the manual is missing", "",
-                       "Set TRAINYARD_RESOURCES to the directory that holds manual/."});
+                       "Set TRAINYARD_RESOURCES to the directory that contains manual/."});
   };
   std::error_code error;
   if (directory.empty() || !fs::is_regular_file(directory / kContentsPage, error)) return missing();
@@ -166,15 +166,15 @@ void Manual::read_problems() {
 std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) const {
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) return {};
-  std::vector<std::pair<int, SearchHit>> found;  // rank, hit
+  std::vector<std::pair<int, SearchHit>> found;  // (rank, hit)
   for (const Page& page : pages_)
     for (const Section& section : page.sections) {
-      if (page.file == kContentsPage) continue;  // this page only lists the others
+      if (page.file == kContentsPage) continue;  // skips the page that only lists the other pages
       const std::string plain = plain_text(
           std::string_view(page.text).substr(section.begin, section.end - section.begin));
       const std::string body = lower(plain), heading = lower(section.title),
                         title = lower(page.title);
-      int rank = 0;  // order of the hit; lower is better
+      int rank = 0;  // position of the hit among the results; lower is better
       bool all = true;
       for (const std::string& word : words) {
         const bool in_body = body.find(word) != std::string::npos;
@@ -183,8 +183,8 @@ std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) c
         if (heading.find(word) != std::string::npos) rank -= section.level == 1 ? 3 : 2;
         else if (in_title) rank -= 1;
       }
-      // If the words are in a title above the section, the section is found only if it contains at
-      // least one of them itself.
+      // If all words are in a title above the section, the section is a result only if it contains
+      // at least one of the words itself.
       const auto first = std::ranges::find_if(
           words, [&](const std::string& w) { return body.find(w) != std::string::npos; });
       if (!all || first == words.end()) continue;
@@ -214,8 +214,8 @@ std::optional<ManualLocation> Manual::field(std::string path) const {
   path = without_indices(path);
   for (;;) {
     if (const auto at = fields_.find(path); at != fields_.end()) return at->second.front();
-    // If a list element or a nested field has no row of its own, the field that contains it
-    // explains it.
+    // If a list element or a nested field has no row, the row of the field that contains it is
+    // used.
     const std::size_t end = path.ends_with("[]") ? path.size() - 2 : path.rfind('.');
     if (end == std::string::npos) return std::nullopt;
     path.resize(end);

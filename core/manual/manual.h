@@ -48,7 +48,7 @@ class Manual {
   explicit Manual(std::vector<Page> pages = {});
 
   const std::vector<Page>& pages() const { return pages_; }
-  const Page* page(std::string_view file) const;  // null if there is none
+  const Page* page(std::string_view file) const;  // null if there is no such page
   // Groups of pages in index.md. Pages that index.md does not list are left out.
   const std::vector<ContentsGroup>& contents() const { return contents_; }
   // Returns the sections that contain all words, at most `most`. Sections with the words in a title

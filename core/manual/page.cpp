@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
 
 struct Line {
   std::string_view text;
-  std::size_t begin = 0;  // offset in the page's text
+  std::size_t begin = 0;  // offset of the line in the page's text
   std::size_t number = 1;
   bool code = false;  // true for a line of a code block, and for its fences
 };
@@ -154,7 +154,7 @@ Page parse_page(std::string file, std::string_view markdown) {
 }
 
 std::vector<Link> links_of(const Page& page) {
-  // The text of a link may continue on the next line.
+  // The text of a link may continue on the next line, so links are searched in the full text.
   static const std::regex link(R"((!?)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(([^)\s]+)\))");
   std::vector<Link> links;
   std::string prose;  // the page with code replaced by spaces, so that offsets are unchanged
@@ -188,7 +188,7 @@ std::vector<CodeBlock> code_blocks_of(const Page& page) {
 std::vector<TableRow> table_rows_of(const Page& page) {
   std::vector<TableRow> rows;
   std::string slug;
-  bool body = false;  // true below the line that separates a table's header from its rows
+  bool body = false;  // true for lines below the line that separates a table's header from its rows
   std::size_t heading = 0;
   for_each_line(page.text, [&](const Line& line) {
     if (heading_level(line) > 0) slug = page.sections[heading++].slug;

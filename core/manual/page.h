@@ -12,7 +12,7 @@ namespace trainyard::manual {
 // A heading and the text below it.
 struct Section {
   int level = 1;      // number of # characters
-  std::string title;  // without markup
+  std::string title;  // heading without markup
   std::string slug;   // anchor as on GitHub; unique in the page
   std::size_t begin = 0;
   std::size_t end = 0;  // offsets in the page's text, from the heading to the next heading
@@ -24,7 +24,7 @@ struct Page {
   std::string text;   // Markdown, without the license comment
   std::vector<Section> sections;
 
-  const Section* section(std::string_view slug) const;  // null if there is none
+  const Section* section(std::string_view slug) const;  // null if there is no such section
   // Returns the Markdown of the section and of the subsections below it.
   std::string_view text_with_subsections(const Section& section) const;
 };
@@ -43,7 +43,7 @@ struct CodeBlock {
 
 // Row of a table below its header.
 struct TableRow {
-  std::vector<std::string> cells;  // Markdown
+  std::vector<std::string> cells;  // Markdown of each cell
   std::string slug;                // section that contains the table
 };
 

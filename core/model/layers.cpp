@@ -26,11 +26,11 @@ MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const st
         "layer_needs_image", where,
         fmt::format("{} needs an image, but its input has the shape {}", kind, to_text(input)),
         "height x width x channels",
-        "Put it before flatten and linear, or choose data that are images.");
+        "Move it before flatten and linear, or choose data that are images.");
   const compute::Window window = window_of(layer);
   if (is_pool(layer) && 2 * window.padding > window.kernel)
     return at("padding_too_large", where + ".padding",
-              fmt::format("a padding of {} is more than half the kernel of {}", window.padding,
+              fmt::format("the padding of {} is more than half the kernel of {}", window.padding,
                           window.kernel),
               fmt::format("0 to {}", window.kernel / 2), "");
   const std::int64_t largest = std::min(input[0], input[1]) + 2 * window.padding;
@@ -56,7 +56,7 @@ MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::stri
 MaybeProblem table_problem(const LayerSpec& layer, const Shape& sample, const std::string& where) {
   if (sample.dimensions != 1)
     return at("layer_needs_columns", where,
-              fmt::format("{} needs columns, but its input is an image of {}",
+              fmt::format("{} needs a row of columns, but its input is an image of {}",
                           base::name_of(layer.kind), to_text(sample)),
               "a row of columns", "Choose data with columns of indices.");
   if (layer.slot_count <= sample[0]) return {};
@@ -79,7 +79,7 @@ MaybeProblem no_sequence(const LayerSpec& layer, const Shape& input, const std::
             fmt::format("{} needs a sequence, but its input has the shape {}",
                         base::name_of(layer.kind), to_text(input)),
             "rows x elements",
-            "Begin with an embedding, on data that are sequences: text or grammar.");
+            "Begin with an embedding, and choose data that are sequences: text or grammar.");
 }
 
 MaybeProblem attention_problem(const LayerSpec& layer, const Shape& input,
@@ -218,8 +218,8 @@ std::vector<Shape> shapes(const ModelSpec& spec, const Shape& sample, std::int64
     if (problem) return list;
     const Shape output = output_shape(layer, input, classes);
     if (work += work_of(layer, input, output); work > kMaxNumbers)
-      problem = at("model_too_large", where, "the model has too many products to be counted",
-                   "at most 2^53 products per sample", "Use smaller layers.");
+      problem = at("model_too_large", where, "the model has too many multiplications to count",
+                   "at most 2^53 multiplications per sample", "Use smaller layers.");
     list.push_back(output);
     if (problem) return list;
   }

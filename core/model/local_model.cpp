@@ -7,7 +7,7 @@ namespace trainyard::model {
 namespace {
 
 // Returns the parameters of the segments that the rank has, without gaps. `place(segment)` returns
-// by how much the segment's offset changes.
+// by how much the offset of the segment's parameters changes.
 template <class Place>
 std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has,
                              Place place) {

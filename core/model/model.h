@@ -28,11 +28,12 @@ struct Box {
 // Named tensor in a flat buffer; offset and size in elements.
 struct Parameter {
   std::string name;  // "0.weight"
-  Shape shape;       // Of a part of a tensor: its rows and columns.
+  Shape shape;       // If the parameter is a part of a tensor, the shape of that part.
   std::int64_t offset = 0;
   int segment = 0;
   std::uint32_t number = 0;  // Number in the full model, which selects its random initialization.
-  Box box = {};              // Position in the full tensor, if it is a part of one.
+  // If the parameter is a part of a tensor, its position in the full tensor.
+  Box box = {};
 
   // Returns the row-major index, in the full tensor, of element `i` of this parameter.
   std::int64_t index_in_full(std::int64_t i) const;
@@ -54,11 +55,11 @@ enum class Split : std::uint8_t {
 // some kinds have parameters. A flatten layer is no segment, because it only changes the shape.
 struct Segment {
   std::string name;                      // "0 linear 784-512 relu"
-  std::int64_t inputs = 0, outputs = 0;  // Per sample.
+  std::int64_t inputs = 0, outputs = 0;  // Numbers of inputs and outputs per sample.
   compute::Activation activation = compute::Activation::none;
-  std::int64_t first = 0,
-               // Range of its parameters in the flat buffer: weight, then bias if it has one.
-      elements = 0;
+  // Range of the segment's parameters in the flat buffer: the weight, then the bias if there is
+  // one.
+  std::int64_t first = 0, elements = 0;
   LayerKind kind = LayerKind::linear;
   int layer = 0;  // Index in the list of layers.
   // Shapes of one sample: {features}, {rows, channels} of a sequence, or {height, width, channels}.
@@ -74,7 +75,8 @@ struct Segment {
   // sample.
   Shape vocabulary;
   std::int64_t heads = 0;  // attention
-  int tied_to = -1;  // linear: the segment whose weight it uses and trains; -1: it has its own.
+  // linear: number of the segment whose weight it uses and trains; -1 if it has its own weight
+  int tied_to = -1;
   // True for two tied segments on different ranks. Each of these ranks then has the weight
   // (core/model/local_model.h).
   bool apart = false;
@@ -96,9 +98,10 @@ struct Segment {
   // rows, and only they get a gradient.
   bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
-  Shape weight_shape() const;  // For lookup layers, that of the table.
-  std::int64_t bias_elements()
-      const;  // One per channel; for embedding one per position and channel; 0 if there is no bias.
+  Shape weight_shape() const;  // Shape of the weight; for lookup layers, of the table.
+  // Number of bias elements: one per channel; for embedding one per position and channel; 0 if
+  // there is no bias.
+  std::int64_t bias_elements() const;
   std::int64_t bias_offset() const { return first + weight_shape().elements(); }
   std::int64_t inputs_of_output() const;  // Number of inputs in the weighted sum of one output.
 
@@ -107,7 +110,8 @@ struct Segment {
   std::int64_t forward_flops() const;
   std::int64_t backward_input_flops() const;
   std::int64_t backward_weight_flops() const;
-  // Part of forward_flops for batch_norm: sums of its statistics over samples.
+  // Returns the flops of the sums over samples for statistics, a part of forward_flops. Only for
+  // batch_norm.
   std::int64_t sums_flops() const;
 };
 

@@ -66,12 +66,13 @@ struct LayerSpec {
   bool tied = false;
   std::int64_t channels = 32;  // conv2d: channels of the output.
   std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels.
-  std::int64_t stride = 0;     // conv2d and pools; 0: 1 for conv2d, the kernel for pools.
-  std::int64_t padding = 0;    // conv2d and pools: pixels added on each side of the image.
-  double momentum = 0.1;       // batch_norm
-  bool synchronized = false;   // batch_norm: true if statistics are over the samples of all ranks.
-  double probability = 0.5;    // dropout
-  std::int64_t back = 2;       // add: number of layers back to the layer whose output is added.
+  // conv2d and pools; 0: automatic, which is 1 for conv2d and the kernel size for pools
+  std::int64_t stride = 0;
+  std::int64_t padding = 0;   // conv2d and pools: pixels added on each side of the image.
+  double momentum = 0.1;      // batch_norm
+  bool synchronized = false;  // batch_norm: true if statistics are over the samples of all ranks.
+  double probability = 0.5;   // dropout
+  std::int64_t back = 2;      // add: number of layers back to the layer whose output is added.
   std::int64_t slot_count =
       8;  // embedding_bag and wide: number of columns of the sample that are row indices.
   // embedding, embedding_bag and wide: rows of the table. For embedding, 0 means the number of

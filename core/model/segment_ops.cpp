@@ -55,8 +55,8 @@ Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
-// For an embedding. `numbers` has one row for each number of each sample, `full_rows` one row for
-// each sample.
+// Reshapes the input of an embedding. `numbers` has one row for each number of each sample;
+// `full_rows` has one row for each sample.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
 Tensor full_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 

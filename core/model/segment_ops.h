@@ -12,15 +12,16 @@ namespace trainyard::model {
 // Tensors of a segment for a batch of B samples. Gradients may be empty if they are not needed;
 // tensors that the kind of segment does not use are ignored.
 struct SegmentTensors {
-  compute::Tensor input, output;                    // [B, inputs], [B, outputs]
-  compute::Tensor input_gradient, output_gradient;  // The same shapes.
+  compute::Tensor input, output;  // [B, inputs], [B, outputs]
+  // Gradients of input and output, with the same shapes.
+  compute::Tensor input_gradient, output_gradient;
   compute::Tensor
       parameters;  // Parameters of the segment, or of the segment it is tied to: weight, then bias.
-  compute::Tensor gradients;  // With the same layout as `parameters`.
+  compute::Tensor gradients;  // Gradients of the parameters, with the same layout as `parameters`.
   // fp64 [1]: squared norm of the segment's local gradient; may be empty.
   compute::Tensor squared_norm;
   compute::Tensor samples{};                    // Lookup layers: [B, columns of a sample].
-  compute::Tensor addend{}, addend_gradient{};  // add
+  compute::Tensor addend{}, addend_gradient{};  // add: output of the addend, and its gradient
   compute::Tensor partial{};  // Gradient of the input before it is added; same shape as the input.
   compute::Tensor sums{}, gradient_sums{};   // batch_norm: fp64 [2C+1], [2C].
   compute::Tensor state{};                   // Full flat state buffer.

@@ -63,7 +63,7 @@ class Splitter {
  private:
   const Segment& segment(int s) const { return model_.segments[static_cast<std::size_t>(s)]; }
 
-  // True if only the next segment uses the output `value`, that is, no sum adds it.
+  // True if only the next segment uses the output number `value`, that is, no residual sum adds it.
   bool is_of_one(int value) const {
     return std::none_of(model_.segments.begin(), model_.segments.end(),
                         [&](const Segment& s) { return value >= 0 && s.addend == value; });

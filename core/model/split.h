@@ -25,9 +25,9 @@ std::vector<Split> splits_of(const Model& model, int ranks);
 // part. Parameters of these are boxes (model.h), and `classes` is the number of local classes.
 Model split_of(const Model& model, int ranks, int rank);
 
-// For a segment of a split model. `sums_outputs`: its outputs are all-reduced. The others tell
-// whether its input gradient is all-reduced, and whether its activation must follow the all-reduce
-// of outputs.
+// Properties of a segment of a split model. `sums_outputs`: its outputs are all-reduced. The other
+// functions tell whether its input gradient is all-reduced, and whether its activation must follow
+// the all-reduce of its outputs.
 inline bool sums_outputs(const Segment& s) {
   return s.split == Split::inputs || s.split == Split::rows;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kCaller = 0;
 
-// Adds the stages of the calling rank that have no segment.
+// Returns the stages, with additional stages of the calling rank that have no segment.
 std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value) {
   std::vector<Stage> stages;
   for (const Stage& stage : with_segments) {

@@ -13,21 +13,22 @@ namespace trainyard::model {
 // that do not have them. Dropout needs the numbers, so they are sent only in training.
 inline constexpr int kSamples = -1, kSampleNumbers = -2;
 
-// Transfer between stages on two ranks: the output of a segment, its gradient (sent back), or
-// samples. An output is sent to each rank only once.
+// Transfer between two stages on different ranks. The value is the output of a segment, its
+// gradient (sent in the opposite direction), or samples. An output is sent to each rank only once.
 struct Crossing {
   int value = 0;         // Segment, kSamples or kSampleNumbers.
   int from = 0, to = 0;  // Numbers of the stages.
   bool forward() const { return from < to; }
 };
 
-// Remote calls: rank 0 alone has samples and computes the loss; it calls the layers of all other
-// ranks. The value tells how the output of one called rank reaches another.
+// Remote calls: only rank 0 has samples and computes the loss, and it calls the layers of the other
+// ranks. The value tells how the output of a called rank reaches another called rank.
 enum class RemoteCalls {
   // No remote calls: ranks that need samples have them, and the rank of the last layer computes the
   // loss.
   none,
-  by_value,      // Back to rank 0, which sends it on.
+  // Through rank 0: the output is returned to rank 0, which sends it to the next rank.
+  by_value,
   by_reference,  // Directly to the rank that needs it.
 };
 

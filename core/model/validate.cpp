@@ -39,7 +39,7 @@ class Judge {
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
     if (is_wide(layer) && i + 1 < layers_.size())
       report(i, "layer_not_last", "wide adds to the logits, so it must be the last layer",
-             "one, at the end", "Put it last, or remove it.");
+             "one wide layer, at the end", "Put it last, or remove it.");
   }
 
   void judge_output(std::int64_t classes) {
@@ -80,7 +80,7 @@ class Judge {
                     fmt::format("{}: the activation", back - 1),
                     "Add the activation, or put another layer between.", ".back");
     if (all_flatten(from + 1, i))
-      report(i, "no_layer_to_add", "a layer cannot be added to itself", "an earlier layer", "",
+      report(i, "no_layer_to_add", "the layer would be added to itself", "an earlier layer", "",
              ".back");
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Account of a rank's time by activity. If several activities are in progress, the time counts for
-// the first of them in the list.
+// the one that is first in the enum.
 #pragma once
 
 #include <array>
@@ -41,7 +41,8 @@ class TimeAccount {
     since_ = now;
   }
 
-  std::array<int, kActivities - 1> under_way_{};  // without waiting, which is the rest
+  // number of operations in progress, by activity; waiting is the remaining time
+  std::array<int, kActivities - 1> under_way_{};
   Times times_{};
   Picoseconds since_ = 0;
 };

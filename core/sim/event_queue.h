@@ -17,7 +17,8 @@ struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  // busy_ends: the engine; arrives: the message; collective_ends: the pending collective
+  // meaning by kind of event; busy_ends: engine; arrives: message; collective_ends: pending
+  // collective
   int number = 0;
 
   bool operator>(const Moment& other) const {

@@ -13,8 +13,8 @@ namespace {
 
 using topology::Network;
 
-// Tolerance. With servers, a step's time is the mean between updates; some of these extend beyond
-// the simulated interval.
+// Factor by which a bound may exceed the step time. With servers, the step time is the mean time
+// between updates, and some updates extend beyond the simulated interval.
 constexpr double kOverTotal = 1.005;
 
 // Returns the bound of the busiest thread, or, with one engine per lane, of the busiest lane.
@@ -168,8 +168,8 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
   return all;
 }
 
-// Returns the explanation of a step's time. If the longest bound is less than half of the step, no
-// single bound explains it: the parts of the step are sequential.
+// Returns the sentence that explains the time of a step. If the longest bound is less than half of
+// the step, no single bound explains it, because the parts of the step are sequential.
 std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);

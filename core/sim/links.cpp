@@ -78,8 +78,8 @@ void Links::recompute_shares(Picoseconds now) {
   for (const DirectedLink way : ways) seen_way_[at(way)] = false;
 }
 
-// Returns the directions whose transfers changed, and those connected to them by transfers,
-// directly or through others, in order. Marks the transfers on these directions as open.
+// Returns the directed links whose transfers changed, and those that share transfers with them,
+// directly or through other directed links, in order. Marks the transfers on all of them as open.
 std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
   std::vector<DirectedLink> ways;
   const auto add = [&](DirectedLink way) {

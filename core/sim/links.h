@@ -17,8 +17,7 @@
 
 namespace trainyard::sim {
 
-// One direction of an edge: 2 * edge is forward, 2 * edge + 1 is backward. Variables of this type
-// are named `way`.
+// One direction of an edge: number 2 * edge is forward, 2 * edge + 1 is backward.
 using DirectedLink = int;
 inline DirectedLink way(const topology::Hop& hop) {
   return 2 * hop.edge.value + (hop.forward ? 0 : 1);
@@ -46,7 +45,7 @@ class Links {
   }  // bytes started so far
   Picoseconds busy(DirectedLink way) const {
     return ways_[static_cast<std::size_t>(way)].busy;
-  }  // time with at least one transfer
+  }  // time during which there was at least one transfer
   int ways() const { return static_cast<int>(ways_.size()); }
 
  private:
@@ -61,7 +60,7 @@ class Links {
     const std::vector<DirectedLink>* path = nullptr;
     Amount remaining = 0;
     std::int64_t rate = 0;
-    Picoseconds since = 0;  // time at which `remaining` was valid
+    Picoseconds since = 0;  // time to which `remaining` refers
     Picoseconds ends = kNever;
     bool active = false;
   };

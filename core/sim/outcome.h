@@ -6,8 +6,8 @@
 
 namespace trainyard::sim {
 
-// Computes all figures of the outcome, except predictions, and except tails and evaluation if this
-// simulation did not reach them.
+// Computes the figures of the outcome, except predictions. The times of the shorter steps at the
+// end of an epoch, and of evaluation, are missing if this simulation did not reach them.
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread);
 
@@ -22,7 +22,7 @@ Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
 std::string explain(const Outcome& outcome, const topology::Network& network);
 
-// "the link a - b", "the bus of h at d0"
+// name of an edge: "the link a - b", "the bus of h at d0"
 std::string edge_name(const topology::Network& network, topology::EdgeId edge);
 
 }  // namespace trainyard::sim

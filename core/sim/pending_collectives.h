@@ -37,7 +37,7 @@ class PendingCollectives {
   const PendingCollective& at(int number) const {
     return collectives_[static_cast<std::size_t>(number)];
   }
-  // those that became complete since the last call
+  // collectives that became complete since the last call
   std::vector<int> take_complete() { return std::exchange(complete_, {}); }
 
   // Returns the duration after the last member joined. Fails if two members have no route.
@@ -53,7 +53,7 @@ class PendingCollectives {
   std::vector<topology::DeviceId> ranks_;
   std::vector<PendingCollective> collectives_;
   std::vector<int> complete_;
-  // by group: numbers of its collectives, in order
+  // by group: numbers of the group's collectives, in order
   std::map<int, std::vector<int>> of_group_;
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank
   std::map<Key, Picoseconds> durations_;

@@ -37,12 +37,13 @@ struct OpModel {
   // Set for sends and receives only.
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
-  std::int64_t bytes = 0;         // of one message, or of the buffer of an engine's collective
+  std::int64_t bytes = 0;         // size of one message, or of the buffer of an engine's collective
   std::vector<int> members = {};  // members of an engine's collective
   int element_bytes = 1;
-  std::int64_t engine_bytes = 0;  // bytes that the rank sends for it, by formula
-  // for ops that transfer only some rows of a table: bytes of a row, and maximum number of rows;
-  // `bytes` is that of all rows
+  // bytes that the rank sends for an engine's collective, by formula
+  std::int64_t engine_bytes = 0;
+  // For ops that transfer only some rows of a table: bytes of a row, and maximum number of rows.
+  // `bytes` is the size of the maximum number of rows.
   std::int64_t row_bytes = 0, max_rows = 0;
 };
 

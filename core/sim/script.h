@@ -17,17 +17,17 @@ struct ProgramInstance {
   std::int64_t step = 0;
   plan::Purpose purpose = plan::Purpose::training;
   bool ends_evaluation = false;
-  std::int64_t instance = 0;  // number that plan::Frontier gave it when it was admitted
+  std::int64_t instance = 0;  // number that plan::Frontier assigned when the instance was admitted
 };
 
 class ProgramSequence {
  public:
-  // Creates the sequence of steps 0 to `steps`, with the schedule's evaluations. The rank must have
-  // the programs.
+  // Creates the sequence of steps 0 to `steps`, with the evaluations of the schedule. The model
+  // must have the programs of the schedule.
   static base::Result<ProgramSequence> make(const RankModel& model, const plan::Schedule& schedule,
                                             std::int64_t steps);
 
-  // Admits the next instances as far as possible. Returns true if it admitted any.
+  // Admits the next instances as far as possible. Returns true if any was admitted.
   bool admit(plan::Frontier& frontier);
   bool has_complete(const plan::Frontier& frontier) const {
     return !open_.empty() && frontier.instance_complete(open_.front().instance);

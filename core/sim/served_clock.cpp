@@ -100,8 +100,8 @@ void ServerClock::allow(std::int64_t steps, bool last) {
   if (!is_at_limit()) begin_job(0);
 }
 
-// True when the allowed steps are complete. Virtual time then stops while all workers are at work.
-// So it does not affect events when the caller allows more steps.
+// True if the requested steps are complete. Virtual time then stops while all workers are working,
+// so that the limit does not affect events when the caller later allows more steps.
 bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
@@ -201,8 +201,9 @@ void ServerClock::arrive(const Message& message) {
 // Servers
 // ------------------------------------------------------------------------------------------
 
-// Starts a server's next job: it adds a gradient, and makes the update if this gradient completes
-// it. The server is busy until the job ends; later messages queue.
+// Starts a server's next job, which adds a gradient, and makes the update if this gradient is the
+// last one that the update needs. The server is busy until the job ends; messages that arrive
+// meanwhile queue.
 void ServerClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
@@ -219,7 +220,7 @@ void ServerClock::begin_job(int number) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
-        // takes a request, not a gradient
+        // skips an op that receives a request and not a gradient
         if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;
         const Picoseconds busy = slowed(ops[op], factor);
         op_event(rank_of(number), at, static_cast<int>(op),
@@ -392,7 +393,7 @@ void ServerClock::post(int number, int op) {
        bytes);
 }
 
-// Ends the run; nothing more is computed. The other servers take the gradients that the first
+// Ends the run without further computation. The other servers take the same gradients as the first
 // server has taken. Then all workers get the final parameters and leave.
 void ServerClock::end() {
   closing_ = true;

@@ -8,10 +8,10 @@
 // A worker's compute ops take the drawn device's time (rank_model.h) times the factor of its step
 // (run::SlowdownModel: slow-down and seeded jitter). A push is sent when the compute ops that it
 // depends on are complete. Messages share the drawn links (links.h). A server does one job at a
-// time, in order of arrival; at equal times the worker with the lower rank is first. After a worker
-// got its batch, it sends the list of table rows that it needs; servers other than the first answer
-// only then (run/servers/server_answers.cpp). Not modeled: the server's loop, acknowledgments, and
-// gathering rows.
+// time, in order of arrival; if jobs arrive at the same time, the worker with the lower rank comes
+// first. When a worker has its batch, it sends the list of table rows that it needs; servers other
+// than the first answer only then (run/servers/server_answers.cpp). Not modeled: the server's loop,
+// acknowledgments, and gathering rows.
 #pragma once
 
 #include <deque>
@@ -34,12 +34,13 @@ namespace trainyard::sim {
 struct ServedClockParts {
   const plan::Plan* plan = nullptr;
   std::shared_ptr<const topology::Network> network;
-  std::vector<topology::DeviceId> devices;  // by rank
+  std::vector<topology::DeviceId> devices;  // device of each rank
   std::int64_t seed = 0;                    // seed of jitter
   double launch_seconds = 2e-6;             // added to every input and compute op
   std::function<void(int rank, const telemetry::Event&)> on_event =
-      {};                        // op events, in virtual nanoseconds from 0
-  run::RowCount row_count = {};  // empty: the maximum number of rows of each list
+      {};  // receives op events, whose times are virtual nanoseconds from 0
+  // number of rows that a worker pulls; empty: the maximum number of rows of each list
+  run::RowCount row_count = {};
 };
 
 class ServerClock final : public plan::ServerEventSource {
@@ -58,8 +59,8 @@ class ServerClock final : public plan::ServerEventSource {
   const Links& links() const { return links_; }
 
  private:
-  // Content of a message of a worker to a server (request, gradient, names: a list of rows) or of
-  // an answer (parameters, rows).
+  // Content of a message. From a worker to a server: request, gradient, names (a list of rows).
+  // From a server to a worker: parameters, rows.
   enum class PayloadKind : std::uint8_t { request, gradient, names, parameters, rows };
   struct Message {
     PayloadKind carries = PayloadKind::request;
@@ -70,8 +71,10 @@ class ServerClock final : public plan::ServerEventSource {
   struct Moment {
     Picoseconds time = 0;
     MomentKind kind = MomentKind::arrives;
-    int worker = 0, server = 0;  // worker and server of the message; for served only the server
-    int number = 0;              // arrives: number of the message; posts: number of the op
+    // worker and server of the message; a `served` event has only a server
+    int worker = 0, server = 0;
+    // meaning by kind of event; arrives: number of the message; posts: number of the op
+    int number = 0;
     bool operator>(const Moment& other) const {
       return std::tie(time, kind, worker, server, number) >
              std::tie(other.time, other.kind, other.worker, other.server, other.number);
@@ -82,10 +85,10 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     run::WorkAssignment turn;
     int program = -1;
-    // by server: number of shares of this round that the server has not yet received
+    // by server: number of shares of this round's gradient that the server has not received yet
     std::vector<int> pushes_missing;
     int answers_missing = 0;    // number of servers that have not answered
-    bool rows_missing = false;  // the first server has not sent the rows yet
+    bool rows_missing = false;  // the first server still has to send the rows
   };
   struct Job {
     int worker = 0;
@@ -98,10 +101,10 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     plan::ArrivalQueue arrivals;
     run::WorkAssigner turns;
-    std::deque<Job> jobs;  // while the server is busy, the first job is in progress
+    std::deque<Job> jobs;  // queue of jobs; if the server is busy, the first job is in progress
     std::optional<plan::ArrivalQueue::Push> push;
     std::int64_t gathered = 0;
-    std::vector<std::int64_t> taken;  // by worker: number of gradients taken
+    std::vector<std::int64_t> taken;  // by worker: number of gradients that the server has taken
     std::vector<bool> listed;         // by worker: true if its list of rows has arrived
     bool awaits_row_list = false;     // answers a worker only after its list of rows has arrived
     bool busy = false;

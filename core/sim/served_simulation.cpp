@@ -23,10 +23,10 @@ struct Heard {
   std::vector<std::int64_t> ends_ns;  // end time of each step
   std::vector<double>
       gradient_intervals;      // times between consecutive gradients of one worker, for all workers
-  double staleness = 0;        // sum over counted gradients
+  double staleness = 0;        // sum of the staleness of counted gradients
   std::int64_t gradients = 0;  // number of counted gradients
-  // applied gradients. The first n of them, with n workers, are less stale than later ones and are
-  // not counted in `gradients`
+  // Number of applied gradients. With n workers, the first n of them are less stale than later ones
+  // and are not counted in `gradients`.
   std::int64_t warm = 0;
   std::int64_t last_ns = 0;
 };
@@ -60,8 +60,8 @@ void add_steps(const Heard& heard, int workers, Outcome& outcome) {
     outcome.step_seconds.push_back(static_cast<double>(end - std::exchange(before, end)) * 1e-9);
   outcome.steps = std::ssize(outcome.step_seconds);
   outcome.first_step_seconds = outcome.step_seconds.front();
-  // Workers that start together finish together, so that their steps come in bursts; only the mean
-  // interval is meaningful.
+  // Uses the mean interval. Workers that start together finish together, so their steps come in
+  // bursts, and single intervals are not meaningful.
   const auto from = static_cast<std::size_t>(std::min<std::int64_t>(workers, outcome.steps - 1));
   const auto steps = static_cast<double>(heard.ends_ns.size() - 1 - (from - 1));
   const std::int64_t begin = from == 0 ? 0 : heard.ends_ns[from - 1];
@@ -82,7 +82,7 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Adds each rank's use per step of the run. A step may be made by another worker.
+// Adds the use of each rank, per step of the run. The step may be executed by another worker.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();
@@ -106,8 +106,8 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
   outcome.bubble_fraction = idle / static_cast<double>(plan.ranks);
 }
 
-// Adds the bounds of the busiest rank and of the slowest edge. The former bounds the run only if
-// the busiest rank is a server: steps of workers overlap.
+// Adds the bounds of the busiest rank and of the slowest edge. A worker is no bound for the run,
+// because steps of workers overlap, so the busiest rank counts only if it is a server.
 void add_constraints(int workers, const topology::Network& network, Outcome& outcome) {
   Bound device;
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
@@ -153,8 +153,8 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   EventSink event_sink(options.on_event);
   ServedClockParts parts;
   parts.plan = &plan;
-  parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(),
-                                                           &network);  // outlives the clock
+  // the network outlives the clock
+  parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(), &network);
   parts.devices = network.ranks();
   parts.seed = options.seed;
   parts.launch_seconds = options.launch_seconds;
@@ -173,8 +173,8 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   const auto heard = listen(**clock, is_lockstep, workers, options.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty())
-    return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan", "no step completes",
-                       "a plan that passes the check", ""});
+    return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan",
+                       "no step of the simulation completes", "a plan that passes the check", ""});
   Outcome outcome;
   add_steps(*heard, workers, outcome);
   outcome.local_step_seconds = is_lockstep || heard->gradient_intervals.empty()

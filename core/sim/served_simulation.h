@@ -7,8 +7,9 @@
 
 namespace trainyard::sim {
 
-// Called by `simulate`, with the same contract. Uses the callback for op events and the seed of
-// Options. Simulates at least kRounds rounds of each worker, if the run has that many.
+// Implements `simulate` for such plans, with the same contract. Of the options, it uses the
+// callback for op events and the seed. Simulates at least kRounds rounds of each worker, or the
+// full run if it has fewer.
 base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Network& network,
                                       const Options& options);
 

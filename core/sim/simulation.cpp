@@ -10,7 +10,7 @@
 namespace trainyard::sim {
 namespace {
 
-constexpr int kNamedAtMost = 4;  // maximum number of ranks in a deadlock message
+constexpr int kNamedAtMost = 4;  // maximum number of ranks that a deadlock message names
 
 }  // namespace
 

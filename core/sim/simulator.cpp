@@ -17,7 +17,7 @@ using plan::Schedule;
 // Number of steps of each kind in the full run.
 struct Counts {
   std::int64_t full = 0, evaluations = 0, averages = 0, meetings = 0;
-  // by tail (kind of shorter steps at the end of an epoch): number of steps
+  // number of steps of each tail (kind of shorter steps at the end of an epoch)
   std::vector<std::int64_t> tails;
 };
 
@@ -56,8 +56,8 @@ Counts count(const Schedule& schedule) {
 }
 
 // Bytes that all ranks together send: at the start, in a full step, in an average, in an
-// evaluation, and in a step of each tail. `meeting`: additional bytes of a step that synchronizes
-// parameters.
+// evaluation, and in a step of each tail (shorter steps at the end of an epoch). `meeting`:
+// additional bytes of a step that synchronizes parameters.
 struct ProgramBytes {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -79,8 +79,9 @@ void take(ProgramBytes& moved, const Sent& sent, const Schedule& schedule) {
   if (sent.first_evaluation > 0) moved.evaluation = sent.first_evaluation;
 }
 
-// Returns a schedule of one full step and one step of each tail, followed by an evaluation, without
-// periodic synchronization.
+// Returns the schedule of a "short epoch": one full step and one step of each tail, followed by an
+// evaluation, without periodic synchronization. A tail is a kind of shorter steps at the end of an
+// epoch.
 Schedule short_epoch(const Schedule& schedule) {
   const std::int64_t full =
       schedule.tails.empty() ? 1 : std::min<std::int64_t>(schedule.full_steps_per_epoch, 1);
@@ -107,10 +108,11 @@ void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t st
   }
 }
 
-// Returns the time of all tails of an epoch, from the step times of the short epoch. If a step is
-// followed by another, its time includes some work of the next one, which the last step then lacks.
-// So the total is that of the short epoch without its full step, and each further step of a tail
-// adds its time.
+// Returns the time of all shorter steps at the end of an epoch (tails). `step_seconds` are the step
+// times of the short epoch, which has one full step and one step of each tail. Steps overlap: the
+// time of a step includes some work of the next one, so single step times cannot be added.
+// Therefore the result is the time of the short epoch, minus its full step, plus the time of each
+// further step of a tail.
 double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule,
                     double median_step_seconds) {
   const std::size_t full = step_seconds.size() - schedule.tails.size();
@@ -125,8 +127,8 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
   return seconds;
 }
 
-// Simulates a short epoch, and adds the figures that the first steps do not show: tails and
-// evaluation.
+// Simulates a short epoch. Adds the figures that the first steps of the run do not show: the time
+// and bytes of the shorter steps at the end of an epoch (tails), and of evaluation.
 base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
@@ -168,7 +170,7 @@ base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan
   return {};
 }
 
-// Total time and samples of unequal steps, for the time per sample.
+// Total time and samples of steps with different numbers of samples, for the mean time per sample.
 struct Work {
   double seconds = 0, samples = 0;
 };
@@ -201,8 +203,9 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// Returns the time for as many samples as a full step has. If ranks run out of samples at different
-// steps, it averages over an epoch or run, because full steps alone would be too optimistic.
+// Returns the time for the number of samples of a full step. If ranks run out of samples at
+// different steps, full steps alone would be too optimistic, so it uses the mean over an epoch or
+// the run.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
@@ -248,8 +251,8 @@ void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedu
           counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// Returns the problem that asynchronous gossip cannot be simulated. The event order of a real run
-// determines how often a passive rank is interrupted and how long an active one waits.
+// Returns the problem that asynchronous gossip cannot be simulated. How often a passive rank is
+// interrupted, and how long an active rank waits, depends on the order of events in a real run.
 base::Problem is_asynchronous_gossip() {
   return {"gossip_not_simulated",
           base::ProblemCode::bad_input,
@@ -257,7 +260,7 @@ base::Problem is_asynchronous_gossip() {
           "the simulator does not model asynchronous gossip, whose order of averages is decided "
           "during a run",
           "synchronous",
-          "Run the experiment, or set it to synchronous."};
+          "Run the experiment, or set gossip to synchronous."};
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }

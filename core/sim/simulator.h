@@ -36,13 +36,13 @@ struct Options {
   std::int64_t seed =
       0;  // seed of jitter; used with parameter servers, where jitter changes the order of events
   LanesPerThread lanes_per_thread = LanesPerThread::all;
-  // Receives op events. At the end of a rank's step it also receives the metrics step_, compute_,
+  // Receives op events, and at the end of each step of a rank also metrics: step_, compute_,
   // transfer_, wait_ and input_seconds, and sent_ and received_payload_bytes per peer. Times are
   // virtual nanoseconds from 0, ascending for each rank. `ready` of an event is the time when the
-  // last peer had sent. An idle rank is transferring while bytes travel to or from it, and waiting
-  // otherwise.
+  // last peer had sent. An idle rank counts as transferring while bytes travel to or from it, and
+  // as waiting otherwise.
   std::function<void(int rank, const telemetry::Event&)> on_event;
-  // number of table rows that workers pull; empty: the maximum of each list
+  // returns the number of table rows that workers pull; empty: the maximum of each list
   run::RowCount row_count;
   // if a stop is requested, the simulation soon fails with Problem `canceled`
   std::stop_token stop;
@@ -50,8 +50,8 @@ struct Options {
 
 struct WireBytes {
   int from = 0, to = 0;
-  // payload of the first step; if ranks synchronize only every H steps, that of a synchronizing
-  // step divided by H
+  // Payload of the first step. If ranks synchronize only every H steps, it is the payload of a
+  // synchronizing step divided by H.
   std::int64_t step_bytes = 0;
   std::int64_t bytes = 0;  // payload in the full simulation
 };
@@ -69,14 +69,14 @@ struct EdgeUse {
 struct RankUse {
   // size of the rank's memory with the same layout as in a real run
   std::int64_t peak_memory_bytes = 0;
-  std::int64_t memory_bytes = 0;  // memory of the device
-  double compute_seconds = 0;     // in compute ops
-  double input_seconds = 0;       // loading the batch
-  double adding_seconds = 0;      // summing and copying received data
-  double crossing_seconds = 0;    // idle while bytes travel to or from it
-  double waiting_seconds = 0;     // idle otherwise
+  std::int64_t memory_bytes = 0;  // memory that the device has
+  double compute_seconds = 0;     // time in compute ops
+  double input_seconds = 0;       // time for loading the batch
+  double adding_seconds = 0;      // time for summing and copying received data
+  double crossing_seconds = 0;    // idle time while bytes travel to or from the rank
+  double waiting_seconds = 0;     // idle time while no bytes travel to or from the rank
   double idle_fraction = 0;       // (crossing + waiting) / step
-  double encoding_seconds = 0;    // part of compute: encoding and decoding in a full step
+  double encoding_seconds = 0;    // part of compute_seconds: encoding and decoding in a full step
 };
 
 enum class BoundKind {
@@ -91,18 +91,18 @@ enum class BoundKind {
 struct Bound {
   BoundKind kind = BoundKind::device;
   double seconds = 0;
-  int rank = -1;               // for device, latency, engine
-  topology::EdgeId edge = {};  // for edge
+  int rank = -1;               // rank; for the kinds device, latency and engine
+  topology::EdgeId edge = {};  // edge; for the kind edge
   // edge: true for a device's attachment to its host's bus, false for a drawn link
   bool bus = false;
   std::int64_t bytes = 0;  // edge: bytes in one direction per step
   double bandwidth_bits_per_second = 0;
-  std::int64_t rounds = 0;  // latency: rounds; engine: collectives
+  std::int64_t rounds = 0;  // number of rounds (latency) or of collectives (engine)
 };
 
 struct Outcome {
   std::int64_t steps = 0;            // simulated steps, from step 0
-  std::vector<double> step_seconds;  // by step, of the slowest rank
+  std::vector<double> step_seconds;  // time of each step on the slowest rank
   double median_step_seconds = 0;    // median over full steps
   // median time of a rank's own full step. It exceeds median_step_seconds if ranks make separate
   // steps, as with parameter servers
@@ -110,13 +110,14 @@ struct Outcome {
   double first_step_seconds = 0;
   // total time of the shorter steps at the end of an epoch; 0: there are none
   double tail_seconds = 0;
-  double evaluation_seconds = 0;  // one evaluation; 0: none
-  double average_seconds = 0;     // one average of all ranks' local parameters; 0: none
+  double evaluation_seconds = 0;  // time of one evaluation; 0: there is none
+  // time of one average of all ranks' local parameters; 0: there is none
+  double average_seconds = 0;
   // additional time of a step that averages the parameters after local steps; 0: none
   double synchronization_seconds = 0;
-  double start_seconds = 0;      // before the first step
-  double end_seconds = 0;        // after the last step and its evaluation
-  double simulated_seconds = 0;  // total
+  double start_seconds = 0;      // time before the first step
+  double end_seconds = 0;        // time after the last step and its evaluation
+  double simulated_seconds = 0;  // total virtual time
   // engine that runs collectives; empty: none. It does not report bytes, so none are counted
   std::string engine;
   std::vector<WireBytes> wire;  // pairs of ranks with traffic, by sender and receiver
@@ -124,17 +125,17 @@ struct Outcome {
   std::vector<RankUse> ranks;
   // idle time divided by total time of all ranks, until the last rank completes its last step
   double bubble_fraction = 0;
-  std::vector<Bound> bounds;  // for each kind the longest bound; the longest kind first
+  std::vector<Bound> bounds;  // the longest bound of each kind, ordered from the longest
   double mean_staleness = 0;  // mean staleness of gradients, with parameter servers
   std::string explain;        // the longest bound, as a sentence
   std::string fingerprint;    // 16 hex digits: xxh64 over all events in order
   // Predicted time of the full run, extrapolated from the values above.
   double predicted_seconds = 0;
-  // Time for as many samples as a full step has: the median step plus its share of an average. If
-  // the epoch has several tails, it is computed from the mean over an epoch.
+  // Time for the number of samples of a full step: the median step plus its share of an average. If
+  // an epoch has several kinds of shorter steps, it is computed from the mean over an epoch.
   double full_batch_seconds = 0;
-  double predicted_samples_per_second = 0;  // from full_batch_seconds
-  std::int64_t predicted_wire_bytes = 0;    // payload, all ranks
+  double predicted_samples_per_second = 0;  // derived from full_batch_seconds
+  std::int64_t predicted_wire_bytes = 0;    // payload of the full run, of all ranks
 
   std::int64_t step_wire_bytes() const;  // payload of a full step, all ranks
 };

@@ -51,8 +51,8 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
   return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
 }
 
-// One cost of distributing, with a text in two grammatical forms: "moves 610 kB over 1 Gbit/s
-// links" and "moving ...".
+// Returns the largest cost. Costs may occur one after the other, so a single cost may be less than
+// the difference in time.
 struct Cost {
   VerdictCause cause;
   double seconds;
@@ -142,7 +142,8 @@ Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   return *std::ranges::max_element(reasons, {}, &Reason::seconds);
 }
 
-// Compares the speeds if both fit in memory. Returns the sentence.
+// Compares the speeds, for a plan and a model on one device that are both within the memory.
+// Returns the sentence.
 std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (verdict.speedup >= kSpeedTolerance)
     return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));

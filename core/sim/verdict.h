@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Verdict on whether a drawing is worth it: compares a plan with one device that processes the same
-// global batch.
+// Verdict whether a drawing is faster than one device that processes the same global batch.
 #pragma once
 
 #include "core/sim/simulator.h"
@@ -17,7 +16,7 @@ enum class VerdictCause {
   reduction,  // adding received data
   encoding,   // encoding and decoding gradients
   samples,    // ranks run out of samples
-  straggler,  // all ranks wait for one
+  straggler,  // all ranks wait for the slowest one
 };
 
 struct Verdict {

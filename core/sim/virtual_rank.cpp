@@ -19,8 +19,8 @@ namespace {
 // for them
 constexpr Activity kOtherThread = Activity::waiting;
 
-// True if the older op is a receive from the same peer on the same channel, so that it gets the
-// next message.
+// True if the older op is a receive from the same peer on the same channel. The next message is
+// then for the older op.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) {
     return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
@@ -150,15 +150,15 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  // After a transfer completes, the next one must not wait for a compute op. If a step is complete,
-  // it ends first, because later sends must not count in its traffic.
+  // After a transfer completes, the next transfer is polled before a compute op starts. If a step
+  // is complete, it ends first, so that later sends do not count in its traffic.
   engine.stage =
       engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 
-// Polls an engine's collective. It has no time at which a peer was ready: its bar in the timeline
-// begins at submission.
+// Polls an engine's collective. The engine does not report when peers were ready, so its bar in the
+// timeline begins at submission.
 base::Result<bool> VirtualRank::poll_coarse(Work& work, Engine& engine) {
   if (work.message < 0) {
     const auto number = world_.pending_collectives.join(rank(), *work.op, work.ready.step);

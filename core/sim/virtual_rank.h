@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank on the virtual clock. It executes the loop of run::Interpreter, op by op. Where that
-// loop reads the clock, works or waits, this one schedules an event in the event queue, and
+// One rank on the virtual clock. It executes the same loop as run::Interpreter, op by op. Where
+// that loop reads the clock, works or waits, this class schedules an event in the event queue, and
 // continues when the event occurs.
 #pragma once
 
@@ -24,7 +24,7 @@ struct SimulationState {
   PendingCollectives pending_collectives;
   EventQueue event_queue;
   EventSink event_sink;
-  std::vector<double> step_seconds;  // by step: maximum over ranks so far
+  std::vector<double> step_seconds;  // longest time of each step over ranks so far
   double evaluation_seconds = 0;     // longest time, over ranks, of the first evaluation so far
   double average_seconds = 0;        // longest time, over ranks, of the first average so far
   double end_seconds = 0;            // time that the slowest rank needs after the last step
@@ -61,7 +61,8 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    int message = -1;  // of a send: its message; of an engine's collective: its pending collective
+    // for a send: its message; for an engine's collective: its pending collective
+    int message = -1;
   };
   enum class Stage { start, poll, input, compute, end };
   // One thread of the rank, with its lanes. Offloading always has its own thread.
@@ -71,7 +72,7 @@ class VirtualRank {
     Stage stage = Stage::start;
     bool busy = false, moved = false;
     Activity activity = Activity::computing;
-    Work work;  // current work
+    Work work;  // work in progress
     std::vector<Work> under_way, done;
     std::size_t cursor = 0, kept = 0;
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Messages between ranks. Each is routed over the drawing, shares its links, and waits at the
-// receiver until consumed. Messages of one sender, receiver and channel stay in order.
+// Messages between ranks. A message is routed over the drawing, shares the links with other
+// messages, and waits at the receiver until it is consumed. Messages with the same sender, receiver
+// and channel stay in order.
 #pragma once
 
 #include <deque>
@@ -22,7 +23,7 @@ struct Path {
 
 struct Message {
   int from = 0, to = 0;
-  const OpModel* op = nullptr;  // the send op
+  const OpModel* op = nullptr;  // op that sends the message
   std::int64_t step = 0;
   Picoseconds posted = 0;
   bool arrived = false, consumed = false;
@@ -36,9 +37,9 @@ struct Traffic {
 struct Sent {
   std::map<std::pair<int, int>, std::int64_t> first_step;  // by sender and receiver
   std::vector<std::int64_t> first_step_ways;               // by direction of an edge
-  std::vector<std::int64_t> by_step;                       // by training step
+  std::vector<std::int64_t> by_step;                       // bytes sent in each training step
   std::int64_t first_average = 0, first_evaluation = 0;
-  std::int64_t start = 0;  // before the first step
+  std::int64_t start = 0;  // bytes sent before the first step
 };
 
 class Wire {
@@ -75,7 +76,7 @@ class Wire {
   const Sent& sent() const { return sent_; }
 
  private:
-  using Lane = std::tuple<int, int, int>;  // to, from, channel
+  using Lane = std::tuple<int, int, int>;  // (to, from, channel)
   Message& at(int number) { return messages_[static_cast<std::size_t>(number)]; }
   const Message& at(int number) const { return messages_[static_cast<std::size_t>(number)]; }
   int take_number();
@@ -88,7 +89,7 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  // first step with an average, and with an evaluation
+  // first steps that are followed by an average, and by an evaluation
   std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer

@@ -62,7 +62,8 @@ base::Result<ChunkValues> take_record(std::span<const std::byte>& left) {
                      {}};
   const auto element_bytes = static_cast<std::size_t>(base::size_of(values.dtype));
   if (header.places > left.size() / (sizeof(std::int64_t) + 2 * element_bytes))
-    return base::fail(not_values("values_incomplete", "are fewer than their header says"));
+    return base::fail(
+        not_values("values_incomplete", "contain fewer values than their header states"));
   values.places.resize(header.places);
   values.before.resize(header.places * element_bytes);
   values.after.resize(values.before.size());

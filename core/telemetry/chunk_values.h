@@ -23,9 +23,9 @@ struct ChunkValues {
   std::int32_t group = 0, bucket = 0;
   base::DType dtype = base::DType::fp32;
   std::int64_t elements = 0;         // Elements of the bucket.
-  std::vector<std::int64_t> places;  // Sampled element indices in the bucket, ascending.
+  std::vector<std::int64_t> places;  // Indices in the bucket of the sampled elements, ascending.
   std::vector<std::byte> before,
-      after;  // Raw memory: one number of `dtype` per sampled element.
+      after;  // One number of type `dtype` per sampled element, as raw memory.
   bool operator==(const ChunkValues&) const = default;
 };
 

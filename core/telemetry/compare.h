@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Differences between experiments: a table for overlaid runs that explains why their curves differ.
+// Differences between experiments. A table of them explains why the curves of overlaid runs differ.
 #pragma once
 
 #include <optional>

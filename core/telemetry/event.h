@@ -40,14 +40,13 @@ enum class Metric : std::uint16_t {
   held_out_loss_sum = 18,  // Sum over the rank's held-out samples. `step` is the last trained step.
   held_out_correct = 19,
   held_out_samples = 20,
-  dropped_events = 21,  // Total of events that this rank could not send.
-  // The next three only for a rank that is slowed down or paced to its drawn speed.
+  dropped_events = 21,  // Total number of events that this rank could not send.
+  // The next three metrics are sent only by a rank that is slowed down or paced to its drawn speed.
   imposed_seconds = 22,  // Part of the step's compute_seconds spent waiting to make ops slower.
   slow_down = 23,        // Slow-down factor of the step, including jitter.
   // Total time since the start by which paced ops took longer than on the drawn device.
   slower_than_drawn_seconds = 24,
-  // Total number of steps that changed no weight because gradients were not finite. Only sent if
-  // above 0.
+  // The next two metrics are sent only if gradients are compressed.
   skipped_updates = 25,
   // The next two only if gradients are compressed.
   compression_ratio = 26,  // Bytes of the rank's gradient / encoded bytes, from the plan.
@@ -58,52 +57,58 @@ enum class Metric : std::uint16_t {
   // `staleness` is also sent by a rank that updates after every micro-batch, with its own rank as
   // the worker.
 
-  // [worker] Version to which its gradient was applied minus version from which it was computed.
+  // [worker] Number of the version to which the worker's gradient was applied, minus number of the
+  // version from which it was computed.
   staleness = 28,
-  // [worker] Total number of its gradients that arrived too late, at the worker's step. Only sent
-  // if above 0.
+  // [worker] Total number of the worker's gradients that arrived too late, at the step of the
+  // worker. Only sent if above 0.
   dropped_gradients = 29,
   version = 30,  // Number of updates so far.
-  // Only for ranks with local parameters. Squared L2 distance of the rank's parameters from the
+  // Only sent by ranks with local parameters. Squared L2 distance of the rank's parameters from the
   // mean of all ranks. `step` is the last trained step.
   squared_consensus_distance = 31,
   // Total number of the rank's averages with one neighbor, requested or answered. Only for
   // asynchronous gossip, if above 0.
   averages = 32,
-  // Only for a worker that pulls only some rows of tables, per round. Bytes that pulling and
-  // pushing full tables would move / bytes moved for the rows, including row indices.
+  // Only sent by a worker that pulls only some rows of tables, once per round. Bytes that pulling
+  // and pushing full tables would move / bytes moved for the rows, including row indices.
   table_ratio = 33,
   // [run::MemoryPurpose] Resident bytes of the rank's buffers for that purpose.
   buffer_bytes = 34,
   loss_scale = 35,  // Factor by which the step's loss and gradients are multiplied; only for fp16.
-  // The remaining metrics only for a rank on a device that reports them. They cover everything that
-  // uses the device (core/compute/device_use.h).
+  // The remaining metrics are sent only by a rank on a device that reports them. They include all
+  // programs that use the device (core/compute/device_use.h).
   device_busy = 36,  // Fraction of the last sampling period in which any kernel ran, 0 to 1.
   device_memory_bytes = 37,               // Memory in use.
-  device_watts = 38,                      // 0: not reported.
-  device_received_bytes_per_second = 39,  // Over the bus of the device's host.
+  device_watts = 38,                      // 0 if the device does not report it.
+  device_received_bytes_per_second = 39,  // Traffic over the bus of the device's host.
   device_sent_bytes_per_second = 40,
   device_links_received_bytes_per_second =
-      41,  // Over links to other devices, such as NVLink; only if the device has any.
+      // Traffic over links to other devices, such as NVLink. Only sent if the device has such
+      // links.
+  41,
   device_links_sent_bytes_per_second = 42,
 };
 
 struct Event {
-  // CLOCK_MONOTONIC of the rank's host. For a metric, the time of sampling.
+  // Time in CLOCK_MONOTONIC of the rank's host. For a metric event, it is the time of sampling.
   std::int64_t begin_ns = 0;
-  // Op: time when the peer was ready (sends and receives); else begin_ns.
+  // For a send or a receive: time when the peer was ready. For other events, equal to begin_ns.
   std::int64_t ready_ns = 0;
   std::int64_t end_ns = 0;
-  // Metric: its value. Op: payload bytes moved; for a collective of an engine they are computed by
-  // formula.
+  // For a metric event: the value. For an op event: payload bytes moved; for a collective of an
+  // engine, they are computed by formula.
   double value = 0;
-  std::int32_t step = 0;      // Optimizer step, from 0.
-  std::uint16_t subject = 0;  // Op: number of the op in the program. Metric: a Metric.
-  // Op: number of the program in the rank's plan. Metric: segment or peer.
+  std::int32_t step = 0;  // Optimizer step, from 0.
+  // For an op event: number of the op in the program. For a metric event: the Metric.
+  std::uint16_t subject = 0;
+  // For an op event: number of the program in the rank's plan. For a metric event: the segment or
+  // peer that it is about.
   std::uint16_t index = 0;
   EventKind kind = EventKind::metric;
   std::uint8_t reserved[3] = {};
-  float imposed_seconds = 0;  // Op: seconds spent waiting before its end, to make it slower.
+  // For an op event: time before the end that was spent waiting to make the op slower.
+  float imposed_seconds = 0;
 };
 static_assert(sizeof(Event) == 48 && std::is_trivially_copyable_v<Event>);
 

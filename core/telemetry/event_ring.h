@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lock-free ring of events from the hot loop to the sending thread, for one writer and one reader.
-// Writing never waits: if the ring is full, the event is dropped and counted.
+// Lock-free ring of events from the training loop to the sending thread, for one writer and one
+// reader. Writing never waits: if the ring is full, the event is dropped and counted.
 #pragma once
 
 #include <atomic>

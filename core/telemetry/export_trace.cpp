@@ -47,7 +47,7 @@ std::int64_t imposed_ns(const Event& event) {
 }
 
 std::string number(double value) {
-  return base::Json(value).dump();  // "null" for values that JSON cannot represent.
+  return base::Json(value).dump();  // "null" for NaN and infinity, which JSON cannot represent
 }
 
 class TraceWriter {
@@ -73,8 +73,8 @@ class TraceWriter {
  private:
   struct Slice {
     int rank, lane;
-    std::string name;       // as JSON text
-    std::string arguments;  // as JSON text
+    std::string name;       // name of the slice, as JSON text
+    std::string arguments;  // arguments of the slice, as JSON text
   };
 
   Slice slice_of(int rank, const Event& event) {

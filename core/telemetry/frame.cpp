@@ -38,7 +38,7 @@ base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes) {
   if (header.length > kMaxPayload) {
     auto problem =
         damaged("frame_too_long",
-                fmt::format("the header of the frame says that it has {} bytes", header.length));
+                fmt::format("the header of the frame states a length of {} bytes", header.length));
     problem.accepted = fmt::format("at most {} bytes", kMaxPayload);
     return base::fail(std::move(problem));
   }

@@ -18,8 +18,8 @@ namespace trainyard::telemetry {
 static_assert(std::endian::native == std::endian::little,
               "recordings are written as they lie in memory");
 
-inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD".
-inline constexpr std::size_t kMaxPayload = 64u << 20;     // In bytes.
+inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD" in ASCII.
+inline constexpr std::size_t kMaxPayload = 64u << 20;     // Maximum number of bytes.
 inline constexpr std::size_t kFrameHeaderBytes = 20;
 // Bytes of the header and of the payload's checksum.
 inline constexpr std::size_t kFrameOverhead = kFrameHeaderBytes + 4;

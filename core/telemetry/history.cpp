@@ -99,7 +99,7 @@ base::Result<void> History::take_header(const base::Json& json) {
 }
 
 // Reads from the header how many ranks report each step. The header lacks these entries if all
-// ranks make every step together.
+// ranks execute every step together.
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
@@ -130,7 +130,7 @@ void History::take_log(int rank, const base::Json& json) {
 
 void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
-  // This may be the first entry with a time.
+  // initializes the time origin, because this may be the first entry with a time
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
@@ -245,7 +245,8 @@ std::optional<BadGradients> History::bad_gradients() const {
 
 namespace {
 
-// Returns the last step that has a value; -1 if there is none.
+// Returns nothing if loss scaling is used, because it finds the scale by trying scales that give
+// non-finite gradients.
 std::int32_t last_published_step(const std::vector<StepValue>& losses,
                                  const std::vector<StepValue>& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
@@ -255,7 +256,7 @@ std::int32_t last_published_step(const std::vector<StepValue>& losses,
 }  // namespace
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
-  // The step was already published or given up.
+  // the step was already published, or its missing reports count as lost
   if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);
@@ -268,8 +269,9 @@ void History::Gathering::take(const Event& event, Metric metric, double seconds)
   }
 }
 
-// Publishes a complete step. If ranks make steps together, they report in order. So if an earlier
-// step is still incomplete, a report of it was lost, and it is dropped.
+// Publishes a step that all ranks have reported. Ranks that execute steps together report them in
+// order. So if an earlier step is still incomplete, one of its reports was lost, and the step is
+// dropped.
 void History::Gathering::finish(std::int32_t step, double seconds) {
   const auto at = open.find(step);
   if (stride == 0) {
@@ -282,15 +284,15 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
   publish_ready(kept_ahead);
 }
 
-// Publishes complete steps that directly follow the published ones. If more than `kept` steps wait
-// for a missing one, publishes the first of them. An evaluation after the last step may have a step
-// number between two regular ones.
+// Publishes complete steps that directly follow the published ones. If more than `kept` complete
+// steps wait for a missing one, publishes the first of them. An evaluation after the last step may
+// have a step number between two regular ones.
 void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     published_seconds = std::max(published_seconds, whole.seconds);
+    // otherwise the step became complete only after its missing reports counted as lost
     if (step > last_published_step(losses, accuracies))
-      // Otherwise the step was complete only after it was given up.
       tell(step, published_seconds, whole.reports);
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);
     ahead.erase(ahead.begin());
@@ -336,7 +338,7 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
     }
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
-    history.damage_ = fmt::format("The recording ends inside a frame: its last {} {} lost",
+    history.damage_ = fmt::format("The recording ends within a frame, so its last {} {} lost",
                                   base::counted(static_cast<std::int64_t>(rest), "byte"),
                                   rest == 1 ? "is" : "are");
   return history;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recording in memory by columns, for charts, summaries and exports. It has every metric of every
-// rank at all steps, logs, states and the result. Frames are added one by one, from a running run
-// or from a file.
+// Recording in memory, by columns, for charts, summaries and exports. It contains every metric of
+// every rank at all steps, log lines, states and the result. Frames are added one by one, from a
+// live run or from a file.
 #pragma once
 
 #include <cstdint>
@@ -87,8 +87,8 @@ class History {
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
   const base::Json& header() const { return *header_; }
-  const base::Json& state() const { return *state_; }    // The last state.
-  const base::Json& result() const { return *result_; }  // Null until the run ended.
+  const base::Json& state() const { return *state_; }    // The last state frame.
+  const base::Json& result() const { return *result_; }  // Null until the run has ended.
   // Message about damage for the user; "" if there is none.
   const std::string& damage() const { return damage_; }
   int ranks() const { return ranks_; }
@@ -97,7 +97,7 @@ class History {
   }  // Number of ranks that report a step: all, or one for asynchronous workers.
   bool steps_apart() const {
     return train_.stride > 0 && train_.needed == 1;
-  }  // True if each step is made by one rank only. Steps may then complete out of order.
+  }  // True if each step is executed by one rank only. Steps may then complete out of order.
   const std::vector<std::string>& segments() const { return segments_; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
   const Series* find(const SeriesKey& key) const;  // Null if nothing was logged.
@@ -158,12 +158,12 @@ class History {
   struct Gathering {
     Metric loss, correct, samples;
     int needed = 0;  // Number of reports per step.
-    // If ranks make steps separately and in any order: distance between consecutive step numbers. 0
-    // if all ranks make each step together, in order.
+    // Distance between consecutive step numbers, if ranks execute steps separately and in any
+    // order. 0 if all ranks execute each step together, in order.
     std::int32_t stride = 0;
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::vector<StepValue> losses{}, accuracies{};
-    // Step made by one rank that is complete, while an earlier step is not.
+    // A complete step that was executed by one rank, while an earlier step is incomplete.
     struct Whole {
       double seconds = 0;
       Reports reports;
@@ -177,8 +177,9 @@ class History {
     void publish_ready(std::size_t kept);
     void tell(std::int32_t step, double seconds, const Reports& all);
   };
-  static constexpr std::size_t kept_ahead =
-      256;  // Number of steps that wait for a missing one; if more wait, its report counts as lost.
+  // Maximum number of complete steps that wait for a missing one. If there are more, the missing
+  // report counts as lost.
+  static constexpr std::size_t kept_ahead = 256;
 
   base::Result<void> take_header(const base::Json& json);
   void take_reports(const base::Json& header);
@@ -206,14 +207,14 @@ class History {
   std::uint64_t evicted_ops_ = 0;
   std::map<int, std::string> plans_;
   std::map<ChunkValuesKey, ChunkValues> chunk_values_;
-  // First non-finite gradient norm. The tuple is ordered as gradients are computed: step, local
-  // before summed, rank, segment from the last.
+  // First gradient norm that is not finite. The tuple is ordered as gradients are computed: (step,
+  // summed over ranks, rank, segment from the last), where local gradients come before summed ones.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
   // By step: sums that lack the report of at least one rank.
   std::map<std::int32_t, Sum> open_consensus_sums_;
   std::vector<StepValue> consensus_, consensus_decay_;
-  int first_server_ = -1;  // From the header.
+  int first_server_ = -1;  // Rank of the first server, from the header; -1 if there is none.
   StalenessBlocks staleness_;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};
   Gathering held_out_{Metric::held_out_loss_sum, Metric::held_out_correct,

@@ -18,13 +18,15 @@
 namespace trainyard::telemetry {
 
 inline constexpr int kRecordingSchema = 1;
-inline constexpr const char* kRecordingFile = "recording.try";  // In the run directory.
+// Name of the file in the run directory.
+inline constexpr const char* kRecordingFile = "recording.try";
 
 enum class FrameType : std::uint32_t {
   // JSON, first frame: schema, software, started_unix_seconds, run, experiment (resolved),
   // plan_hash, ranks (number), segments (names), generation.
   header = 1,
-  plan = 2,  // Text of one rank's expanded plan; op events refer to its programs and ops by number.
+  // Text of one rank's expanded plan. Op events refer to programs and ops of this plan by number.
+  plan = 2,
   events = 3,   // Event[]
   log = 4,      // JSON: level, time_ns, text.
   state = 5,    // JSON: state, time_ns, step, horizon, pace; for a fault also kind, rank, text.

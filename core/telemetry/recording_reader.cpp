@@ -243,7 +243,8 @@ base::Result<RecordingSummary> read_summary(const std::filesystem::path& run_dir
   if (!reader) return base::fail(reader.error());
   const auto header = find_json(*reader, FrameType::header);
   if (!header) return base::fail(header.error());
-  reader->jump_to_last(FrameType::result);  // Without an index the search continues from here.
+  // if there is no index, the search continues from the current frame
+  reader->jump_to_last(FrameType::result);
   const auto result = find_json(*reader, FrameType::result);
   return RecordingSummary{*header, result.value_or(base::Json())};
 }

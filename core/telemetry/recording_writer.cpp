@@ -31,7 +31,8 @@ std::span<const std::byte> bytes_of(const T& value) {
 struct RecordingWriter::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
-  ~State() { static_cast<void>(flush()); }  // A destructor cannot report a failure.
+  // ignores a failure, because a destructor cannot report it
+  ~State() { static_cast<void>(flush()); }
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> flush();
@@ -84,8 +85,7 @@ base::Result<void> RecordingWriter::State::flush() {
       const int reason = errno;
       on_disk += done;
       keep_complete_frames();
-      return fail_for_good("cannot write the recording; it keeps everything written before",
-                           reason);
+      return fail_for_good("cannot write the recording; everything written before is kept", reason);
     }
     done += static_cast<std::size_t>(written);
   }
@@ -106,7 +106,7 @@ void RecordingWriter::State::keep_complete_frames() {
                        [](std::uint64_t at, const IndexEntry& frame) { return at < frame.offset; });
   if (next == frames.begin()) return;
   const bool cut = ::ftruncate(file.get(), static_cast<off_t>(std::prev(next)->offset)) == 0;
-  // If this fails, readers find an incomplete last frame, which they handle.
+  // if truncating fails, readers find an incomplete last frame, which they handle
   if (cut) on_disk = std::prev(next)->offset;
 }
 

@@ -47,8 +47,8 @@ WorkerStaleness& StalenessCounts::worker(int rank) {
   return *workers_.insert(at, made);
 }
 
-// With servers only the first one is counted, because servers receive gradients in different
-// orders.
+// Reads the gradients of the first server only, if there are servers, because servers receive
+// gradients in different orders.
 bool StalenessCounts::read(const History& history) {
   bool any = false;
   for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})

@@ -30,13 +30,13 @@ std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {
  public:
-  // Reads what was added since the last call; returns true if anything was. Always call it with the
-  // same history.
+  // Reads what was added to the history since the last call. Returns true if anything was added.
+  // Must always be called with the same history.
   bool read(const History& history);
 
   const std::vector<WorkerStaleness>& workers() const {
     return workers_;
-  }  // By rank; only workers with gradients.
+  }  // Counts by rank, only of workers with gradients.
   WorkerStaleness all() const;
 
  private:

@@ -133,7 +133,7 @@ double wall_seconds(const History& history) {
 
 // Returns the time in which at least one rank was in a step.
 double seconds_in_steps(const History& history) {
-  std::vector<std::pair<double, double>> steps;  // begin and end
+  std::vector<std::pair<double, double>> steps;  // (begin, end) of each step
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::step_seconds, rank, 0});
     for (std::size_t i = 0; series != nullptr && i < series->values.size(); ++i)

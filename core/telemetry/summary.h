@@ -20,23 +20,24 @@ struct RankSummary {
          // Totals over all processes that this rank has had, if it was restarted.
       sent_header_bytes = 0;
   double received_payload_bytes = 0, received_header_bytes = 0;
+  // Bytes counted by earlier processes of the rank, that is, without the last one.
   double sent_payload_before = 0, sent_header_before = 0, received_payload_before = 0,
-         received_header_before = 0;  // The same without the last process.
-  double peak_memory_bytes = 0;       // Largest logged resident set size.
-  double dropped_events = 0;          // Events of this rank that are missing in the recording.
+         received_header_before = 0;
+  double peak_memory_bytes = 0;  // Largest logged resident set size.
+  double dropped_events = 0;     // Events of this rank that are missing in the recording.
 };
 
 struct StepSeconds {
   double median = 0;  // Mean of the two middle times if the count is even.
-  // Nearest-rank percentile: the smallest logged time that 95 % of them do not exceed.
+  // 95th percentile by nearest rank: the smallest logged time that 95 % of the times do not exceed.
   double p95 = 0;
 };
 StepSeconds quantiles(std::vector<double> times);  // Requires at least one time.
 
 struct Summary {
   std::int64_t steps = 0;      // Number of steps that every rank involved has finished.
-  double samples = 0;          // Over all ranks.
-  double dropped_samples = 0;  // Over all ranks.
+  double samples = 0;          // Sum over all ranks.
+  double dropped_samples = 0;  // Sum over all ranks.
   double wall_seconds = 0;  // From the begin of the first step to the end of the last, on any rank.
   // Throughput of all ranks, over the time in which any rank was in a step. Evaluations and pauses
   // do not count.
@@ -46,8 +47,8 @@ struct Summary {
   std::optional<double> train_loss;           // Training loss of the last step, over all ranks.
   std::optional<std::int64_t> diverged_step;  // First step whose training loss is not finite.
   std::optional<BadGradients> bad_gradients;
-  std::optional<double> held_out_loss;      // At the last evaluation.
-  std::optional<double> held_out_accuracy;  // At the last evaluation.
+  std::optional<double> held_out_loss;      // Loss at the last evaluation.
+  std::optional<double> held_out_accuracy;  // Accuracy at the last evaluation.
   std::vector<RankSummary> ranks;           // By rank.
 };
 
@@ -62,8 +63,8 @@ struct LossScale {
 std::optional<LossScale> loss_scale(const History& history);
 std::string words(const LossScale& scale);  // Returns one line for the user.
 
-// True for asynchronous gossip, in which each rank makes every step at its own speed. It is
-// detected once one rank has averaged with another.
+// True for asynchronous gossip, in which each rank executes steps at its own speed. It is detected
+// as soon as one rank has averaged with another.
 bool is_asynchronous_gossip(const History& history);
 
 std::string words(const BadGradients& bad);  // Returns one sentence for the user.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Queue of chunk values from the training thread to the sending thread. No values are dropped. Only
-// few steps have any, so a mutex is fast enough.
+// Queue of chunk values from the training thread to the sending thread. No values are dropped. A
+// mutex is fast enough, because only few steps have values.
 #pragma once
 
 #include <mutex>

@@ -19,8 +19,9 @@ void add_route(Names& names, const Network& network, DeviceId from, DeviceId to)
 }
 
 // Returns the names of all hosts, devices, switches and links on the routes between these devices.
-// Between two hosts, one device of each is enough, because all devices leave over the host's bus.
-// If no links are drawn between devices, those of one host connect over its bus.
+// Between two hosts, the route of one device of each host is enough, because all devices reach
+// other hosts over their host's bus. Devices of one host are connected by links drawn between them,
+// or else by the bus.
 Names on_routes(const Network& network, const std::vector<DeviceId>& devices) {
   Names names, all_devices;
   for (int device = 0; device < network.devices(); ++device)

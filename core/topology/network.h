@@ -26,7 +26,7 @@ struct Edge {
 
 struct Hop {
   EdgeId edge;
-  bool forward = true;  // true: from Edge::from to Edge::to
+  bool forward = true;  // true: the hop leads from Edge::from to Edge::to
 };
 
 struct Route {
@@ -39,7 +39,8 @@ struct Route {
 class Network {
  public:
   explicit Network(const Topology& topology);  // `topology` must be valid
-  Network(Network&&) = default;                // move-only: devices_ points into topology_
+  // not copyable, because devices_ points into topology_
+  Network(Network&&) = default;
   Network& operator=(Network&&) = default;
 
   const std::vector<Edge>& edges() const { return edges_; }

@@ -36,8 +36,9 @@ struct Device {
   double peak_flops = 50e9;  // fp32 flop/s
   double memory_bandwidth_bytes_per_second = 20e9;
   double slow_down = 1;  // factor by which compute is slowed, to emulate a straggler
-  double jitter = 0;     // each step is slower by a further random fraction, up to this
-  // for a drawn gpu: CUDA index of the GPU of this machine that runs it; -1: emulated on the CPU
+  double jitter = 0;     // maximum fraction by which each step is slowed further, at random
+  // For a drawn gpu: CUDA index of the GPU of this machine on which its rank runs. -1: the gpu is
+  // emulated on the CPU.
   std::int64_t gpu = -1;
 
   bool operator==(const Device&) const = default;
@@ -67,7 +68,7 @@ constexpr int rank_class(Role role) {  // returns kRankClasses for roles without
 
 struct Host {
   std::string name;
-  std::string address;  // empty: this machine
+  std::string address;  // network address; empty: this machine
   std::vector<Device> devices;
   double bus_bandwidth_bits_per_second = 80e9;  // bandwidth between the devices of the host
   double bus_latency_seconds = 1e-6;

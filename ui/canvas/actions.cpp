@@ -19,7 +19,8 @@ std::size_t nodes_in(const topology::Topology& topology, const std::set<std::str
                                   std::ranges::count_if(topology.switches, in));
 }
 
-// Returns the host for loose devices: a selected host, or the host of a selected device.
+// Returns the host to which devices without a host are added: a selected host, else the host of a
+// selected device; empty if there is neither.
 std::string home_of(const topology::Topology& topology, const SelectedObjects& picked) {
   for (const std::string& name : picked.names) {
     if (find_host(topology, name)) return name;
@@ -208,8 +209,9 @@ void CanvasActions::enable() {
   action("delete")->setEnabled(!picked.empty());
   action("rename")->setEnabled(picked.names.size() == 1);
   for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices > 0);
+  // a role of which only one may exist needs exactly one device
   for (const char* name : {"toggle_chief", "toggle_evaluator"})
-    action(name)->setEnabled(devices == 1);  // unique roles need exactly one device
+    action(name)->setEnabled(devices == 1);
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() &&
                               QGuiApplication::clipboard()->mimeData()->hasFormat(kTopologyMime));
   for (const char* name :
@@ -237,7 +239,8 @@ void CanvasActions::paste() {
     add_fragment(tr("Paste"), *fragment);
 }
 
-// Adds a host in the center of the view, or next to it if that place is taken.
+// Adds a host for `devices` devices in the center of the view, or next to the center if it is
+// occupied.
 std::string CanvasActions::add_home(topology::Topology& topology, std::size_t devices) const {
   const Position middle = snapped({view_.middle().x(), view_.middle().y()});
   topology::Topology alone;
@@ -268,7 +271,8 @@ void CanvasActions::remove(const QString& text) {
   change(text, [&](topology::Topology& t) { ui::remove(t, selection_.picked()); });
 }
 
-// Gives the role to all selected devices. If the first of them has it already, all become workers.
+// Gives the role to all selected devices. If the first selected device already has the role, all
+// selected devices become workers.
 void CanvasActions::toggle(topology::Role role) {
   const topology::Topology& topology = document_.experiment().topology;
   for (const std::string& name : selection_.picked().names)

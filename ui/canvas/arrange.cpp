@@ -17,7 +17,7 @@ using topology::Topology;
 constexpr double kHostGap = 96, kSwitchGap = 112, kBesideSwitch = 192, kBlockGap = 160;
 constexpr double kCopyGap = 48;
 constexpr double kGridStep = 8;
-constexpr double kAspect = 1.5;  // width : height of a block, about that of a window
+constexpr double kAspect = 1.5;  // width / height of a block of hosts, about that of a window
 
 // A host or switch: its writable position and its size.
 struct Node {
@@ -107,7 +107,7 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
     return covered;
   }
   const std::size_t wide = columns_for(hosts);
-  // rows above must be full: the links of lower rows would cross a short one
+  // all rows but the last must be full: links to hosts in lower rows would cross a short row
   const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;
   const std::size_t above = std::min(full, hosts.size());
   const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)),
@@ -144,8 +144,8 @@ bool is_free(const Layout& layout, const QRectF& room) {
                               [&](const LinkShape& link) { return link.path.intersects(room); });
 }
 
-// Returns the positions whose larger coordinate is `far`, right and below. Positions straight to
-// the right or straight below come first.
+// Returns all positions whose larger coordinate, to the right or downward, is `far`. Positions
+// straight to the right or straight below come first.
 std::vector<std::pair<int, int>> ring(int far) {
   std::vector<std::pair<int, int>> places{{far, 0}};
   for (int aside = 0; aside < far; ++aside) {
@@ -160,7 +160,8 @@ bool covers_any(const QRectF& room, const std::vector<QRectF>& cards) {
   return std::ranges::any_of(cards, [&](const QRectF& card) { return card.intersects(room); });
 }
 
-// Adds the shifts that move a span just before and just behind another one, in grid steps.
+// Adds the two shifts, in grid steps, that move the span [low, high] to just before and just after
+// the other span.
 void add_shifts(std::vector<double>& shifts, double low, double high, double other_low,
                 double other_high) {
   shifts.push_back(std::floor((other_low - kCopyGap / 2 - high) / kGridStep) * kGridStep);
@@ -223,7 +224,7 @@ Position free_offset(const Topology& into, const Topology& copy) {
   if (box.isNull()) return {};
   const Layout layout = lay_out(into);
   const Position step = snapped({box.width() + kCopyGap, box.height() + kCopyGap});
-  for (int far = 0;; ++far)  // ends: the drawing is finite
+  for (int far = 0;; ++far)  // terminates, because the drawing is finite
     for (const auto& [right, down] : ring(far))
       if (const Position by{right * step.x, down * step.y};
           is_free(layout, box.translated(by.x, by.y)))

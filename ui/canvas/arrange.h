@@ -13,24 +13,26 @@ namespace trainyard::ui {
 enum class Edge { left, center, right, top, middle, bottom };
 
 void align(topology::Topology& topology, const std::set<std::string>& names,
-           Edge edge);  // aligns to the outermost; needs at least two
+           Edge edge);  // aligns with the outermost node; needs at least two nodes
 void distribute(topology::Topology& topology, const std::set<std::string>& names,
-                Qt::Orientation direction);  // equal gaps; needs at least three
+                Qt::Orientation direction);  // equal gaps; needs at least three nodes
 
-// Arranges all nodes. Hosts are placed around their switch, and these blocks side by side. Switches
-// that only join switches are placed above, and hosts without a switch in a grid below.
+// Arranges all nodes. Hosts are placed around their switch, and these groups are placed side by
+// side. Switches without hosts are placed above the groups. Hosts without a switch are placed in a
+// grid below the groups.
 void arrange(topology::Topology& topology);
 
-// Returns how far a copy must be moved so that it covers no card or link: zero if its place is
-// free, else to the next free place beside it, below it, or farther away. In grid steps.
+// Returns the offset, in grid steps, by which a copy must be moved so that it covers no card or
+// link. Zero if its position is free; otherwise the offset to the nearest free position to the
+// right or below.
 Position free_offset(const topology::Topology& into, const topology::Topology& copy);
 
-// Returns the position for a new card: `corner` if it covers no card there, else the nearest free
-// one. In grid steps from `corner`.
+// Returns the position for a new card, in grid steps from `corner`: `corner` if the card would
+// cover no other card there, otherwise the nearest free position.
 Position uncovered(const topology::Topology& topology, Position corner, QSizeF size);
 
-// Makes room for `devices` more devices on a host: moves it by the smallest shift at which its
-// larger card covers no additional card. In grid steps.
+// Makes room for `devices` more devices on a host. Moves the host by the smallest shift, in grid
+// steps, at which its larger card covers no additional card.
 void make_room(topology::Topology& topology, const std::string& name, std::size_t devices);
 
 }  // namespace trainyard::ui

@@ -44,7 +44,7 @@ Writing* lay_out(const QString& text, int pixels, bool strong, int room) {
   auto* made = new Writing{font(pixels, strong), {}};
   const QString line = QString(text).replace('\n', ' ');
   made->text.setTextFormat(Qt::PlainText);
-  // names differ at both ends; text begins with its most important words
+  // cuts names in the middle, because they differ at both ends, and sentences at the end
   const Qt::TextElideMode cut = line.contains(' ') ? Qt::ElideRight : Qt::ElideMiddle;
   made->text.setText(room == kAnyWidth ? line
                                        : QFontMetricsF(made->font).elidedText(line, cut, room));

@@ -16,7 +16,7 @@ void stroke(QPainter& painter, const QPainterPath& path, const QPen& pen);
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward,
                 double clock_seconds);
 
-// distance to the right of the direction of the path
+// point beside the path, `distance` to the right of its direction
 QPointF offset_point(const QPainterPath& path, double distance);
 
 }  // namespace trainyard::ui

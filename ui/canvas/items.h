@@ -59,8 +59,8 @@ class SwitchItem : public QGraphicsItem {
   SwitchAppearance look_;
 };
 
-// The line of a link: under the nodes, or over the card if it joins two of its tiles. Its label is
-// a separate item above the nodes.
+// The line of a link. It is below the nodes, or above the card if the link joins two devices of one
+// host. The link's label is a separate item above the nodes.
 class LinkItem : public QGraphicsItem {
  public:
   explicit LinkItem(const double& clock_seconds) : clock_seconds_(clock_seconds) {}

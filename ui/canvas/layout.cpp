@@ -35,11 +35,12 @@ NodeBox box_of(const topology::Host& host) {
   return {TopologyObject::Kind::host, host.name, rect, bus, tiles_of(host)};
 }
 
-// Returns the point where a line leaves a switch, whose ends are half circles. See `border_point`.
+// Returns the point where a line leaves a switch, whose left and right ends are half circles. See
+// `border_point`.
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
-  // half of its length
+  // half of the length of the straight edges
   const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;
   const double across = std::fabs(way.dx()) / way.length(),
                along = std::fabs(way.dy()) / way.length();
@@ -149,7 +150,7 @@ QSizeF host_size(std::size_t devices) {
   const std::size_t shown = std::max<std::size_t>(devices, 1),
                     wide = static_cast<std::size_t>(columns(shown)),
                     rows = (shown + wide - 1) / wide;
-  // keeps half of the height on the grid, so that links between centers are straight
+  // makes the height an even number of grid steps, so that links between centers are straight
   const double below = devices > 1 ? kBus : kPad + 8;
   return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap,
           kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};

@@ -32,7 +32,7 @@ struct TileBox {
 };
 
 struct NodeBox {
-  TopologyObject::Kind kind = TopologyObject::Kind::host;  // or network_switch
+  TopologyObject::Kind kind = TopologyObject::Kind::host;  // kind: host or network_switch
   std::string name;
   QRectF rect;
   QRectF bus;  // strip of a host with several devices; otherwise empty
@@ -43,7 +43,7 @@ struct LinkShape {
   LinkName name;
   QPainterPath path;  // from border to border, in the link's direction
   QPointF middle;
-  double width = 1;          // grows with the logarithm of the bandwidth
+  double width = 1;          // line width; grows with the logarithm of the bandwidth
   bool within_host = false;  // between two devices of a host: drawn over their card
 };
 
@@ -65,9 +65,8 @@ double link_width(
 
 Layout lay_out(const topology::Topology& topology);
 
-QPointF border_point(
-    const QRectF& rect,
-    QPointF to);  // point where the line from the center of `rect` to `to` leaves the rectangle
+// point where the line from the center of `rect` to the point `to` leaves the rectangle
+QPointF border_point(const QRectF& rect, QPointF to);
 
 // Returns the topmost object at a point; links match within `tolerance`.
 TopologyObject object_at(const Layout& layout, QPointF point, double tolerance = 6);

@@ -21,8 +21,8 @@ QString link_fault_text(const LinkAppearance& look) {
                        : QObject::tr("CUT");
 }
 
-// Returns the traffic's lines: kinds and directions if the link is selected or hovered, otherwise
-// only the kinds.
+// Returns the lines about the current traffic. If the link is selected or hovered, each payload
+// kind is listed with its direction; otherwise only the kinds are listed.
 QStringList crossing(const LinkAppearance& look) {
   if (!look.live || look.live->payload.empty()) return {};
   if (look.marks.selected || look.marks.hovered)

@@ -9,14 +9,15 @@
 namespace trainyard::ui {
 
 struct LinkLabel {
-  QStringList lines;      // empty: no label
-  bool measured = false;  // the first line is measured: the bytes per second of both directions
+  QStringList lines;  // empty: no label
+  // the first line is a measurement: the bytes per second of both directions together
+  bool measured = false;
   QRectF rect;
 };
 
-// Returns as much text as leaves the line visible, or all text if the link is selected or hovered.
-// Measured traffic is shown on any line that is longer than its text. The label of a link inside a
-// host is shown only if the link is selected or hovered.
+// Returns the label of a link. If the link is selected or hovered, the label has all text.
+// Otherwise its text is shortened so that the line stays visible, and a link inside a host has no
+// label. Measured traffic is shown on any line that is longer than its text.
 LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look);
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected);
 

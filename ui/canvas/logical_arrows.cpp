@@ -15,13 +15,14 @@ namespace {
 constexpr double kThinnest = 1.5, kWidest = 6;
 constexpr double kNeighbors = 160;  // pixels between the centers of adjacent tiles
 constexpr double kMinBend = 16, kMaxBend = 64,
-                 kBend = 0.2;  // pixels; bend per pixel beyond the distance of neighbors
-// numbers of arrows: above kFew no rims, above kMany no heads
+                 kBend = 0.2;  // pixels; kBend: bend per pixel of distance beyond kNeighbors
+// numbers of arrows: with more than kFew, arrows have no rims; with more than kMany, no heads
 constexpr std::size_t kFew = 150, kMany = 1000;
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
-constexpr double kLineOfHead = 0.45;   // maximum width of a line / length of its head
-constexpr double kHeadOfAll = 0.65;    // maximum length of a head / length of its arrow
+constexpr double kLineOfHead = 0.45;   // maximum line width as a fraction of the head's length
+// maximum length of a head as a fraction of its arrow's length
+constexpr double kHeadOfAll = 0.65;
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   std::map<std::string, QRectF> tiles;

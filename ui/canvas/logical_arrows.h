@@ -24,11 +24,11 @@ struct LogicalArrow {
 // layout have none.
 std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalTopology& picture);
 
-// Returns the part of `area` outside of tiles, where an arrow hides nothing.
+// Returns the region of `area` outside of all tiles. Arrows painted there hide no tile.
 QPainterPath outside_tiles(const Layout& layout, const QRectF& area);
 
-// Paints the arrows. They pass beneath tiles in their way and are clipped to `outside`; hairlines,
-// which are faint, pass over tiles.
+// Paints the arrows clipped to `outside`, so that they pass beneath tiles. Hairlines are not
+// clipped, because they are too faint to hide a tile.
 void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows,
                    const QPainterPath& outside);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In-place editor of a name. Return accepts it, Escape cancels. A refused name stays, with the
-// reason below it.
+// In-place editor of a name. Return accepts the name, Escape cancels. A refused name stays in the
+// editor, with the reason below it.
 #pragma once
 
 #include <QLineEdit>

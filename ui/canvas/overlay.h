@@ -13,7 +13,7 @@
 
 namespace trainyard::ui {
 
-// State of a rank that does not train while others do.
+// State of a rank that does not train while other ranks do.
 enum class Absence { none, stalled, lost, returning };
 
 struct DeviceOverlay {
@@ -26,8 +26,8 @@ struct DeviceOverlay {
   bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
-  // `step` is a position in the run, not a number of local steps: other ranks do the steps between,
-  // or this rank does none
+  // True if `step` is a step number of the run and not a count of this rank's local steps, because
+  // other ranks execute the steps in between or this rank executes none.
   bool step_is_position = false;
   QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
 
@@ -43,8 +43,8 @@ struct PayloadRate {
   bool operator==(const PayloadRate&) const = default;
 };
 
-// Rates of the last second, in each direction; forward is from the link's `from` to its `to`. A bus
-// counts everything as forward.
+// Rates over the last second, in each direction. Forward is from the link's `from` to its `to`. A
+// bus has no directions, so all its traffic counts as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
   std::vector<PayloadRate> payload =
@@ -64,7 +64,7 @@ struct Overlay {
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host name
   std::map<LinkName, double> link_fractions =
-      {};                    // fraction of drawn bandwidth of links that are cut (0) or slowed
+      {};                    // links that are cut (0) or slowed: fraction of drawn bandwidth
   QString link_speeds = {};  // caveat about drawn link speeds in this run
   // the run trains the drawn experiment, so the drawn model shards are those of the run
   bool trains_drawing = false;

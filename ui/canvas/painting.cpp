@@ -20,7 +20,8 @@ constexpr double kNameSize = 13, kTinySize = 9;  // pixels at 100 %
 constexpr double kFarSize = 10;                  // pixels on the screen, times the theme's scale
 
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
-// Returns the size of names and ranks, which grow when zoomed out, up to `room`.
+// Returns the font size of names and rank numbers. It grows when the drawing is zoomed out, up to
+// `room`.
 double far_size(const QPainter& painter, double room) {
   return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room);
 }
@@ -47,8 +48,8 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& ins
 
 void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill,
          const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
-  const double width =
-      (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);  // at least one pixel
+  // the line is at least one pixel wide
+  const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);
   const QPen pen(marks.selected  ? colors().accent
                  : marks.hovered ? colors().dim
                                  : colors().border,
@@ -117,7 +118,7 @@ QString absence_text(Absence absence) {
   return {};
 }
 
-// Returns the symbol beside the rank's number, where text has no room.
+// Returns a symbol for the rank's state, shown beside its number where there is no room for text.
 QString state_symbol(const TileAppearance& look) {
   switch (look.absence()) {
     case Absence::stalled: return QStringLiteral(" ‖");
@@ -128,7 +129,8 @@ QString state_symbol(const TileAppearance& look) {
   return look.failed() ? " !" : "";
 }
 
-// Paints a tag across an edge of the tile; returns where the next one may begin.
+// Paints a tag across an edge of the tile; returns the x coordinate at which the next tag may
+// begin.
 double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
   painter.setPen(QPen(colors().warning, 1));
@@ -170,8 +172,8 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileAppearance&
         QString::number(*rank) + state_symbol(look), far_size(painter, 48), ink, true);
 }
 
-// Returns "12 steps", or "100,000" if there is no room for the word. If the step is not a count:
-// "at step 1,200" once there is one.
+// Returns "12 steps", or only the number if there is no room for the word. If the step is a
+// position and not a count, returns "at step 1,200", or nothing before the first step.
 QString steps_done(const DeviceOverlay& live, double room) {
   if (live.step_is_position && live.step == 0) return {};
   const QString words = live.step_is_position
@@ -213,8 +215,8 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& loo
     paint_labeled_shard_bar(painter, first.translated(2 * width, 0), "M", kept, true, color);
 }
 
-// Paints the bars of parameters, gradients and moments below each other, without letters. Each has
-// a fixed position, also if another one is missing.
+// Paints the bars of parameters, gradients and moments below each other, without letters. Each bar
+// has a fixed position, even if another bar is missing.
 void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
   const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
@@ -225,8 +227,9 @@ void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearanc
   if (kept.moments) paint_shard_bar(painter, first.translated(0, 2 * each), kept, true, color);
 }
 
-// Paints the rank's share of the model. If the rank has the full model, paints `otherwise`. In a
-// run, the bars of the sharded state are beside the layers if there is room.
+// Paints the rank's share of the model: its layers, or bars for its shard. If the rank has the full
+// model, paints the text `otherwise`. In a run, a rank with both shows the bars beside the layers
+// if there is room.
 void paint_model_share(QPainter& painter, const QRectF& row, const TileAppearance& look,
                        const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
@@ -251,7 +254,7 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileAppearance
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
-// Writes the rate, the drawn speed, and below them the payload kinds.
+// Writes the measured rate, the drawn speed, and the payload kinds below them.
 void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live,
                     const QString& speeds) {
   const QString kinds = traffic_kinds(live), bytes = rate(live.total());
@@ -297,8 +300,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& loo
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  const bool stage_of_shards =
-      look.shard && !look.layers.isEmpty();  // without a run, bars and layers are below each other
+  // bars and layers: beside each other in a run, otherwise below each other
+  const bool stage_of_shards = look.shard && !look.layers.isEmpty();
   if (look.live || stage_of_shards)
     paint_model_share(painter, figures, look, device_figures(look.device));
   else
@@ -359,8 +362,8 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance&
                        : look.marks.hovered ? colors().dim
                                             : colors().link;
   painter.setBrush(Qt::NoBrush);
-  const Qt::PenCapStyle cap =
-      shape.within_host ? Qt::RoundCap : Qt::FlatCap;  // other links end under their cards
+  // links between hosts end under cards, so they need no round end
+  const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;
   if (look.marks.selected)
     stroke(painter, shape.path, QPen(colors().selection, shape.width + 6, Qt::SolidLine, cap));
   stroke(painter, shape.path,

@@ -21,13 +21,13 @@ struct Marks {
 struct TileAppearance {
   topology::Device device;
   std::optional<int> rank;
-  QString duty = {};  // duty of its rank: "worker", ...; "idle" without a rank
-  // layers of the rank, if the model is split; shown instead of the device's figures in a run,
-  // otherwise instead of the duty
+  QString duty = {};  // duty of the rank, such as "worker"; "idle" without a rank
+  // layers of the rank, if the model is split. During a run they replace the device's figures,
+  // otherwise they replace the duty.
   QString layers = {};
   std::optional<KeptShard> shard =
       {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
-  QString badge = {};  // icon of its role, unless it is just a worker
+  QString badge = {};  // icon of the device's role; empty for plain workers
   std::optional<DeviceOverlay> live;
   bool emulated = false;  // the rank of the device runs, or would run, on a CPU
   Marks marks;
@@ -47,7 +47,7 @@ struct TileTags {
 };
 
 struct HostAppearance {
-  topology::Host host;              // its devices are separate tiles
+  topology::Host host;              // host to paint; its devices are painted as separate tiles
   std::optional<LinkOverlay> live;  // traffic of the bus
   QString speeds = {};              // caveat about the drawn speed, shown beside live data
   Marks marks;
@@ -69,7 +69,8 @@ struct LinkAppearance {
   bool operator==(const LinkAppearance&) const = default;
 };
 
-// `clock_seconds` animates the flow along links; it is constant under reduced motion.
+// `clock_seconds` is the time that animates the flow along links. It is constant under reduced
+// motion.
 void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look);
 void paint_tile_tags(QPainter& painter, const QRectF& tile, const TileTags& tags);
 void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,

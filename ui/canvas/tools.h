@@ -26,7 +26,7 @@ class Gesture {
   virtual void move(QPointF at, Qt::KeyboardModifiers modifiers) = 0;
   virtual void release(QPointF at) = 0;
   virtual void cancel() {}
-  virtual void paint(QPainter&) const {}  // in scene coordinates, on top
+  virtual void paint(QPainter&) const {}  // paints on top of the scene, in scene coordinates
 };
 
 // Returns the handles around the object under the mouse, from which a link can be pulled.

@@ -34,8 +34,8 @@ std::optional<Value> value_at(const std::map<Key, Value>& map, const Key& key) {
   return at == map.end() ? std::nullopt : std::optional(at->second);
 }
 
-// Returns the icon of the role; in a run, that of the role in the run. Workers and idle devices
-// have none, as their appearance already shows it.
+// Returns the icon of the role; during a run, the icon of the rank's role in the run. Workers and
+// idle devices have no icon, because their tiles already look different.
 QString badge_of(const TileAppearance& look) {
   const topology::Role role = look.live ? look.live->role : look.device.role;
   if (role == topology::Role::worker && look.duty == "storage")
@@ -229,8 +229,8 @@ void TopologyScene::sync_hosts() {
   }
 }
 
-// True if the tile is marked EMULATED. If emulation is not allowed, that is reported as a problem
-// instead.
+// True if the tile is marked EMULATED. If the experiment does not allow emulation, the tile is not
+// marked; a problem reports the device instead.
 bool TopologyScene::is_marked_emulated(const topology::Device& device) const {
   const bool runs = overlay_ && overlay_->devices.contains(device.name);
   return experiment::is_emulated(device) && (document_.experiment().run.emulate || runs);
@@ -244,7 +244,8 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
                        document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
-// False in a run of another experiment, because its shards may differ.
+// False during a run of another experiment, because its shards may differ from those of the drawn
+// model.
 bool TopologyScene::shows_model_share(const topology::Device& device) const {
   return !overlay_ || overlay_->trains_drawing || !overlay_->devices.contains(device.name);
 }

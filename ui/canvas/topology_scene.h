@@ -25,19 +25,19 @@ class TopologyScene : public QGraphicsScene {
   const Layout& layout() const { return layout_; }
   const TopologyObject& hovered() const { return hovered_; }
   void set_hovered(const TopologyObject& part);
-  const TopologyObject& current() const { return current_; }  // has the keyboard focus
+  const TopologyObject& current() const { return current_; }  // object that has the keyboard focus
   void set_current(const TopologyObject& part);
 
-  // Sets the overlay of a run; cheap if little has changed. The overlay of a run that has ended is
-  // removed when the drawing changes.
+  // Sets the overlay of a run; fast if little has changed. The overlay of an ended run is removed
+  // as soon as the drawing changes.
   void set_overlay(const Overlay& overlay);
   void clear_overlay();
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
 
-  // Sets the logical topology of a collective, which is drawn above the drawing. Without flows
-  // nothing is drawn. `pointed`: the mouse is on an algorithm; otherwise live data of a run hides
-  // the topology.
+  // Sets the logical topology of a collective, which is painted over the drawing; without flows,
+  // nothing is painted. `pointed`: the mouse is on an algorithm. Otherwise the topology is hidden
+  // while live data of a run is shown.
   void set_logical(const LogicalTopology& picture);
   const LogicalItem& logical() const { return *logical_; }
 
@@ -45,8 +45,8 @@ class TopologyScene : public QGraphicsScene {
   // split, or not sharded.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
-  // Returns the rank's share of the drawn model, if it is not the full model, on the drawing and in
-  // a run of it: "has layers 0–1.3".
+  // Returns the rank's share of the drawn model as text ("has layers 0–1.3"), also during a run of
+  // this experiment. Empty if the rank has the full model.
   QString model_share_on(const topology::Device& device) const;
 
   // Sets the transit of a chunk in a stepped-through collective, or removes it. A transit is also
@@ -93,7 +93,7 @@ class TopologyScene : public QGraphicsScene {
   Selection& selection_;
   Layout layout_;
   std::optional<Overlay> overlay_;
-  topology::Topology ended_drawing_;  // drawing of an ended run's overlay
+  topology::Topology ended_drawing_;  // drawing at the time when the ended run's overlay was set
   std::optional<Transit> transit_;
   TransitItem* transit_item_ = nullptr;
   double transit_began_seconds_ = 0;
@@ -107,7 +107,7 @@ class TopologyScene : public QGraphicsScene {
       links_;  // parallel links share a name
   LogicalTopology logical_picture_;
   LogicalItem* logical_;
-  std::vector<std::string> layers_;  // both by rank
+  std::vector<std::string> layers_;  // layers and shards, by rank
   std::vector<KeptShard> shards_;
   QTimer clock_;
   QElapsedTimer elapsed_;

@@ -19,7 +19,7 @@ class TopologyTree : public QTreeView {
   void message(const QString& text);
 
  protected:
-  void keyPressEvent(QKeyEvent* event) override;  // Delete
+  void keyPressEvent(QKeyEvent* event) override;  // handles the Delete key
   void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
 

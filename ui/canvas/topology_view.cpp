@@ -35,7 +35,7 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setTransformationAnchor(NoAnchor);
-  // one rectangle: clipping to hundreds of rectangles costs more than it saves
+  // repaints one rectangle, because clipping to hundreds of rectangles costs more than it saves
   setViewportUpdateMode(BoundingRectViewportUpdate);
   setOptimizationFlag(DontSavePainterState);
   setOptimizationFlag(DontAdjustForAntialiasing);
@@ -49,7 +49,7 @@ TopologyView::TopologyView(Document& document, Selection& selection, QWidget* pa
 
 TopologyView::~TopologyView() = default;
 
-// Allows a narrow strip, as charts may need the room.
+// Allows the canvas to shrink to a narrow strip, because the charts may need the room.
 QSize TopologyView::minimumSizeHint() const {
   return {6 * fontMetrics().height(), 2 * fontMetrics().height()};
 }
@@ -134,7 +134,8 @@ void TopologyView::show_shards(const std::vector<KeptShard>& shards) {
   describe_current();
 }
 
-// The current object, its role or name, or its emulation may have changed.
+// Updates the description of the current object, because the object, its role or name, or its
+// emulation may have changed.
 void TopologyView::describe_current() {
   const topology::Topology& topology = document_.experiment().topology;
   const topology::Device* device = find_device(topology, scene_.current().name);

@@ -34,20 +34,22 @@ class TopologyView : public QGraphicsView {
   double zoom() const;          // 1 is 100 %: one scene pixel is one pixel times the theme's scale
   void zoom_by(double factor);  // about the center
   void zoom_actual();
-  // Limits the zoom to 100 %. With a projector's font scale, text is at least as large as at 100 %.
+  // Fits the drawing into the view, at a zoom of at most 100 %. With a projector's font scale, text
+  // is at least as large as at 100 %.
   void zoom_to_fit();
   void reveal(const SelectedObjects& picked);
 
   void place(PaletteKind kind,
              QPointF at);  // a device joins the host at that point, or creates one
-  void place(const topology::Device& device, QPointF at);  // named by its kind
-  void place_in_middle(PaletteKind kind);                  // a device joins the selected host
+  // Places a device, which gets a new name after its kind.
+  void place(const topology::Device& device, QPointF at);
+  void place_in_middle(PaletteKind kind);  // a device joins the selected host
   void place_in_middle(const topology::Device& device);
   // gives the role to the selected devices; if that is impossible, reports the reason
   void give_role(topology::Role role);
   // highlights devices that another panel refers to, until the next call
   void highlight_devices(const std::set<std::string>& devices);
-  void rename_current();  // in place
+  void rename_current();  // opens an editor in place
   void add_to_context_menu(std::function<void(QMenu&, const TopologyObject&)> fill) {
     fill_menu_.push_back(std::move(fill));
   }
@@ -57,11 +59,10 @@ class TopologyView : public QGraphicsView {
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
-  void layers_dropped(const QStringList& layers,
-                      // layers were dropped on a device; handled by the owner of the model
-                      const std::string& device);
-  void message(
-      const QString& text);  // for the status bar: the current object, or the reason for a refusal
+  // layers were dropped on a device; handled by the owner of the model
+  void layers_dropped(const QStringList& layers, const std::string& device);
+  // text for the status bar: the current object, or the reason for a refusal
+  void message(const QString& text);
 
  protected:
   bool event(QEvent* event) override;
@@ -98,7 +99,7 @@ class TopologyView : public QGraphicsView {
   std::string device_at(QPointF at) const;  // empty if there is none
   void drag_layers(const QStringList& layers, QDragMoveEvent& event);
   void drop_layers(const QStringList& layers, QDropEvent& event);
-  bool set_drop_target(const std::string& device);  // returns true if it changed
+  bool set_drop_target(const std::string& device);  // returns true if the target changed
   void mark_drop_target(const std::string& device, topology::Role role);
   void paint_mark(QPainter& painter, const std::string& device) const;
   bool navigate_by_key(const QKeyEvent& event);
@@ -127,8 +128,8 @@ class TopologyView : public QGraphicsView {
   double scale_ = 1;  // theme's scale, when it was last applied
   bool panning_ = false, space_ = false;
   bool fitted_ = false;  // was zoomed to fit after it was first shown
-  bool fits_ = false;    // zoomed to fit, unchanged since
-  QPointF fit_middle_;   // center of the visible area at that time
+  bool fits_ = false;    // zoomed to fit, and the user has not changed the zoom since
+  QPointF fit_middle_;   // center of the visible area when it was zoomed to fit
 };
 
 }  // namespace trainyard::ui

@@ -85,7 +85,8 @@ void TopologyView::place_in_middle(PaletteKind kind,
   const std::string host = host_under(document_.experiment().topology, scene_.current());
   if (device && !host.empty())
     return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
-  QPointF at = middle();  // first free place to the right: new objects must not cover each other
+  // finds the first free place to the right, because new objects must not cover each other
+  QPointF at = middle();
   for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144));
        !within(scene_.layout(), room).names.empty(); room.moveCenter(at))
     at += QPointF(208, 0);

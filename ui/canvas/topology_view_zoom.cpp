@@ -17,7 +17,7 @@ constexpr double kMargin = 4 * kGrid;
 
 double TopologyView::zoom() const { return transform().m11() / scale_; }
 
-// Sets the zoom; the scene point under `keep` stays in place.
+// Sets the zoom. The scene point at the view position `keep` stays in place.
 void TopologyView::set_zoom(double zoom, QPoint keep) {
   fits_ = false;
   const QPointF fixed = mapToScene(keep);
@@ -35,8 +35,9 @@ void TopologyView::zoom_by(double factor) {
 }
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// Returns the zoom that shows the full drawing. Text that would be too small is enlarged or
-// omitted. The minimum zoom is reached only by drawings twenty times as large as the view at 100 %.
+// Returns the zoom, at most 1, that shows the full drawing. It is less than the minimum zoom of the
+// canvas only if the drawing is more than twenty times as large as the view. At small zooms, text
+// is enlarged or omitted.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
@@ -61,7 +62,7 @@ void TopologyView::grow_scene() {
   viewport()->update();
 }
 
-// If the objects are larger than the view, shows the full drawing.
+// Scrolls to the objects. If they are larger than the view, shows the full drawing.
 void TopologyView::reveal(const SelectedObjects& picked) {
   QRectF area;
   for (const std::string& name : picked.names) area |= scene_.layout().rect_of(name);
@@ -73,7 +74,8 @@ void TopologyView::reveal(const SelectedObjects& picked) {
 
 QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundingRect(); }
 
-// Keeps a drawing zoomed to fit, or fully visible, if it was so before. Otherwise keeps the center.
+// If the drawing was zoomed to fit, or fully visible, before the resize, it is so afterwards.
+// Otherwise the center of the view is kept.
 void TopologyView::resizeEvent(QResizeEvent* event) {
   const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(),
                bounds = scene_.layout().bounds;

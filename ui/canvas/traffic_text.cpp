@@ -10,8 +10,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Fraction of all bytes above which traffic of unknown kind is listed. Less may be a message
-// between two steps, of which only one is visible yet.
+// Traffic of unknown kind is listed only above this fraction of all bytes. A smaller amount may be
+// a message that is sent between two steps and of which only one step is visible yet.
 constexpr double kMinShownFraction = 0.1;
 
 // Adds a line for one payload kind in one direction; `where`: " to host1".

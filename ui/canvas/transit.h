@@ -13,7 +13,7 @@ namespace trainyard::ui {
 
 struct Transit {
   std::string from, to;         // source and destination device; equal if the chunk stays in place
-  std::vector<Crossing> route;  // in order
+  std::vector<Crossing> route;  // crossings from source to destination
   QString label;                // "chunk 2: 12"
 
   bool operator==(const Transit&) const = default;

@@ -57,8 +57,8 @@ QPainterPath link_path(const Layout& layout, const Crossing& crossing) {
   return crossing.forward ? at->path : at->path.toReversed();
 }
 
-// Returns the point where a route leaves or enters a device: at the lower edge for a bus, else
-// nearest to the link.
+// Returns the point where a route leaves or enters a device: at the lower edge if the route uses
+// the bus, otherwise the point nearest to the link.
 QPointF end_at(const QRectF& tile, const Layout& layout, const Crossing& outer,
                const Crossing* link, double at) {
   if (!link || (!outer.link && host_with_bus(layout, outer.host))) return foot(tile);

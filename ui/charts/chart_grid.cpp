@@ -48,7 +48,7 @@ void ChartGrid::move(const QString& name, int to) {
   emit arrangement_changed();
 }
 
-// Skips hidden cards, so that each move is visible.
+// Moves a card. Hidden cards are skipped, so that each move is visible.
 void ChartGrid::move_by(const QString& name, int by) {
   int to = index_of(name) + by;
   while (to > 0 && to + 1 < static_cast<int>(cards_.size()) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Grid of chart cards: as many per row as fit, and as many rows as fill the visible page of a
-// scroll area. A card is dragged by its title, or moved and hidden from its menu.
+// Grid of chart cards. A row has as many cards as fit; rows are so high that they fill the visible
+// page of the scroll area. A card is dragged by its title, or moved and hidden from its menu.
 #pragma once
 
 #include <QRubberBand>
@@ -23,8 +23,8 @@ class ChartGrid : public QWidget {
   void move(const QString& name, int to);
   void set_shown(const QString& name, bool shown);
   bool shown(const QString& name) const;
-  // A chart without content is absent, whether or not the user wants it shown. Absence is not part
-  // of the arrangement.
+  // Sets whether a chart has content. A chart without content is not shown, even if the user wants
+  // it shown. The stored arrangement is unaffected.
   void set_present(const QString& name, bool there);
   bool there(const QString& name) const;
   // Names in order, with prefix "-" if hidden; stored in settings. Unknown names are ignored.
@@ -52,7 +52,7 @@ class ChartGrid : public QWidget {
   void fit();
   void drag_to(QPoint at);
   int index_at(QPoint at) const;
-  QRubberBand target_;  // target of the dragged card
+  QRubberBand target_;  // marks where the dragged card would be dropped
   QPoint pressed_;
   FlowLayout* layout_;
   std::vector<Card> cards_;

@@ -13,14 +13,15 @@ namespace trainyard::ui {
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
-  std::vector<QRect>
-      columns;  // rows that the lines cover in each column, where points are denser than pixels
+  // for each column of pixels, the rows that the lines cover; used where points are denser than
+  // pixels
+  std::vector<QRect> columns;
   std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>
-      areas;  // between lines and zero, if `fill` is valid; columns are then filled too
+      areas;  // areas between the lines and zero, if `fill` is valid; columns are then filled too
   std::vector<double> gaps;     // x of values that the scale cannot show: marked at the lower edge
   std::vector<QPointF> beyond;  // points above the area: marked at its upper edge
-  bool marks_beyond = false;    // enables `beyond`
+  bool marks_beyond = false;    // points above the area are put into `beyond`
   QColor fill;
   double zero = 0;  // y of the base of areas
   double dot_size = 3;

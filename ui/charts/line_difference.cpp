@@ -23,7 +23,7 @@ bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }
 
-// Extends the range from the first part that differs to the end.
+// Extends `x` to cover everything from the first differing element to the end.
 template <class Parts>
 void widen(Span& x, const Parts& old, const Parts& now) {
   const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(),
@@ -32,7 +32,8 @@ void widen(Span& x, const Parts& old, const Parts& now) {
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
 
-// The edge before the first differing corner changes too.
+// Extends `x` by the areas that differ, including the edge before the first differing corner,
+// because that edge changes too.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
     return std::equal(p.begin(), p.end(), q.begin(), q.end(),

@@ -33,8 +33,8 @@ std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
 
 namespace {
 
-// Adds a line that is about as short as a pixel as the pixels it covers in each column. Stroking
-// thousands of such lines takes 40 ms.
+// Adds a line that is not much longer than a pixel. It is stored as the pixels that it covers in
+// each column, because stroking thousands of such lines takes 40 ms.
 void add_columns(DrawnSeries& drawn, const QLineF& line) {
   const double half = drawn.pen.widthF() / 2, slope = line.dx() == 0 ? 0 : line.dy() / line.dx();
   for (double x = std::floor(line.x1()); x <= line.x2(); ++x) {
@@ -84,7 +84,8 @@ class LineBuilder {
     const auto line = clipped(whole, map_.area);
     if (line && thinned_.thinned && line->dx() < 2) return add_columns(drawn, *line);
     if (line) drawn.lines.push_back(*line);
-    if (drawn.fill.isValid()) add_to_area(drawn, whole);  // also below an invisible line
+    // fills the area even if the line itself is not visible
+    if (drawn.fill.isValid()) add_to_area(drawn, whole);
   }
 
   // Extends the last area if the new line touches it. Otherwise begins a new area at zero.
@@ -126,8 +127,8 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
   return drawn;
 }
 
-// Draws the points. A point is final once the next one is known: a point without a line becomes a
-// dot.
+// Draws the points. A point is drawn only when the next point is known: if no line joins it, it
+// becomes a dot.
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map,
                               Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};

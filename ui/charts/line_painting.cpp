@@ -45,7 +45,7 @@ QRectF grown(const QRectF& part, double margin) {
 
 Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
 
-// Returns the parts that overlap `x`.
+// Returns the elements that overlap `x`.
 template <class Part>
 std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   const auto begin = std::partition_point(parts.begin(), parts.end(),
@@ -55,9 +55,9 @@ std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   return {begin, end};
 }
 
-// Cuts the area to the corners within `x`.
+// Cuts the area to the part within `x`.
 QPolygonF within(const QPolygonF& area, Span x) {
-  // the first and last corner are its base
+  // the first and last corner are on the base line
   const auto first = area.begin() + 1, last = area.end() - 1;
   auto begin =
       std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
@@ -97,7 +97,7 @@ std::vector<QRect> columns_within(const DrawnSeries& drawn, const QRectF& part) 
   return columns;
 }
 
-// Returns the rectangles from the columns of the line to zero.
+// Returns the rectangles that fill the area between the line's columns and zero.
 std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QRect> filled;
   const int zero = static_cast<int>(std::lround(drawn.zero));
@@ -141,8 +141,8 @@ void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
   painter.restore();
 }
 
-// Marks gaps in the color of the broken line. Long gaps stay separate, low marks, because a bar
-// would look like values.
+// Marks gaps in the color of the line that they interrupt. Neighboring gaps stay separate, low
+// marks, because a bar would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
   QColor color = drawn.pen.color();
   color.setAlpha(255);
@@ -153,7 +153,8 @@ void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot
         QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), color);
 }
 
-// Paints arrowheads, adjacent where there are many; their number has no meaning.
+// Paints arrowheads for points above the plot. Where there are many points, the arrowheads touch,
+// and their number has no meaning.
 void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
   constexpr double kWidth = 8, kHeight = 6;
   QColor color = drawn.pen.color();

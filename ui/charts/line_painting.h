@@ -14,8 +14,9 @@ struct LineTransforms {
   QTransform own, lines;
 };
 
-// Paints the part of a series inside `exposed`, a part of the plot area, whose lower edge is
-// `foot`. The painter must use the transform of the lines and antialiasing.
+// Paints the part of a series inside `exposed`, which is a rectangle of the plot area. `foot` is
+// the lower edge of the plot area. The painter must use the transform of the lines and
+// antialiasing.
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const LineTransforms& ground);
 

@@ -13,7 +13,7 @@ namespace {
 
 using experiment::TransportKind;
 
-// Returns the medium between ranks of one host; empty if unknown.
+// Returns the medium that ranks of one host use to communicate; empty if unknown.
 QString medium(TransportKind transport) {
   switch (transport) {
     case TransportKind::automatic:
@@ -72,7 +72,7 @@ class Gatherer {
     const auto at = crossed_.find(crossing);
     if (at == crossed_.end()) return;
     line.sent = std::move(at->second);
-    crossed_.erase(at);  // links drawn twice are not distinguished
+    crossed_.erase(at);  // does not distinguish two links between the same ends
     lines_.push_back(std::move(line));
   }
 

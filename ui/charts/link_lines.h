@@ -12,7 +12,7 @@ namespace trainyard::ui {
 
 struct LinkLine {
   QString id, label;  // "host0 → switch0"; "host0 bus (shared memory)"
-  int color = 0;      // one per link
+  int color = 0;      // index of the color; both directions of a link have the same one
   bool backward = false;
   std::vector<telemetry::SeriesKey>
       sent{};  // totals of payload, for all pairs of ranks routed over the link

@@ -7,7 +7,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns the corners in a square from -1 to 1; all shapes have about the same area.
+// Returns the corners of a marker within the square from -1 to 1. All shapes have about the same
+// area.
 QPolygonF corners(Marker marker) {
   switch (marker) {
     case Marker::diamond: return {{{0, -1}, {1, 0}, {0, 1}, {-1, 0}}};

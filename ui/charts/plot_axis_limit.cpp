@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kNearlyAll = 0.99;
-// an axis is cut if it would otherwise be more than this factor longer
+// Values are cut off if the axis would otherwise be more than this number of times as long.
 constexpr double kMinClipRatio = 4;
 
 std::optional<Span> united(const std::optional<Span>& a, const std::optional<Span>& b) {
@@ -50,7 +50,8 @@ bool PlotModel::can_clip() const {
   });
 }
 
-// Returns the percentile that limits the axis, over all lines whose limit is a percentile.
+// Returns the percentile of the values of all visible `AxisLimit::percentile` lines together. If
+// there are none, uses the lines with `AxisLimit::rest`.
 std::optional<double> PlotModel::percentile(XAxis axis, Span x, Side side) const {
   for (const AxisLimit reach : {AxisLimit::percentile, AxisLimit::rest}) {
     std::vector<SeriesPart> parts;

@@ -123,8 +123,8 @@ bool PlotCanvas::x_title_fits(const QString& title) const {
   return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
-// Renders the chart. Changed axes are normally laid out with the next events; this lays them out
-// immediately.
+// Renders the chart. Lays out changed axes immediately; otherwise Qt Charts would do so with the
+// next events.
 void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) {
   chart_->layout()->activate();
   scene()->render(&painter, target, sceneRect());
@@ -174,7 +174,7 @@ void PlotCanvas::finish_box(const QPointF& at) {
   const QRectF box = QRectF(pressed_, at).normalized() & plot_area();
   band_ = {};
   emit band_changed();
-  if (box.width() < 6 || box.height() < 6) return;  // a click
+  if (box.width() < 6 || box.height() < 6) return;  // the drag was a click
   const QPointF low = fraction(box.bottomLeft()), high = fraction(box.topRight());
   emit boxed(QRectF(low.x(), low.y(), high.x() - low.x(), high.y() - low.y()));
 }

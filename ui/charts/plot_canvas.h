@@ -30,15 +30,15 @@ class PlotCanvas : public QChartView {
 
   void apply_style(const PlotStyle& style);
   void show_axes(const AxisState& x, const AxisState& left,
-                 const AxisState& right);  // cheap if nothing changed
+                 const AxisState& right);  // fast if nothing changed
   QRectF plot_area() const { return chart_->plotArea(); }
   int ticks_across() const;  // number of tick labels that fit
   int ticks_up() const;
-  bool x_title_fits(
-      const QString& title) const;  // otherwise omit the title: Qt Charts would show dots instead
+  // false: omit the title, because Qt Charts would show dots instead
+  bool x_title_fits(const QString& title) const;
   PlotLines& lines() { return *lines_; }
   PlotOverlay& overlay() { return *overlay_; }
-  QRectF band() const { return band_; }  // box being drawn, in pixels
+  QRectF band() const { return band_; }  // box that the user is dragging, in pixels
   void render_chart(QPainter& painter, const QRectF& target);
 
  signals:

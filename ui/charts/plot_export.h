@@ -13,14 +13,15 @@ namespace trainyard::ui {
 
 class PlotView;
 
-// Saves in the format of the suffix of `file`. Errors: another suffix, or a file that cannot be
-// written.
+// Saves in the format given by the suffix of `file`. Errors: an unknown suffix, or a file that
+// cannot be written.
 base::Result<void> save_plot(PlotView& view, const QString& file);
 
 // Columns: series, step, samples, bytes, seconds, simulated_seconds, value. 17 significant digits,
 // so that every double is read back exactly.
 std::string csv_of(const PlotModel& model);
-// For a chart over a count ("ranks"). Columns: series, that count, value.
+// Returns the CSV of a chart whose x axis is a count, such as "ranks". Columns: series, the count,
+// value.
 std::string csv_of(const PlotModel& model, const QString& counts);
 
 }  // namespace trainyard::ui

@@ -27,7 +27,7 @@ PlotLegend::PlotLegend(QWidget* parent)
   setAccessibleName(tr("Legend"));
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  setFocusPolicy(Qt::NoFocus);  // its buttons take the focus
+  setFocusPolicy(Qt::NoFocus);  // the legend's buttons take the focus instead
   setWidgetResizable(true);
   setWidget(page_);
   page_->setAutoFillBackground(false);  // the card's background shows through
@@ -84,9 +84,8 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     entry->show();
   }
   set_order(series);
-  setVisible(
-      // a single series is listed too if it has a label, which the title may not contain
-      series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));
+  // a single series is listed too if it has a label, because the title may not contain that label
+  setVisible(series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));
   updateGeometry();
 }
 

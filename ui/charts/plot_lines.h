@@ -26,11 +26,12 @@ struct PlotMap {
   bool operator==(const PlotMap&) const = default;
 };
 
-// Returns the part of a line inside `area`, if any.
+// Returns the segment of a line inside `area`, if any.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
 
-// Draws a bar around each step, from zero to the top. `look` is as in `LineDrawing::draw`, with a
-// fill. In a stack, paint a lower series after the series above it.
+// Draws a bar around each step, from zero to the height in `tops`. `look` is as in
+// `LineDrawing::draw`, with a fill. In a stack, the upper series must be painted first and the
+// lower ones over it.
 DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
                       const DrawnSeries& look);
 
@@ -41,10 +42,10 @@ class LineDrawing {
   // replaced, not only appended. `pixels`: as in `thin`.
   DrawnSeries draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side,
                    int pixels, const DrawnSeries& look);
-  bool thinned() const { return drawn_.thinned; }  // points were omitted
+  bool thinned() const { return drawn_.thinned; }  // some points were omitted
 
  private:
-  // Inputs of the lines, except for the points.
+  // Inputs of the lines except for the points; if one changes, all lines are generated again.
   struct Drawn {
     std::uint64_t revision = 0;
     PlotMap map;
@@ -60,8 +61,8 @@ class LineDrawing {
   std::size_t next_ = 0;  // first thinned point that is not in `settled_`
 };
 
-// Scene item of the lines. It follows the current plot area, even if its lines were generated for
-// an earlier one, because axes are laid out between frames too.
+// Scene item of the lines. If the plot area has changed since the lines were generated, the lines
+// are transformed to the current area, because axes are laid out between frames too.
 class PlotLines : public QGraphicsItem {
  public:
   explicit PlotLines(QGraphicsItem* parent);

@@ -10,9 +10,10 @@
 namespace trainyard::ui {
 
 struct PlotMark {
-  SeriesPoint at;  // its value is unused
+  SeriesPoint at;  // position; the point's value is unused
   Marker glyph = Marker::cross;
-  // index in the theme's series colors; negative if the mark has no rank's color, as for a link
+  // index in the theme's series colors; negative if the mark belongs to no rank, such as a fault of
+  // a link
   int color = 0;
   QString text;  // tool tip
 };

@@ -105,8 +105,8 @@ void PlotModel::stack() {
   }
 }
 
-// Stacks bars. A bar stands on the existing bars below it and does not wait for missing ones. All
-// are computed again if any has grown, because the bars above move up.
+// Stacks bars. A bar stands on the bars below it that exist; missing ones are ignored. All sums are
+// computed again if any series has grown, because the bars above it move up.
 void PlotModel::stack_bars() {
   const auto shown = [](const auto& series) { return series->visible && is_bars(series->style); };
   if (std::ranges::none_of(series_, [&](const auto& series) {
@@ -126,8 +126,8 @@ void PlotModel::stack_bars() {
   }
 }
 
-// Adds sums. A step that the series below has not reached yet waits; a step that it never reported
-// becomes a gap.
+// Adds the series' values to the sums of the series below. If the series below has not reached a
+// step yet, the step waits. If the series below never reported a step, the sum has a gap there.
 void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
   for (std::size_t& i = series.stacked_points; i < series.points.size(); ++i) {
     SeriesPoint point = series.points.at(i);

@@ -20,32 +20,33 @@ enum class Side { left, right };
 
 // Upper limit of a linear axis for a line. Values beyond it are marked at the upper edge.
 enum class AxisLimit {
-  whole,       // its maximum
-  percentile,  // the 99th percentile of the values of all such lines
-  // the limit of the `percentile` lines, of which this line is a summary; if none of them is shown,
-  // treated as one of them
+  whole,       // the line's maximum
+  percentile,  // the 99th percentile of the values of all `percentile` lines together
+  // the same limit as the `percentile` lines, which this line summarizes. If no `percentile` line
+  // is shown, the percentile of the `rest` lines is used.
   rest
 };
 
 inline constexpr int kTextColor = -1;  // color of data of all ranks, which has no rank's color
 constexpr int component_color_index(int part) {
   return kTextColor - 1 - part;
-}  // colors of parts in the theme, which belong to no rank; and the inverse
+}  // color of component `part` of a total, which is no rank's color
 
 struct SeriesStyle {
   QString label;
-  // index in the theme's series colors: the number of the rank or run, the same in every view; or a
-  // color defined above
+  // index in the theme's series colors: the number of the rank or run, which is the same in every
+  // view. Or `kTextColor`, or a `component_color_index`.
   int color = 0;
-  std::optional<bool> dashed{};  // nothing: dashed if colors repeat
+  std::optional<bool> dashed{};  // no value: dashed if the color repeats
   Side side = Side::left;
   bool pale = false;  // drawn behind the others
-  // part of a sum: on a linear scale it is drawn as an area on top of the previous stacked series;
-  // as bars if its points are never joined
+  // The series is a summand of a stack. On a linear scale it is drawn as an area on top of the
+  // previous stacked series, or as bars if its points are never joined.
   bool stacked = false;
   Joining joining = Joining::next_step;
-  Marker marker = Marker::diamond;  // for points that are never joined
-  bool hollow = false;              // outline markers, which may enclose those of another series
+  Marker marker = Marker::diamond;  // used if points are never joined
+  // draws markers as outlines, which may enclose those of another series
+  bool hollow = false;
   AxisLimit reach = AxisLimit::whole;
   bool operator==(const SeriesStyle&) const = default;
 };
@@ -54,13 +55,14 @@ struct SeriesStyle {
 inline bool is_bars(const SeriesStyle& style) {
   return style.stacked && style.joining == Joining::never;
 }
-inline constexpr double kHalfBar = 0.4;  // in steps
+inline constexpr double kHalfBar = 0.4;  // half of a bar's width, in steps
 
 struct PlotSeries {
   QString id;
   SeriesStyle style;
   PointSeries points;
-  PointSeries smoothed;  // as long as `points` after `smooth`; empty without smoothing
+  // smoothed points, as many as `points` after `smooth`; empty without smoothing
+  PointSeries smoothed;
   Smoother smoother{0};
   bool visible = true;
   // changes if points, sums or the smoothed line were replaced, not only appended
@@ -70,11 +72,11 @@ struct PlotSeries {
   // steps that all series below have reported. For bars they exist for all steps.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
-  std::size_t stacked_points = 0,
-              below_points = 0;  // progress of the sums in `points` and in the series below
+  // numbers of points of this series and of the series below that are in the sums
+  std::size_t stacked_points = 0, below_points = 0;
 };
 
-// One row of a read-out: a logged point.
+// One row of a read-out: a logged point of one series.
 struct Reading {
   SeriesStyle style;
   SeriesPoint point;
@@ -84,11 +86,13 @@ struct Reading {
 
 class PlotModel {
  public:
-  // Adds a series, or restyles the one with that id; points are kept unless the joining differs.
+  // Adds a series, or changes the style of the series with that id. Existing points are kept,
+  // unless the new style joins points by another rule.
   PlotSeries& put(const QString& id, const SeriesStyle& style);
   void remove(const QString& id);
   void set_visible(const QString& id, bool visible);
-  void order(const QStringList& ids);  // listed series first, in this order
+  // Moves the series with these ids to the front, in this order.
+  void order(const QStringList& ids);
   void clear() { series_.clear(); }
   PlotSeries* find(const QString& id);
   const PlotSeries* find(const QString& id) const { return const_cast<PlotModel*>(this)->find(id); }
@@ -105,23 +109,23 @@ class PlotModel {
   // Returns the extent of drawable values within `x` (on log scales, values above 0), in
   // logarithmic time.
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
-  // Returns the part of `y_extent` that a linear axis covers. Values that the axis need not include
-  // are cut if they would make it more than four times as long.
+  // Returns the part of `y_extent` that a linear axis covers. Values beyond the limits of their
+  // lines (`AxisLimit`) are cut off if they would make the axis more than four times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
-  bool can_clip() const;  // some visible series need not be fully inside the axis
+  bool can_clip() const;  // some visible series may be cut off at the axis limit
   std::size_t skipped(
-      bool log) const;         // points of visible series that are not drawable on such a scale
+      bool log) const;         // number of points of visible series that such a scale cannot show
   bool uses(Side side) const;  // a visible series is drawn on that side
   bool has_bars() const;       // a visible series has bars
-  // Returns the x values of values that are not drawable, where lines are broken; at most one per
+  // Returns the x positions of values that cannot be drawn, where lines are broken; at most one per
   // pixel.
   std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels,
                            bool log) const;
-  // Returns the sum of the stack at `step` and its number of parts; nothing if no sum is known.
+  // Returns the sum of the stack at `step` and its number of summands; nothing if no sum is known.
   std::optional<std::pair<double, int>> stack_sum(double step) const;
 
-  // Returns the logged point nearest to x over all visible series, and its series; the first of
-  // several.
+  // Result of a search for the logged point nearest to an x, over all visible series. If several
+  // points are equally near, it is the first.
   struct Found {
     QString id;
     SeriesPoint point;

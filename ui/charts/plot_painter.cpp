@@ -27,7 +27,7 @@ QColor color_of(const SeriesStyle& style) {
 
 namespace {
 
-constexpr double kSeen = 3;  // minimum contrast of graphics by WCAG 2.1
+constexpr double kSeen = 3;  // minimum contrast of graphics according to WCAG 2.1
 
 double paleness() { return Theme::instance().dark() ? 0.5 : 0.42; }
 
@@ -175,7 +175,7 @@ void PlotOverlay::paint_crosshair(QPainter& painter) const {
 
 namespace {
 
-constexpr double kReadingScale = 0.9;  // relative to the font
+constexpr double kReadingScale = 0.9;  // font size of the read-out, relative to the widget's font
 
 // Dimensions of a read-out's rows.
 struct ReadingMeasures {

@@ -25,7 +25,7 @@ PlotStyle plot_style(const QFont& font);
 
 QColor color_of(const SeriesStyle& style);
 // Returns the pen of a series. A pale series has a contrast of at least 3 with the card. `raw`: the
-// line of the values behind the smoothed line, which is paler than that.
+// pen for the unsmoothed values behind a smoothed line, which is even paler.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
 // Paints a sample of a series' line, for legend and read-out.
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);
@@ -46,7 +46,7 @@ class PlotOverlay : public QGraphicsItem {
     QString text;
     bool operator==(const Row&) const = default;
   };
-  struct Mark {  // a PlotMark in pixels
+  struct Mark {  // a PlotMark with its position in pixels
     double x = 0;
     Marker glyph = Marker::cross;
     QColor color;
@@ -56,11 +56,11 @@ class PlotOverlay : public QGraphicsItem {
   struct Content {
     QStringList badges;
     std::vector<Mark> marks;
-    QString empty;            // text in the center; none if empty
-    std::optional<double> x;  // crosshair in pixels
+    QString empty;            // text in the center of an empty plot; "" for no text
+    std::optional<double> x;  // x position of the crosshair in pixels
     QString heading;          // heading of the read-out
     std::vector<Row> rows;
-    std::vector<std::pair<QPointF, QColor>> points;  // points of the readings
+    std::vector<std::pair<QPointF, QColor>> points;  // positions and colors of the readings' points
     QRectF band;
     bool operator==(const Content&) const = default;
   };
@@ -83,9 +83,9 @@ class PlotOverlay : public QGraphicsItem {
   Content content_;
 };
 
-// Position of the read-out at the crosshair and its rows. It is at most as wide as the plot: a
-// label that is too long loses its beginning, because labels differ at their end. Numbers are never
-// elided.
+// Layout of the read-out at the crosshair and of its rows. The read-out is at most as wide as the
+// plot. A label that is too long is elided at its beginning, because labels differ at their end.
+// Numbers are never elided.
 struct ReadingLayout {
   QRectF box;
   QStringList rows;

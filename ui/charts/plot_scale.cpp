@@ -10,7 +10,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kFlat = 1e-5;
-constexpr int kSurelyTwo = 8;  // the requested intervals are each at most half of the range
+// with this number of intervals, each is at most half of the range, so there are two ticks
+constexpr int kSurelyTwo = 8;
 
 // Formats a tick with digit grouping (12,000) and only the decimals that the interval needs.
 QString tick_label(double value, double interval) {
@@ -72,7 +73,8 @@ double min_width(XAxis axis) {
   switch (axis) {
     case XAxis::step: return 10;
     case XAxis::passes: return 0.01;
-    case XAxis::simulated: return 1e-6;  // drawn devices may be arbitrarily fast
+    // simulated times may be tiny, because drawn devices may be arbitrarily fast
+    case XAxis::simulated: return 1e-6;
     default: return 1;
   }
 }
@@ -86,9 +88,8 @@ double nice_interval(double width, int about) {
 }
 
 Span value_range(Span data) {
-  if (data.width() <=
-      kFlat * std::max(std::abs(data.low),
-                       std::abs(data.high)))  // a single value, except for rounding: include zero
+  // if all values are equal except for rounding, includes zero
+  if (data.width() <= kFlat * std::max(std::abs(data.low), std::abs(data.high)))
     data = data.high > 0 ? Span{0, data.high} : data.low < 0 ? Span{data.low, 0} : Span{0, 1};
   const bool from_zero = data.low >= 0 && data.low < 0.4 * data.high;
   const double margin = 0.04 * data.width(), grid = nice_interval(data.width(), 5) / 2;
@@ -122,7 +123,7 @@ std::vector<Tick> linear_ticks(Span range, int about, double factor) {
 // Returns ticks at decades, and at 2 and 5 if there is room.
 std::vector<Tick> log_ticks(Span range, int about, double factor) {
   const double shift = std::log10(factor), low = range.low - shift, high = range.high - shift;
-  if (high - low < 0.7) {  // zoomed into part of a decade: ticks as on a linear scale
+  if (high - low < 0.7) {  // for a part of a decade, uses ticks as on a linear scale
     std::vector<Tick> ticks;
     for (const Tick& tick : linear_ticks({std::pow(10, low), std::pow(10, high)}, about, 1))
       if (tick.at > 0) ticks.push_back({std::log10(tick.at) + shift, tick.label});

@@ -27,15 +27,17 @@ AxisUnit axis_unit(const QString& unit, double greatest);
 // Returns the unit of the x axis: steps, samples, bytes, or time in s, min or h; simulated time
 // also in fractions of a second.
 AxisUnit x_axis_unit(XAxis axis, double width);
-double min_width(XAxis axis);  // minimum width that is shown
+double min_width(XAxis axis);  // minimum width of the x range on screen
 
 double nice_interval(double width,
                      int about);  // 1, 2 or 5 times a power of ten; about `about` intervals
 // Returns the smallest span of half-intervals that contains the data and a margin; starts at 0 if
 // the data nearly do.
 Span value_range(Span data);
-Span log_range(Span data);  // full decades, as decimal logarithms; data must be above 0
-Span x_range(Span data, double min_width);  // keeps the last point inside of the frame
+// Returns the full decades that contain the data, as decimal logarithms. Data must be above 0.
+Span log_range(Span data);
+// Returns the data's range, extended so that the last point is inside of the frame.
+Span x_range(Span data, double min_width);
 
 // Return about the requested number of ticks, but at least two, because one shows no scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);

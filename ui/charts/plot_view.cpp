@@ -15,7 +15,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFrameMilliseconds = 50;
-constexpr int kLegendPart = 4;  // the legend takes at most 1/kLegendPart of the height
+constexpr int kLegendPart = 4;  // the legend takes at most this fraction (1/4) of the height
 
 Span part(Span span, double from, double to) {
   return {span.low + from * span.width(), span.low + to * span.width()};
@@ -194,7 +194,8 @@ void PlotView::pan(const QPointF& by) {
   refresh();
 }
 
-// Updates the overlay with the axes immediately; lines for the new area follow with the next frame.
+// Moves the overlay to the new plot area immediately. Lines for the new area follow with the next
+// frame.
 void PlotView::follow_area() {
   map_.area = canvas_->plot_area();
   show_overlay();

@@ -32,14 +32,15 @@ class PlotView : public QWidget {
   // `unit` as in "B/s"; the axis adds a prefix. `right_unit` is for series on the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
-  void set_help(const QString& help);  // meaning of a value: tool tip of the title
+  void set_help(const QString& help);  // sets the tool tip of the title: the meaning of a value
   // Sets a count ("ranks") as x axis instead of steps: it begins at 0 and has ticks at integers.
   void set_count_axis(const QString& name);
   QString counts() const { return count_name_; }
   // Enables choosing a point: by the first entry of the menu, and by Enter at the crosshair. `text`
   // describes the action.
   void enable_point_choice(const QString& text);
-  void set_empty_text(const QString& text);  // reason why there is no point, or what to do next
+  // Sets the text of an empty chart: why there is no point, or what to do next.
+  void set_empty_text(const QString& text);
 
   void put_series(const QString& id, const SeriesStyle& style);
   void remove_series(const QString& id);
@@ -56,15 +57,15 @@ class PlotView : public QWidget {
   bool log() const { return map_.log; }
   void set_smoothing(
       double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
-  void set_full_range(
-      bool whole);  // axes include all values; otherwise only the reach of each line
+  // true: axes include all values; false: values beyond `AxisLimit` may be cut off
+  void set_full_range(bool whole);
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Zoom and pan, within the home range. Box and fractions are of the plot area, from the lower
-  // left.
+  // Zoom and pan, within the range that `home` shows. The box and the fractions are relative to the
+  // plot area, from its lower left corner.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
@@ -78,13 +79,13 @@ class PlotView : public QWidget {
   QMenu& menu() { return *menu_; }  // the chart's menu; a card may add entries
   QWidget* drag_handle();           // the title
 
-  void refresh();  // draws now, unless frozen; normally the timer does
-  // Draws title, chart and the full legend with every point, not thinned: for exports.
+  void refresh();  // draws immediately, unless frozen; normally a timer calls it
+  // Draws the title, the chart with every point, and the full legend. Used for exports.
   void render_full(QPainter& painter, const QRectF& target);
-  QSize full_size() const;  // for a picture whose chart has its size on screen
+  QSize full_size() const;  // size of an exported picture whose chart is as large as on screen
 
   QSize sizeHint() const override;
-  QSize minimumSizeHint() const override;  // smallest readable size
+  QSize minimumSizeHint() const override;  // smallest size at which the chart is readable
 
  signals:
   void log_changed(bool log);
@@ -128,9 +129,9 @@ class PlotView : public QWidget {
   PlotStyle style_;
   PlotMap map_;
   std::vector<PlotMark> marks_;
-  std::map<const PointSeries*, LineDrawing> drawings_;  // one per series of the model
+  std::map<const PointSeries*, LineDrawing> drawings_;  // one drawing per series of the model
   std::optional<Span> zoom_x_, zoom_y_[2];
-  std::optional<double> beyond_[2];  // maximum, if above the axis
+  std::optional<double> beyond_[2];  // maximum value, if it is above the axis; by side
   bool whole_ = false, frozen_ = false, thinned_ = false, legend_stale_ = true;
   CrosshairGroup own_group_;
   CrosshairGroup* group_ = nullptr;
@@ -139,7 +140,7 @@ class PlotView : public QWidget {
   QToolButton *log_button_, *menu_button_;
   QMenu* menu_;
   QAction *choose_ = nullptr,
-          *full_range_action_ = nullptr;  // choose a point; axes include all values
+          *full_range_action_ = nullptr;  // actions "choose a point" and "axes include all values"
   std::optional<double> menu_at_;         // crosshair position when the menu was requested
   PlotCanvas* canvas_;
   PlotLegend* legend_;

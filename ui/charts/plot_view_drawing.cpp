@@ -14,8 +14,9 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kUnthinned = 1 << 30;
-constexpr double kBesideBars = 0.1;  // steps
-constexpr double kPixelsADash = 3;  // dashes of a line that turns more often would look like bursts
+constexpr double kBesideBars = 0.1;  // margin beside bars, in steps
+// minimum pixels per segment of a dashed line; with fewer, dashes look like bursts
+constexpr double kPixelsADash = 3;
 
 // Moves and narrows the view into `home`; returns nothing if it covers all of `home`.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {
@@ -35,7 +36,7 @@ void PlotView::draw(int pixels) {
   show_overlay();
 }
 
-// Returns the extent of points and marks.
+// Returns the x extent of points and marks.
 std::optional<Span> PlotView::across() const {
   auto extent = model_.x_extent(map_.axis);
   for (const PlotMark& mark : marks_)
@@ -68,7 +69,8 @@ std::optional<double> PlotView::above(Side side) const {
              : std::nullopt;
 }
 
-// Returns the extent of all values within `x`, or of the reach of the lines.
+// Returns the y extent of all values within `x`; unless the full range is requested, values beyond
+// `AxisLimit` are cut off.
 Span PlotView::side_span(Side side, Span x) const {
   const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log)
                                          : model_.y_reach(map_.axis, x, side);
@@ -93,8 +95,8 @@ void PlotView::show_axes() {
   std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
   if (!count_name_.isEmpty()) {
     std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
-    for (Tick& tick : ticks)
-      tick.label.remove(QRegularExpression("\\.0+$"));  // as in labels of ticks between integers
+    // removes ".0", which labels have if other ticks lie between integers
+    for (Tick& tick : ticks) tick.label.remove(QRegularExpression("\\.0+$"));
   }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);
 }
@@ -141,7 +143,7 @@ void PlotView::draw_lines(int pixels) {
   thinned_ = false;
   const auto& all = model_.series();
   for (auto at = all.rbegin(); at != all.rend();
-       ++at)  // lower series are painted over those that stand on them
+       ++at)  // upper series of a stack first, because lower ones are painted over them
     if ((*at)->visible && (*at)->style.stacked) draw_one(**at, pixels, drawn);
   for (const bool pale : {true, false})
     for (const auto& series : all)

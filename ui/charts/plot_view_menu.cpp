@@ -79,7 +79,8 @@ void PlotView::choose_point(std::optional<double> x) {
   if (found) emit point_chosen(found->id, found->point);
 }
 
-// Opens the menu at the pointer. The crosshair disappears with it, so its position is stored.
+// Opens the menu at the pointer. The crosshair disappears while the menu is open, so its position
+// is stored.
 void PlotView::show_menu(const QPoint& global) {
   menu_at_ = group_->x();
   menu_->popup(global);

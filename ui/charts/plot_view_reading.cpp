@@ -111,7 +111,7 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
     content.rows.push_back({{}, tr("and %1 more").arg(readings.size() - shown)});
 }
 
-// Moves the crosshair to the nearest logged point.
+// Moves the crosshair to the logged point nearest to the pointer.
 void PlotView::hover(std::optional<double> fraction) {
   group_->set_x(fraction ? model_.nearest_x(map_.axis, map_.x.low + *fraction * map_.x.width())
                          : std::nullopt);

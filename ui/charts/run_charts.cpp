@@ -108,8 +108,8 @@ void RunCharts::request_read() {
   WorkScheduler::instance().ask(this, Work::reading, [this] { read_some(); });
 }
 
-// Reads for a few milliseconds; the rest follows in later turns. All lines are read at equal pace,
-// so that they grow together.
+// Reads for a few milliseconds; the remaining data follows in later turns of the event loop. All
+// lines are read at equal pace, so that they grow together.
 void RunCharts::read_some() {
   QElapsedTimer clock;
   clock.start();
@@ -138,7 +138,8 @@ void RunCharts::mark_faults() {
   for (const auto& [kind, plot] : plots_) plot->set_marks(marks);
 }
 
-// Returns true if there is more to read. Overlaid runs do not show parts of steps.
+// Returns true if there is more to read. If several runs are overlaid, the parts of step times are
+// not read, because they are not shown.
 bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
@@ -175,18 +176,19 @@ void RunCharts::update_empty_texts() {
   const bool apart = all([](const Run& run) { return run.history().steps_apart(); });
   for (const auto& [kind, plot] : plots_) {
     const bool traffic = kind == ChartKind::rank_bytes || kind == ChartKind::link_bytes;
-    plot->set_empty_text(
-        runs_.empty()       ? text
-        : traffic && silent ? tr("A single rank sends no data")
-        : kind == ChartKind::update_ratio && served
-            ? tr("Servers update shards of the parameters: no update ratio per segment")
-        : kind == ChartKind::link_bytes && apart ? tr("Ranks run their steps independently, so no "
-                                                      "step has a total of the traffic of a link")
-                                                 : text);
+    plot->set_empty_text(runs_.empty()       ? text
+                         : traffic && silent ? tr("A single rank sends no data")
+                         : kind == ChartKind::update_ratio && served
+                             ? tr("No update ratio per segment: each server updates only its shard "
+                                  "of the parameters")
+                         : kind == ChartKind::link_bytes && apart
+                             ? tr("No link traffic per step: ranks run their steps independently")
+                             : text);
   }
 }
 
-// Plans the lines when new metrics appear; unchanged lines continue where they were.
+// Plans the lines again when new metrics appear. Unchanged lines keep their points and continue
+// from there.
 void RunCharts::plan_lines(Shown& shown) {
   shown.known_series = shown.run->history().series().size();
   for (const ChartKind kind : kChartKinds) plan_chart(shown, kind);
@@ -232,7 +234,7 @@ void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   });
 }
 
-// Orders lines by run, and within a run as planned, independently of which reported first.
+// Orders lines by run, and within a run as planned, regardless of which line got points first.
 void RunCharts::order_lines(ChartKind kind) {
   QStringList all;
   for (const auto& shown : runs_) all << shown->order[kind];
@@ -262,7 +264,7 @@ void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds)
 }
 
 void RunCharts::set_frozen(bool frozen) {
-  // this changes the choice, which calls this function again
+  // setChecked changes the choice, which calls this function again
   if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);
   for (const auto& [kind, plot] : plots_) plot->set_frozen(frozen);
   emit frozen_changed(frozen);

@@ -31,8 +31,8 @@ class RunCharts : public QWidget {
   explicit RunCharts(QWidget* parent = nullptr);
   ~RunCharts() override;
 
-  // Runs must outlive their display; a deleted run disappears. The index in the list determines the
-  // color.
+  // The runs must outlive this widget, except that a deleted run is removed from it. A run's index
+  // in the list determines its color.
   void set_runs(const std::vector<Run*>& runs);
   // Caveats that apply to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting
   // for each other".
@@ -54,8 +54,8 @@ class RunCharts : public QWidget {
 
  signals:
   void frozen_changed(bool frozen);
-  // The user chose a point of the staleness of a single run: the gradient of that worker, applied
-  // by its server at that time of the recording.
+  // The user chose a point on the staleness chart of a single run. `rank`: the worker that computed
+  // the gradient. `seconds`: when its server applied the gradient, in time of the recording.
   void gradient_requested(int rank, double seconds);
 
  protected:
@@ -71,7 +71,7 @@ class RunCharts : public QWidget {
     StepSplit split;
     std::size_t known_series = 0;
     bool simulation_requested = false;
-    QString not_simulated;  // reason
+    QString not_simulated;  // why the run has no simulated time
     std::map<ChartKind, std::map<QString, LineReader>> readers;
     std::map<ChartKind, QStringList> order;  // planned order of lines
   };
@@ -116,12 +116,12 @@ class RunCharts : public QWidget {
   QSlider* smoothing_;
   QMenu* charts_menu_;
   FlowLayout* bar_;
-  std::vector<QWidget*> choices_;  // widgets on the bar
+  std::vector<QWidget*> choices_;  // widgets on the bar above the charts
   // shows the choices in a menu, if the bar would take the room of a chart
   QToolButton* choices_button_;
   QToolButton* charts_button_;
   QStringList badges_;
-  std::vector<TintedLabel*> badge_labels_;  // at the end of the bar
+  std::vector<TintedLabel*> badge_labels_;  // badges at the end of the bar
 };
 
 }  // namespace trainyard::ui

@@ -19,7 +19,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kBadgeCharacters = 16;  // visible characters of badges that share a line
+// minimum visible characters of a badge when badges share a line
+constexpr int kBadgeCharacters = 16;
 
 const QString kBullet = QStringLiteral("● ");
 
@@ -83,7 +84,7 @@ void RunCharts::build_bar() {
   build_choices(*bar);
   connect(choices_button_, &QToolButton::toggled, this, &RunCharts::fit_bar);
   connect(&Theme::instance(), &Theme::changed, this, &RunCharts::fit_bar,
-          Qt::QueuedConnection);  // the parts of the new choice first
+          Qt::QueuedConnection);  // queued, so that the child widgets get the new theme first
 }
 
 void RunCharts::build_choices(QWidget& bar) {
@@ -174,8 +175,8 @@ void RunCharts::offer_choices() {
   refill(*buffers_, fullest, choice_.buffers_of);
 }
 
-// Offers the x axis in bytes. If runs send nothing or do not report it, all points would be at 0. A
-// run without a completed step may still send.
+// Enables the x axis in bytes only if a run reports sent bytes, or may still do so because it has
+// not completed a step. Otherwise all points would be at 0.
 void RunCharts::offer_bytes() {
   const auto may_send = [](const auto& shown) {
     return shown->run &&
@@ -209,8 +210,8 @@ QSize RunCharts::sizeHint() const {
                              bar_->contentsMargins().top() + layout()->spacing()};
 }
 
-// Compacts the bar if it would take the room of a chart: badges share a line, and then the choices
-// move to a menu.
+// Compacts the bar if it would take the room of a chart. First the badges share a line; if that is
+// not enough, the choices move to a menu.
 void RunCharts::fit_bar() {
   smoothing_->setFixedWidth(fontMetrics().height() * 6);
   QList<int> widths;

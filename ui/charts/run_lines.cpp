@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Number of steps a chart may lag without a message.
+// A chart may be this number of steps behind its run before a message reports it.
 constexpr std::int64_t kStepsBehind = 200;
 constexpr double kLagFraction = 0.05;
 
@@ -36,7 +36,7 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
 
 QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 
-// Collects the lines of one chart of one run; sources without series produce no line.
+// Collects the lines of one chart of one run. A source without data produces no line.
 class Lines {
  public:
   Lines(const History& history, const std::optional<RunStyle>& run, const LineChoice& choice)
@@ -74,7 +74,8 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
-  // Device metrics as reported by each rank; sampled like memory.
+  // Lines of a device metric, one per rank that reports it. Ranks sample it at their own steps, as
+  // they do memory.
   void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"),
               bool pale = false) {
     for (int rank = 0; rank < history_.ranks(); ++rank)
@@ -83,9 +84,9 @@ class Lines {
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
-  // Buffers of one rank, stacked by part; parts that the plan does not use are omitted. A level
-  // shows the planned total and names the rank. For several runs, shows the rank with the largest
-  // buffers of each.
+  // Buffers of one rank, stacked by purpose; purposes that the plan does not use are omitted. A
+  // constant line shows the planned total and names the rank. If several runs are shown, each has
+  // one line: the rank with the largest buffers.
   void buffers() {
     const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks()
                          ? choice_.buffers_of
@@ -94,13 +95,14 @@ class Lines {
     if (!alone())
       return void(add("most", chart_text("rank with the most"), 0,
                       {keys_of(history_, Metric::buffer_bytes, rank)}));
+    // in the order of run::MemoryPurpose
     const QString labels[] = {chart_text("parameters"),
                               chart_text("gradients"),
                               chart_text("moments"),
                               chart_text("activations"),
                               chart_text("other"),
                               chart_text("offloaded to the host"),
-                              chart_text("offloaded to disk")};  // as run::MemoryPurpose
+                              chart_text("offloaded to disk")};
     level("plan", chart_text("plan (rank %1)").arg(rank), planned_bytes(rank), true);
     for (std::size_t part = 0; part < std::size(labels); ++part) {
       if (plans_nothing(rank, part)) continue;
@@ -114,7 +116,7 @@ class Lines {
     }
   }
 
-  // By the plan's sizes.
+  // Returns the rank with the largest planned buffers.
   int with_most_buffers() const {
     int most = -1;
     for (const SeriesKey& key : keys_of(history_, Metric::buffer_bytes))
@@ -122,7 +124,7 @@ class Lines {
     return most;
   }
 
-  // By part; empty if not recorded.
+  // Returns the planned bytes of a rank's buffers by purpose; empty if not recorded.
   std::vector<double> planned_parts(int rank) const {
     std::vector<double> parts;
     const auto all = history_.header().find("buffer_bytes");
@@ -180,7 +182,8 @@ class Lines {
     }
   }
 
-  // If ranks run steps independently, a step has no total over all ranks.
+  // Traffic of each link. There are no lines if ranks run steps independently, because a step then
+  // has no total over all ranks.
   void link_bytes() {
     if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
@@ -197,8 +200,9 @@ class Lines {
     if (!alone())
       return void(add("step", chart_text("slowest rank"), 0,
                       {keys_of(history_, Metric::step_seconds), Over::greatest}));
+    // in the order of StepPart
     const QString labels[] = {chart_text("compute"), chart_text("wait"), chart_text("transfer"),
-                              chart_text("input"), chart_text("overhead")};  // as StepPart
+                              chart_text("input"), chart_text("overhead")};
     if (keys_of(history_, Metric::step_seconds).empty()) return;
     for (std::size_t part = 0; part < kStepParts; ++part) {
       LineSpec& line = lines_.emplace_back(
@@ -218,9 +222,9 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
-  // Rate over all ranks. With backup workers, a step uses the gradients of some workers only, and
-  // the samples of each worker that were used are unknown. Then each rank is shown, by its local
-  // steps.
+  // Samples per second over all ranks. With backup workers, a step uses the gradients of only some
+  // workers, and the number of used samples of each worker is unknown. Then each rank has a line
+  // over its local steps.
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step())
@@ -229,7 +233,7 @@ class Lines {
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
-  // Each rank by its local steps.
+  // Samples per second of each rank, over its local steps.
   void samples_rates() {
     for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
       if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank,
@@ -249,13 +253,13 @@ class Lines {
         line->style.joining = Joining::never, line->style.reach = AxisLimit::percentile;
     if (keys.empty() || !alone()) return;
     if (stages || history_.header().contains("first_server"))
-      staleness_over_time();  // otherwise an older recording
+      staleness_over_time();  // an older recording lacks "first_server"
     staleness_by_theory();
   }
 
-  // All workers together, block by block.
+  // Staleness over time of all workers together, one value per block of gradients.
   void staleness_over_time() {
-    // consecutive gradients
+    // number of consecutive gradients in a block
     const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);
     const std::tuple<const char*, QString, StepValues> all[] = {
         {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
@@ -271,7 +275,7 @@ class Lines {
     }
   }
 
-  // Predicted staleness, from the first step to the last, if there is a theory.
+  // Level of the staleness that theory predicts, if there is a theory for the run.
   void staleness_by_theory() {
     const auto theory = recorded_staleness_theory(history_);
     if (!theory) return;
@@ -292,13 +296,13 @@ class Lines {
             static_cast<double>(*theory->most), false);
   }
 
-  // Measured consensus distance at intervals, and after each measurement the upper bound by the
-  // mixing matrix alone.
+  // Consensus distance, measured at intervals. A second line starts at each measurement and shows
+  // the upper bound that follows from the mixing matrix alone.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
-    const double left = history_.header().value("lambda_2", 0.0);  // per step
+    const double left = history_.header().value("lambda_2", 0.0);  // factor per step
     add_gathered("decay", chart_text("mixing only (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
                  &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;
@@ -307,7 +311,7 @@ class Lines {
 
   void residual_norms() { of_ranks(Metric::residual_norm); }
 
-  // Averages so far, initiated or answered, of each rank by its local clock.
+  // Number of averages so far that each rank initiated or answered, by its local clock.
   void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() {
@@ -327,8 +331,8 @@ class Lines {
   }
 
  private:
-  // Adds a line of a single rank. If ranks run steps independently, steps between two of its own
-  // belong to other ranks, so no value is missing there.
+  // Adds a line of a single rank. If ranks run steps independently, the steps between two steps of
+  // this rank belong to other ranks, so the line is joined across them.
   LineSpec* add_own(const QString& id, const QString& label, int color, Source source) {
     LineSpec* line = add(id, label, color, std::move(source));
     if (line && history_.steps_apart()) line->style.joining = Joining::always;

@@ -57,7 +57,7 @@ inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind:
                                             ChartKind::gpu_traffic,   ChartKind::gpu_power};
 
 struct ChartTitle {
-  const char* name;  // snake_case, stable: for saved arrangements
+  const char* name;  // stable name in snake_case, used in saved arrangements
   QString title, unit;
   QString help;  // meaning of a value, in one sentence
 };
@@ -65,12 +65,12 @@ ChartTitle chart_title(ChartKind kind);
 // True if only few runs have this data; the chart is present only with such a run.
 constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_norm; }
 
-// Returns the segments with gradients; all segments while none has reported.
+// Returns the segments with gradients, or all segments until a gradient is reported.
 std::vector<int> segments_with_gradients(const telemetry::History& history);
 QString segment_name(const telemetry::History& history, int segment);
 
-// True if each stage reports the staleness of its own gradients; otherwise servers report that of
-// workers.
+// True if each stage reports the staleness of its own gradients. False if servers report the
+// staleness of the workers' gradients.
 bool stages_report_staleness(const telemetry::History& history);
 QString gradient_owner_text(const telemetry::History& history, int rank);  // "worker, rank 3"
 
@@ -83,40 +83,42 @@ struct LineChoice {
   // that has one.
   int segment = 0;
   static constexpr int kMean = -1, kSlowest = -2;
-  int step_time_of = kMean;  // or a rank
+  int step_time_of = kMean;  // kMean or a rank
   static constexpr int kFullest = -1;
-  int buffers_of = kFullest;  // the rank with the largest planned buffers, or a rank
+  int buffers_of = kFullest;  // kFullest (the rank with the largest planned buffers) or a rank
   bool operator==(const LineChoice&) const = default;
 };
 
-// Combination of metric series of a history: each value, or the growth of each total per time that
-// its rank spent within steps, reduced over the sources at each step.
+// Combination of metric series of a history. For each series, takes its values, or, if `rate` is
+// set, the growth of its total per second that the rank spent within steps. At each step, the
+// series are combined as `over` says.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
   bool rate = false;
-  std::vector<Source> parts{};                                  // instead of keys
+  // sources to combine, used instead of `keys`
+  std::vector<Source> parts{};
   bool empty() const { return keys.empty() && parts.empty(); }  // there is no such source
   bool operator==(const Source&) const = default;
 };
 
-// Parts of a step's time, which add up to it. Overhead: time of the rank's loop in no other part.
-// Imposed time is not a further part but a share of compute: the rank is held back, because it is
-// slowed down or paced.
+// Parts of a step's time, which add up to it. `overhead` is time of the rank's training loop that
+// is in no other part. `imposed` is an exception: it is a share of `compute` in which the rank is
+// held back because it is slowed down or paced.
 enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
 using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
 
 struct LineSpec {
-  QString id;  // within its run
+  QString id;  // unique within its run
   SeriesStyle style;
   Source source;
-  Source divisor;                  // if it has keys, the line is source / divisor
-  StepValues gathered = nullptr;   // instead of a source: values computed by the history
-  std::optional<StepPart> part{};  // instead of a source: part of a step's time
-  std::optional<double> level{};   // replaces each value by a constant
-  bool of_all_ranks = false;       // the line ends where a rank was lost
+  Source divisor;                  // if it has keys, the line shows source / divisor
+  StepValues gathered = nullptr;   // used instead of `source`: values computed by the history
+  std::optional<StepPart> part{};  // used instead of `source`: a part of the step's time
+  std::optional<double> level{};   // constant that replaces each value
+  bool of_all_ranks = false;       // the line needs all ranks, so it ends where a rank was lost
 };
 
 // Returns the message if charts lag behind a run that is at `step`; empty if they do not.
@@ -126,8 +128,8 @@ QStringList lag_message(std::int64_t step, std::int64_t charted);
 // keeps at least the last word of each.
 QStringList distinct_suffixes(const QStringList& names);
 
-// `run`: name and color that distinguish the run from others on the same charts; nothing if it is
-// the only run, and ranks are shown one by one.
+// Name and color that distinguish a run from other runs on the same charts. Without a RunStyle, the
+// run is the only one, and its ranks have separate lines.
 struct RunStyle {
   QString name;
   int color = 0;
@@ -144,7 +146,7 @@ inline constexpr std::size_t kValuesAtOnce = 64;
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
-  double passes = 0;  // epochs over the training samples
+  double passes = 0;  // samples in multiples of the number of training samples
 
   void put_into(SeriesPoint& point) const;
 };
@@ -152,12 +154,14 @@ struct Progress {
 // Progress of all ranks by step, for the x axis; from their reports.
 class ProgressCounter {
  public:
-  bool read(const telemetry::History& history, bool over);  // over: the history will not grow
-  // While simulated time is requested, no step is known until it is available.
+  // over: the run is over, so the history will not grow
+  bool read(const telemetry::History& history, bool over);
+  // Requests simulated time. Until it is available, the progress of no step is known.
   void request_simulation(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
-  // True if all ranks have reported the step, or never will.
+  // True if the progress at this step is final, because every rank has reported the step or never
+  // will.
   bool knows(double step) const {
     return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back()));
   }
@@ -175,7 +179,7 @@ class ProgressCounter {
   bool read_updates(const telemetry::History& history, bool over);
   void add(const telemetry::History& history, const SeriesPoint& step);
 
-  std::map<int, std::size_t> read_;  // by rank
+  std::map<int, std::size_t> read_;  // by rank: number of reports read
   std::optional<StepGather> gather_;
   StepOrder apart_;  // used instead of `steps_` if ranks run steps independently
   std::vector<Sent> sent_;
@@ -190,7 +194,7 @@ class ProgressCounter {
 // Time that a rank has spent within steps; excludes pacing, pauses and evaluation between steps.
 class StepClock {
  public:
-  // Advances to the end of `step`; steps must not decrease. Returns true if the time of every step
+  // Advances to the end of `step`, which must not decrease. Returns true if the time of every step
   // since the last call is known.
   bool advance(const telemetry::History& history, int rank, int step);
   double seconds() const { return seconds_; }
@@ -223,21 +227,22 @@ class SourceReader {
   StepGather gather_;
 };
 
-// Time of each step by part, for steps of which all selected ranks have reported all parts. Read
-// once for all lines.
+// Time of each step, split into parts. Contains the steps for which all selected ranks have
+// reported all parts. One object serves all lines, so that the history is read once.
 class StepSplit {
  public:
-  explicit StepSplit(int of) : of_(of) {}  // as LineChoice::step_time_of
+  explicit StepSplit(int of) : of_(of) {}  // `of`: see LineChoice::step_time_of
   bool read(const telemetry::History& history);
   const std::vector<telemetry::StepValue>& values(StepPart part) const {
     return values_[static_cast<std::size_t>(part)];
   }
 
  private:
-  using Parts = std::array<double, kStepParts + 1>;  // as StepPart
-  struct Cursor {                                    // per rank
+  using Parts = std::array<double, kStepParts + 1>;  // indexed by StepPart
+  struct Cursor {                                    // read positions of one rank
     std::size_t whole = 0;
-    std::array<std::size_t, kStepParts - 1> parts{};  // without overhead, which is the remainder
+    // read positions of the parts; overhead is the remainder and has none
+    std::array<std::size_t, kStepParts - 1> parts{};
     std::size_t imposed = 0;
   };
   struct Open {  // a step that some rank has not reported yet
@@ -252,9 +257,10 @@ class StepSplit {
   void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
 
   int of_;
-  bool apart_ = false;     // steps are returned in order, although ranks end them out of order
-  std::int32_t next_ = 0;  // in that case: the step after the last returned one
-  std::map<int, Cursor> cursors_;      // by rank
+  // ranks run steps independently and end them out of order; steps are returned in order
+  bool apart_ = false;
+  std::int32_t next_ = 0;          // used if `apart_` is set: the step after the last returned one
+  std::map<int, Cursor> cursors_;  // by rank
   std::map<std::int32_t, Open> open_;  // by step
   std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;
 };
@@ -262,7 +268,7 @@ class StepSplit {
 class LineReader {
  public:
   explicit LineReader(const LineSpec& spec);
-  // True if lines of this kind have the same points, whatever their style.
+  // True if a line with this specification would have the same points, even if its style differs.
   bool reads_as(const LineSpec& spec) const;
   // Appends the next points, for steps with known progress. `progress` and `split` must be read
   // before.
@@ -276,8 +282,9 @@ class LineReader {
   LineSpec spec_;
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
-  std::deque<SeriesPoint> dividends_, divisors_;  // not matched yet, by step
-  std::deque<SeriesPoint> held_back_;  // their position in samples and bytes is not known yet
+  // values that have no counterpart of the same step yet
+  std::deque<SeriesPoint> dividends_, divisors_;
+  std::deque<SeriesPoint> held_back_;  // points whose progress (samples, bytes) is not known yet
 };
 
 }  // namespace trainyard::ui

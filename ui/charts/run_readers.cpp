@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads a history's columns into the points of lines: each once, by cursor, in portions.
+// Reads the columns of a history into the points of lines, in portions. A cursor ensures that each
+// value is read once.
 #include <algorithm>
 #include <utility>
 
@@ -14,8 +15,9 @@ using telemetry::Series;
 
 namespace {
 
+// in the order of StepPart
 constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds,
-                                   Metric::transfer_seconds, Metric::input_seconds};  // as StepPart
+                                   Metric::transfer_seconds, Metric::input_seconds};
 
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
@@ -66,7 +68,8 @@ void ProgressCounter::find_senders(const History& history) {
   }
 }
 
-// A rank reports its sent bytes before its samples of a step.
+// Returns the bytes that all ranks sent up to a step. A rank reports the bytes of a step before its
+// samples, so they are complete.
 double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
@@ -78,15 +81,15 @@ double ProgressCounter::sent_by(const History& history, double step) {
   return all;
 }
 
-// Progress of workers of synchronous servers: an update applies the first gradients of each step,
-// up to the required number. With backup workers, other workers report the step later or not at
-// all. Steps are therefore processed in order, and late reports are not counted.
+// Computes the progress of workers of synchronous servers. An update applies the gradients that
+// arrive first, up to the required number. With backup workers, the other workers report the step
+// later or not at all. Steps are therefore processed in order, and late reports are not counted.
 bool ProgressCounter::read_updates(const History& history, bool over) {
   const auto needed = static_cast<std::size_t>(history.reports_of_step());
   std::int32_t step =
       steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
   for (std::size_t told = 0; told < kValuesAtOnce; ++step) {
-    std::vector<std::pair<double, double>> reports;  // (time, number of samples)
+    std::vector<std::pair<double, double>> reports;  // (time of the report, its number of samples)
     std::int32_t furthest = -1;
     for (int rank = 0; rank < history.ranks(); ++rank) {
       const Series* series = history.find({Metric::samples, rank, 0});
@@ -100,7 +103,7 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
     if (furthest < step) return false;
     if (reports.size() < needed) {
       if (!over && furthest - step < static_cast<std::int32_t>(StepOrder::kWaiting)) return false;
-      continue;  // a report of this step was lost
+      continue;  // omits the step, because one of its reports was lost
     }
     std::ranges::sort(reports);
     SeriesPoint done{static_cast<double>(step), 0, reports[needed - 1].first, 0};
@@ -163,7 +166,7 @@ bool StepClock::advance(const History& history, int rank, int step) {
   for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
     seconds_ += series->values[read_];
   const int steps = step - std::exchange(step_, step);
-  // other ranks do the steps between, so none is missing
+  // with independent steps, other ranks do the steps in between, so none is missing
   return history.steps_apart() || static_cast<int>(read_ - before) == steps;
 }
 
@@ -178,7 +181,8 @@ void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& ou
   if (const auto done = gather_.add(point)) out.push_back(*done);
 }
 
-// Bytes that moved while a step's time was lost are in no rate.
+// Returns the rate of a total. Bytes that were sent during a step whose time is unknown are counted
+// in no rate.
 std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step,
                                          double total) {
   if (!cursor.clock.advance(history, cursor.key.rank, step)) cursor.meter = {};
@@ -236,7 +240,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
     for (std::size_t p = 0; p < series.size(); ++p) {
       std::size_t& i = at.parts[p];
       while (i < size_of(series[p]) && series[p]->steps[i] < step.step) ++i;
-      if (i == size_of(series[p])) return false;  // not reported yet
+      if (i == size_of(series[p])) return false;  // a part was not reported yet
       lost = lost || series[p]->steps[i] != step.step;
       rest -= parts[p] = series[p]->values[i];
     }
@@ -259,7 +263,7 @@ void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int r
   if (apart_) return tell_in_order();
   const auto at = open_.find(whole.step);
   tell(at);
-  open_.erase(open_.begin(), std::next(at));  // earlier steps can no longer be completed
+  open_.erase(open_.begin(), std::next(at));  // steps before this one can no longer be completed
 }
 
 void StepSplit::tell(std::map<std::int32_t, Open>::const_iterator step) {

@@ -101,7 +101,8 @@ void AlgorithmPicker::refresh() {
   emit reason_changed();
 }
 
-// Shows the details of the pointed row, and requests its picture on the drawing.
+// Shows the details of the row under the pointer, and requests the picture of its algorithm on the
+// drawing.
 void AlgorithmPicker::point() {
   const AlgorithmRow* row = table_->pointed();
   detail_->setText(row ? detail_of(*row)

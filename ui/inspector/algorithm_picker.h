@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Comparison of all-reduce algorithms below the fields of the strategy, with the cost of each on
-// this drawing. A click sets the field. Pointing at an algorithm, or keeping the chosen one
-// visible, shows its logical topology on the drawing.
+// Comparison of the all-reduce algorithms, with the cost of each on this drawing. It is below the
+// fields of the strategy. A click on an algorithm sets the field. The drawing shows the logical
+// topology of the algorithm under the mouse, or of the chosen one while it is visible here.
 #pragma once
 
 #include <QWidget>
@@ -18,20 +18,21 @@ class AlgorithmPicker : public QWidget {
  public:
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
-  void set_selected(collective::Algorithm asked);  // by the document
-  // if false, the picker and its picture are hidden
+  void set_selected(collective::Algorithm asked);  // asked: algorithm in the document
+  // Hides the picker and its picture if `used` is false.
   void set_used(bool used);
-  void show_offers(AlgorithmOffersPtr known);  // null: no device is drawn
+  void show_offers(AlgorithmOffersPtr known);  // null if no device is drawn
   AlgorithmTable& table() { return *table_; }
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
   QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
-  // reason for the choice of `auto`, in one line; empty if not requested or not known yet
+  // Returns in one line why `auto` chose its algorithm. Empty if the document does not use `auto`,
+  // or while the reason is unknown.
   QString reason() const;
 
  signals:
   void picked(collective::Algorithm algorithm);
-  void picture_requested(const LogicalTopology& picture);  // without flows: none
+  void picture_requested(const LogicalTopology& picture);  // a picture without flows shows nothing
   void reason_changed();
 
  private:

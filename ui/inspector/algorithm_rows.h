@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table model of the algorithms: values first, then symbols and text.
+// Rows of the table of algorithms as values, and a table model that formats them as symbols and
+// text.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -17,10 +18,11 @@ struct AlgorithmRow {
   bool operator==(const AlgorithmRow&) const = default;
 };
 
-// `asked`: as in the document.
+// `asked`: algorithm in the document.
 std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, collective::Algorithm asked);
 
-QString help_of(const collective::Offer& offer);  // description, or the reason why it does not fit
+// description of the algorithm, or the reason why it cannot be used
+QString help_of(const collective::Offer& offer);
 
 class AlgorithmModel : public QAbstractTableModel {
   Q_OBJECT

@@ -16,7 +16,7 @@ class AlgorithmTable : public QTableView {
   explicit AlgorithmTable(QWidget* parent = nullptr);
   void set_rows(std::vector<AlgorithmRow> rows);
   const std::vector<AlgorithmRow>& rows() const { return model_.rows(); }
-  const AlgorithmRow* pointed() const;  // null: none
+  const AlgorithmRow* pointed() const;  // null if there is no current row
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

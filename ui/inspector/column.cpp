@@ -22,8 +22,9 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(qApp, &QApplication::focusChanged, this,
           [this] { run_after_layout(&Column::store_position); });
+  // called when the user has scrolled
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
-          [this] { run_after_layout(&Column::store_position); });  // scrolled by the user
+          [this] { run_after_layout(&Column::store_position); });
 }
 
 void Column::run_after_layout(void (Column::*what)()) {
@@ -64,8 +65,9 @@ Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) {
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
 }
 
-// Computes the size as if a scroll bar were present. Otherwise a scroll bar shown for a moment
-// would narrow the content and thereby keep itself needed. The cost is an occasional empty line.
+// Computes the size as if a scroll bar were present. Otherwise a scroll bar that appears for a
+// moment would narrow the content, which makes the content higher, so that the scroll bar would
+// stay. The cost is an empty line in some cases.
 QSize Head::sizeHint() const {
   const int beside = std::max(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent), 0);
   const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside)

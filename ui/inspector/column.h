@@ -21,14 +21,14 @@ class Column : public QScrollArea {
  private:
   void store_position();
   void keep_place();
-  void run_after_layout(void (Column::*what)());  // after the layout is updated
+  void run_after_layout(void (Column::*what)());  // calls `what` after the layout is updated
 
   QPointer<QWidget> focused_;
-  int place_ = 0;  // position of the focused widget, from the top of the window
+  int place_ = 0;  // distance of the focused widget from the top of the window
 };
 
-// As high as its content if there is room; it shrinks in favor of the content below, down to a few
-// lines.
+// Column that is as high as its content if there is room. If not, it shrinks, down to a few lines,
+// in favor of the content below it.
 class Head : public Column {
   Q_OBJECT
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cost of a plan, known before it runs. Pure. Computed from the plan itself, not by formulas.
+// Cost of a plan, known before the plan runs. Computed from the plan's ops and buffers, not by
+// formulas. Pure.
 #pragma once
 
 #include <QString>
@@ -16,15 +17,15 @@ namespace trainyard::ui {
 struct Cost {
   int ranks = 0;
   std::int64_t parameters = 0;
-  std::int64_t sent_bytes = 0;  // payload of a full step on the rank that sends most
-  // True if this is an upper bound: other ranks send less, or samples may use fewer rows of tables.
+  std::int64_t sent_bytes = 0;  // payload of a full step on the rank that sends the most
+  // True if `sent_bytes` is an upper bound: other ranks send less, or samples may use fewer rows of
+  // embedding tables.
   bool sent_at_most = false;
-  std::int64_t memory_bytes =
-      // bytes of the arenas, without samples and program, on the rank that has most
-      0;
-  bool memory_at_most = false;  // other ranks have less
+  // bytes of the arenas, without samples and program, on the rank that has the most
+  std::int64_t memory_bytes = 0;
+  bool memory_at_most = false;  // true if other ranks have less memory
   std::int64_t steps = 0;
-  std::optional<experiment::Savings> savings = {};  // by compression
+  std::optional<experiment::Savings> savings = {};  // reduction of traffic by compression
   std::string engine =
       {};  // engine that runs full collectives, whose traffic is computed by formula; empty: none
 

@@ -41,7 +41,8 @@ struct CostLine::CostComputation {
   }
 };
 
-// If the algorithm does not fit the drawing, returns all alternatives.
+// Returns the costs of the algorithms. If the chosen algorithm cannot be used on the drawing, the
+// costs of all alternatives are returned.
 AlgorithmOffersPtr CostLine::CostComputation::offers(
     const base::Result<experiment::Resolved>& resolved) const {
   if (resolved || resolved.error().where != "strategy.algorithm")
@@ -154,7 +155,7 @@ void CostLine::start_computation() {
   if (computed_) return;  // only positions have changed since
   refused_ = document_.refused();
   if (refused_ && document_.has_devices())
-    return refuse(*refused_);  // the form shows another value than the document
+    return refuse(*refused_);  // the document has another value than the form shows
   computed_ = drawn();
   directory_ = document_.directory();
   if (!document_.has_devices()) return invite();
@@ -193,7 +194,7 @@ void CostLine::show_memory_problems(const DisplayProblems& problems) {
   emit memory_problems_known(problems);
 }
 
-// The results are valid only for the current drawing and directory.
+// Returns no problems if the results are not those of the current drawing and directory.
 const DisplayProblems& CostLine::memory_problems() const {
   static const DisplayProblems none;
   return computed_ && *computed_ == drawn() && directory_ == document_.directory()
@@ -201,7 +202,7 @@ const DisplayProblems& CostLine::memory_problems() const {
              : none;
 }
 
-// Returns the place and description of a problem.
+// Returns the location and description of a problem.
 QString CostLine::why_not(const base::Problem& problem) const {
   const base::Problem displayed =
       display_problems(document_.experiment(), {problem}).front().displayed;
@@ -215,7 +216,7 @@ void CostLine::show_cost(const base::Result<Cost>& cost) {
   cost_->setToolTip(cost ? tr("Computed from the plan before the run. Memory: parameters, "
                               "gradients, optimizer state and activations.")
                          : QString());
-  verdict_->setText(tr("Simulating ..."));  // the previous verdict is of another experiment
+  verdict_->setText(tr("Simulating ..."));  // the shown verdict is about another experiment
   verdict_->setVisible(cost.has_value());
 }
 

@@ -23,8 +23,8 @@
 
 namespace trainyard::ui {
 
-// Text about an experiment and its expanded plan. May take long; returns soon after `stop` is
-// requested.
+// Function that returns a text about an experiment and its expanded plan. It may take long, and
+// returns soon after `stop` is requested.
 using Judge = std::function<base::Result<QString>(const experiment::Resolved&, const plan::Plan&,
                                                   std::stop_token)>;
 
@@ -33,24 +33,23 @@ class CostLine : public QWidget {
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
-  // problems of devices with too little memory, as in `memory_problems_known`; empty if unknown for
-  // the current drawing
+  // Problems of devices with too little memory, as emitted by `memory_problems_known`. Empty if
+  // they are unknown for the current drawing.
   const DisplayProblems& memory_problems() const;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  void assignment_known(const DataAssignment& data_assignment);  // assignment of the newest
-                                                                 // experiment; empty if unknown
-  void algorithms_known(const AlgorithmOffersPtr& offers);  // algorithms for the newest experiment;
-                                                            // null if nothing is drawn
-  void stages_known(
-      // stages of the newest experiment; empty if its model is not split
-      const StageAssignment& stages);
+  // assignment of data for the newest experiment; empty if unknown
+  void assignment_known(const DataAssignment& data_assignment);
+  // algorithms for the newest experiment; null if nothing is drawn
+  void algorithms_known(const AlgorithmOffersPtr& offers);
+  // stages of the newest experiment; empty if its model is not split
+  void stages_known(const StageAssignment& stages);
   // shards of the newest experiment, by rank; empty if nothing is sharded
   void shards_known(const std::vector<KeptShard>& shards);
-  void memory_problems_known(
-      const DisplayProblems& problems);  // devices of the newest experiment with too little memory
+  // problems of devices with too little memory for the newest experiment
+  void memory_problems_known(const DisplayProblems& problems);
   // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
   void pipeline_known(const PipelinePlanPtr& plan);
   void settled();  // all results of the newest experiment are known
@@ -72,10 +71,10 @@ class CostLine : public QWidget {
   Document& document_;
   Judge judge_;
   QTimer delay_timer_{this};
-  // experiment of the results, or of the computation in progress, without positions
+  // experiment, without positions, of the shown results or of the computation in progress
   std::optional<experiment::Experiment> computed_;
-  QString directory_;                     // base of relative data paths
-  std::optional<base::Problem> refused_;  // refused input, at the last update
+  QString directory_;                     // directory that relative data paths start from
+  std::optional<base::Problem> refused_;  // refused input of the form at the last update
   DisplayProblems memory_problems_;
   std::stop_source stop_;  // cancels the current computation
   TintedLabel *cost_, *verdict_;

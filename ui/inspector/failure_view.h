@@ -12,8 +12,9 @@ class FailureView : public QWidget {
   Q_OBJECT
  public:
   explicit FailureView(QWidget* parent = nullptr);
-  void show_lines(const std::vector<RoleFailure>& lines);  // empty: hidden
-  QString text() const;                                    // as read by screen readers
+  void show_lines(const std::vector<RoleFailure>& lines);  // an empty list hides the view
+  // the lines as text, which screen readers read
+  QString text() const;
 
  private:
   std::vector<RoleFailure> lines_;

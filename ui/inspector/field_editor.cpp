@@ -26,10 +26,10 @@ using base::FieldDescription;
 using base::FieldKind;
 using base::Json;
 
-constexpr double kManyCharacters = 5000;  // longer texts get several lines
+constexpr double kManyCharacters = 5000;  // texts that may be longer get an editor of several lines
 
-// True if a menu or another window takes the focus temporarily; the editor then does not count as
-// left.
+// True if the editor loses the focus only temporarily, to a menu or another window. `left` is not
+// emitted then.
 bool is_temporary_loss(Qt::FocusReason reason) {
   return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason ||
          reason == Qt::ActiveWindowFocusReason;
@@ -156,8 +156,8 @@ class FileEditor : public TextEditor {
   }
 
  private:
-  // Files in or below the experiment's directory are stored as relative paths, so that both can be
-  // moved together.
+  // Asks for a file. A file in or below the experiment's directory is stored as a relative path, so
+  // that the experiment and its data can be moved together.
   void choose() {
     const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"),
                                                       QDir(directory_).filePath(line_->text()));

@@ -12,11 +12,11 @@ namespace trainyard::ui {
 class FieldEditor : public QWidget {
   Q_OBJECT
  public:
-  // Sets the value. If the value is already shown, text and cursor stay.
+  // Sets the value. If the editor already shows it, the text and cursor stay.
   void set_value(const base::Json& value);
-  void reset_value(const base::Json& value);  // shows it, discarding the input
-  // Keeps refused input until Esc is pressed, the editor is left, or the value is no longer this
-  // one.
+  void reset_value(const base::Json& value);  // shows the value and discards the input
+  // Keeps refused input visible until Esc is pressed, the editor is left, or the field's value
+  // differs from `value`.
   void hold(const base::Json& value);
   bool held() const { return held_; }
 
@@ -29,7 +29,7 @@ class FieldEditor : public QWidget {
   explicit FieldEditor(QWidget* parent);
   void adopt(QWidget* editor);  // the widget that takes the focus
   virtual void show_value(const base::Json& value) = 0;
-  void take(const base::Json& value);  // typed or chosen by the user
+  void take(const base::Json& value);  // handles a value typed or chosen by the user
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
@@ -38,9 +38,9 @@ class FieldEditor : public QWidget {
 };
 
 struct EditorStyle {
-  bool file = false;  // a text with a file name: adds a button to choose one
-  QString directory;  // base of relative names
-  QString zero_text;  // shown for 0; empty: the number
+  bool file = false;  // the text is a file name: adds a button to choose a file
+  QString directory;  // directory that relative file names start from
+  QString zero_text;  // text shown for the value 0; empty: shows the number
 };
 // Supports every kind except documents and lists.
 FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style,

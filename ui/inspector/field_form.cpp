@@ -58,7 +58,7 @@ FieldForm::~FieldForm() = default;
 void FieldForm::set_directory(const QString& directory) {
   if (directory == directory_) return;
   directory_ = directory;
-  // rebuilds the rows: file buttons start in the directory
+  // rebuilds the rows, because their file dialogs start in the directory
   if (!hints_.files.isEmpty()) fields_.clear();
 }
 
@@ -78,7 +78,8 @@ void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
   for (const bool document :
-       {false, true})  // documents last: a field below a document would look like one of its fields
+       // nested documents last: a field below a nested document would look like one of its fields
+       {false, true})
     for (const FieldDescription& field : fields) {
       if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) ||
           (field.kind == FieldKind::document) != document)
@@ -108,9 +109,8 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
   set_manual_field(row.reset, row.name);
-  grid_->setColumnMinimumWidth(
-      // reserves the space, so that editors do not move
-      reset_column, row.reset->sizeHint().width());
+  // reserves the space of a reset button in every row, so that editors do not move
+  grid_->setColumnMinimumWidth(reset_column, row.reset->sizeHint().width());
   for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)})
     widget->setToolTip(help_of(field, row.zero));
   grid_->addWidget(row.label, line, label_column);
@@ -156,7 +156,7 @@ void FieldForm::connect_row(Row& row) {
   };
   connect(row.editor, &FieldEditor::edited, this, edit);
   connect(row.reset, &QToolButton::clicked, this, [this, &row, edit] {
-    row.editor->setFocus();  // before the button is hidden
+    row.editor->setFocus();  // moves the focus away before the button is hidden
     row.editor->reset_value(row.field.default_value);
     edit(row.field.default_value);
   });

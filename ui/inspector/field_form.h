@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Form generated from field descriptions: label, editor, reset button, and below it the problems of
-// the field. Unused fields are hidden. Paths are relative to the form's document
-// ("optimizer.kind"). Lists are shown only if their elements fit into a row.
+// Form generated from field descriptions. Each row has a label, an editor, a reset button, and the
+// problems of the field below. Unused fields are hidden. Paths are relative to the form's document
+// ("optimizer.kind"). A list is shown only if each of its elements fits into a row.
 #pragma once
 
 #include <QMap>
@@ -22,14 +22,15 @@ namespace trainyard::ui {
 
 struct FormHints {
   QStringList hidden = {};                 // names of fields omitted from this form
-  QStringList files = {};                  // names of texts that name files
+  QStringList files = {};                  // names of text fields that contain a file name
   QMap<QString, QString> zero_texts = {};  // by name: meaning of 0, if the help does not explain it
-  QStringList without_default = {};        // names of fields whose default is not useful
+  // names of fields that get no reset button, because their default is not useful
+  QStringList without_default = {};
 };
 
-// Refused input that is still visible.
+// Input that was refused and is still visible.
 struct RefusedText {
-  QString path, why;  // path of the field, and the reason
+  QString path, why;  // path of the field, and why its input was refused
 };
 
 class FieldForm : public QWidget {
@@ -38,19 +39,22 @@ class FieldForm : public QWidget {
   explicit FieldForm(FormHints hints = {}, QWidget* parent = nullptr);
   ~FieldForm() override;
 
-  void set_directory(const QString& directory);  // base of relative file names
-  // Rows are kept while the fields are the same, and with them unfinished input.
+  // sets the directory that relative file names start from
+  void set_directory(const QString& directory);
+  // Shows the fields with their values. If the fields are the same as before, the rows and any
+  // unfinished input stay.
   void show_fields(const std::vector<base::FieldDescription>& fields, const base::Json& values);
-  // Shows the problems at or below one of `paths`, the places of this form's document.
+  // Shows the problems at or below one of `paths`, which lead to this form's document.
   void show_problems(const base::Problems& problems, const QStringList& paths);
-  void set_note(const QString& field,
-                // text beside the value that states its consequences; empty: no text
-                const QString& text);
-  // Shows at the field why an edit was refused, and keeps the text until it is left.
+  // Shows a text beside a field's value about the consequences of the value; an empty text removes
+  // it.
+  void set_note(const QString& field, const QString& text);
+  // Shows at the field why an edit was refused, and keeps the refused text until the field is left.
   void refuse(const QString& path, const QString& why);
   std::optional<RefusedText> refused() const;  // refused input that is still visible, if any
-  void forget_refused();                       // shows the values instead
-  bool focus_field(const QString& path);       // the field nearest to the path
+  void forget_refused();                       // replaces the refused input by the values
+  // focuses the field at the path, or the one nearest to it
+  bool focus_field(const QString& path);
   FieldEditor* editor(const QString& path) const;
   QString problem_text(const QString& path) const;
   bool field_shown(const QString& path) const;
@@ -75,7 +79,7 @@ class FieldForm : public QWidget {
   void set_refused(Row& row, const QString& why);
   void reset_row(Row& row);
   bool can_reset(const base::FieldDescription& field) const;
-  Row* find(const QString& path) const;  // the row of the path's first name
+  Row* find(const QString& path) const;  // returns the row of the first field on the path
 
   FormHints hints_;
   QString directory_;

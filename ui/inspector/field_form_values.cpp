@@ -12,7 +12,7 @@ namespace {
 using base::FieldDescription;
 using base::Json;
 
-// False if the default is refused by the field's own check, as for required fields.
+// False if the field's check refuses the default, which is so for required fields.
 bool default_is_valid(const FieldDescription& field) {
   const Json& value = field.default_value;
   const double size = value.is_number() ? value.get<double>()
@@ -22,7 +22,8 @@ bool default_is_valid(const FieldDescription& field) {
   return size >= field.range.low && size <= field.range.high;
 }
 
-// Matches problems at a place; for lists also those in elements: "weights[2].a".
+// True if the problem is at one of the places. For a list, problems inside its elements count too:
+// "weights[2].a".
 bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
   const QString where = QString::fromStdString(problem.where);
   return places.contains(where) ||
@@ -30,7 +31,7 @@ bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
           where.contains('['));
 }
 
-// True if the field is worth a row: an object is, if one of its fields is.
+// True if the field gets a row. A document gets one if one of its fields does.
 bool has_row(const FieldDescription& field) {
   return field.used && (field.kind != base::FieldKind::document ||
                         std::ranges::any_of(field.fields, &FieldDescription::used));
@@ -72,7 +73,7 @@ void FieldForm::set_refused(Row& row, const QString& why) {
   emit refused_changed();
 }
 
-// Shows the value and discards the input.
+// Shows the row's value and discards its input.
 void FieldForm::reset_row(Row& row) {
   row.editor->reset_value(row.value);
   set_refused(row, {});

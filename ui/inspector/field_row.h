@@ -16,8 +16,8 @@ struct FieldForm::Row {
   FieldEditor* editor = nullptr;
   QToolButton* reset = nullptr;
   FieldForm* child = nullptr;
-  QString found, refused;  // problems of the document's value and of the input
-  QString zero;            // text for 0
+  QString found, refused;  // problems of the document's value, and of refused input
+  QString zero;            // text shown for the value 0
 
   std::vector<QWidget*> widgets() const {
     return child ? std::vector<QWidget*>{label, child}

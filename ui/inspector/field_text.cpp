@@ -20,7 +20,7 @@ constexpr qsizetype kMaxZeroTextLength = 20;
 
 QString readable(const std::string& name) { return as_text(name).replace('_', ' '); }
 
-// Extracts the text from the help: "...; 0: never".
+// Extracts the meaning of 0 from the help. For "...; 0: never" it is "never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");
   const QString said = zero.match(as_text(field.help)).captured(1).trimmed();

@@ -25,7 +25,7 @@ namespace {
 using base::Json;
 
 struct SectionSpec {
-  const char* name;  // name of the experiment's field; empty: the experiment's own texts
+  const char* name;  // field of the experiment; empty: the experiment's own text fields
   const char* title;
   const char* icon;
 };
@@ -168,7 +168,7 @@ QWidget* Inspector::build_item() {
   column->addSpacing(kGrid);
   column->addWidget(item_form_ =
                         new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}},
-                                      page));  // a position is set by dragging
+                                      page));  // hides the position, which is set by dragging
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
   connect(item_form_, &FieldForm::refused_changed, this, &Inspector::emit_refused);
@@ -189,7 +189,8 @@ void Inspector::edit_item(const QString& field, const Json& value) {
     refused = set_field(document_, target_, field, value, picked);
     selection_.set(picked);
   }
-  if (!refused.empty()) return item_form_->refuse(field, text_of(refused));  // nothing has changed
+  // the edit was refused, so nothing has changed
+  if (!refused.empty()) return item_form_->refuse(field, text_of(refused));
   refresh();
 }
 
@@ -228,7 +229,8 @@ void Inspector::emit_refused() {
   note_batch();
 }
 
-// Shows no note beside a refused batch size, because it would describe another one.
+// Shows the number of samples per step beside the batch size. Shows nothing while the batch size
+// contains refused input, because the note would describe another value.
 void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();
@@ -308,7 +310,7 @@ QString Inspector::measured() const { return item_measured_->text(); }
 void Inspector::show_problems() {
   base::Problems displayed;
   for (const auto& [found, words] : document_.display_problems())
-    displayed.emplace_back(words).where = found.where;  // forms use paths
+    displayed.emplace_back(words).where = found.where;  // the forms find their problems by path
   for (const auto& [name, form] : forms_) form->show_problems(displayed, {name});
   layers_->show_problems(displayed, "model.layers");
   if (!target_.title.isEmpty()) item_form_->show_problems(displayed, target_.paths);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Inspector of the selection on the canvas, else of the experiment: every field with its problems,
-// and above them the plan's cost. Every edit goes through the document.
+// Inspector of the objects that are selected on the canvas, or of the experiment if none is
+// selected. It shows every field with its problems, and above them the plan's cost. Every edit goes
+// through the document.
 #pragma once
 
 #include <QWidget>
@@ -27,30 +28,32 @@ class Inspector : public QWidget {
   // Shows and focuses the field of a problem's path ("training.batch_per_rank").
   void go_to(const QString& path);
 
-  FieldForm& form(const QString& section) { return *forms_.at(section); }  // "training"
+  FieldForm& form(const QString& section) { return *forms_.at(section); }  // section: "training"
   FieldForm& item_form() { return *item_form_; }
   LayerList& layers() { return *layers_; }
   CostLine& cost() { return *cost_; }
   AlgorithmPicker& algorithms() { return *algorithms_; }
   const FailureView& failures() const { return *failures_; }
   const ShardView& shards() const { return *shards_; }
-  // Callback for the data assignment recorded by a run, used if it cannot be computed because the
-  // data is not available.
+  // Sets a callback that returns the data assignment recorded by a run. It is used if the data is
+  // not available, so that the assignment cannot be computed.
   void set_recorded_assignment(std::function<DataAssignment()> recorded) {
     recorded_assignment_ = std::move(recorded);
   }
-  // Callback for current measurements of the selection: lines shown above its fields; empty: none.
+  // Sets a callback that returns the current measurements of the selected objects, as lines to show
+  // above the fields. An empty list shows nothing.
   void set_measured(std::function<QStringList(const SelectedObjects&)> measured) {
     measured_ = std::move(measured);
   }
   void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
-  // The refused input, while it is visible; it is also a problem of the document.
+  // Returns the refused input while it is visible. It is also one of the document's problems.
   std::optional<base::Problem> refused() const;
 
  signals:
-  void picture_requested(const LogicalTopology& picture);  // on the drawing; without flows: none
+  // picture for the drawing; without flows, it shows nothing
+  void picture_requested(const LogicalTopology& picture);
 
  private:
   QWidget* build_experiment();
@@ -77,7 +80,7 @@ class Inspector : public QWidget {
 
   Document& document_;
   Selection& selection_;
-  bool editing_ = false;  // an edit by the inspector is active: names may have changed
+  bool editing_ = false;  // the inspector is editing the document, so names may have changed
   Target target_;
   CostLine* cost_;
   QStackedWidget* pages_;
@@ -86,8 +89,8 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
-  bool splits_ = false;  // the model is split among ranks: their layers are on the drawing
-  QString split_text_;   // how layers themselves are split; empty: they are not
+  bool splits_ = false;  // the model is split among ranks, and the drawing shows the layers of each
+  QString split_text_;   // describes how single layers are split; empty if they are not
   FailureView* failures_;
   std::function<DataAssignment()> recorded_assignment_;
   std::function<QStringList(const SelectedObjects&)> measured_;

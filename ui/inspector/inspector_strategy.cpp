@@ -29,7 +29,7 @@ QWidget* Inspector::build_strategy() {
 }
 
 // Shows the assignment of layers beside its field and on the drawing. A split model has no
-// all-reduce, so no picture of an algorithm is replaced.
+// all-reduce, so the drawing shows no picture of an algorithm that this would replace.
 void Inspector::show_stages(const StageAssignment& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
@@ -39,15 +39,16 @@ void Inspector::show_stages(const StageAssignment& stages) {
   splits_ = placed;
 }
 
-// Shows the algorithm chosen by `auto`, and the reason.
+// Shows a note with the algorithm that `auto` chose, and why.
 void Inspector::note_algorithm() {
   const QString reason = algorithms_->reason();
   forms_.at("strategy")
       ->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// Adds notes: how layers are split, what runs instead of the drawn devices, the arithmetic of
-// devices, and the effect of a softsync whose λ does not divide the number of workers.
+// Adds notes below fields: how layers are split, which devices run instead of the drawn ones, the
+// arithmetic of devices, and the effect of a λ of softsync that does not divide the number of
+// workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();

@@ -184,7 +184,7 @@ int LayerList::focused_layer() const {
   return -1;
 }
 
-// Handles keys before the editor: a combo box would consume Alt+Up.
+// Handles keys before the editor does, because a combo box would consume Alt+Up.
 bool LayerList::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
   const auto* key = static_cast<QKeyEvent*>(event);

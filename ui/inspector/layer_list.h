@@ -28,16 +28,17 @@ class LayerList : public QWidget {
   void refuse(int layer, const QString& why);
   std::optional<std::pair<int, QString>> refused()
       const;              // layer with refused input, and the reason
-  void forget_refused();  // shows the layers' values instead
-  void focus_layer(int layer,
-                   const QString& field = "kind");  // its kind, if that field is not shown
+  void forget_refused();  // replaces the refused input by the layers' values
+  // focuses a field of a layer, or its kind if that field is not shown
+  void focus_layer(int layer, const QString& field = "kind");
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
   QString problem_text(int layer) const;
 
  signals:
   void value_edited(int layer, const QString& field, const base::Json& value);
-  void layers_edited(const QString& what, const Layers& layers);  // added, removed or moved
+  // a layer was added, removed or moved
+  void layers_edited(const QString& what, const Layers& layers);
   void refused_changed();
 
  protected:

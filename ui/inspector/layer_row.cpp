@@ -20,12 +20,14 @@ using base::FieldDescription;
 QString layer_text(const char* source) { return QCoreApplication::translate("layer", source); }
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
-// Fields beside the number. A kind without units uses their space, because some names are long.
+// True for fields beside the layer's number. If the kind has no units, it also takes their space,
+// because some names of kinds are long.
 bool in_first_line(const FieldDescription& field) {
   return field.name == "kind" || field.name == "units";
 }
 
-// The field's help would take too much room.
+// Returns a short text for the value 0, because the text in the field's help would take too much
+// room.
 QString zero_of(const FieldDescription& field) {
   return field.name == "units" ? layer_text("one per class") : zero_text(field);
 }

@@ -52,7 +52,7 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
   layout()->addWidget(whole);
   setFocusProxy(add_);
   connect(add_, &QPushButton::clicked, this, &ListEditor::append);
-  // Refused rows stay while the focus is among them.
+  // Keeps rows with refused input while one of the rows has the focus.
   connect(qApp, &QApplication::focusChanged, this, [this](QWidget* old, QWidget* now) {
     if (held() && old != nullptr && now != nullptr && isAncestorOf(old) && !isAncestorOf(now))
       emit left();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Editor of a list of documents, such as weights of pairs or places of layers: a row of editors for
-// each, a button to add a row, and one in each row to remove it. Its value is the full list.
+// Editor of a list of documents, such as the weights of pairs or the places of layers. Each
+// document has a row of editors with a button to remove it; a button below adds a row. The editor's
+// value is the full list.
 #pragma once
 
 #include <vector>
@@ -23,13 +24,13 @@ class ListEditor : public FieldEditor {
   static bool can_edit(const base::FieldDescription& field);
 
   int count() const { return static_cast<int>(rows_.size()); }
-  FieldEditor* editor(int row, const QString& field) const;  // null if there is none
+  FieldEditor* editor(int row, const QString& field) const;  // null if there is no such editor
   QPushButton* adder() const { return add_; }
   QToolButton* remover(int row) const { return rows_.at(static_cast<std::size_t>(row)).remove; }
 
  private:
   struct Row {
-    std::vector<FieldEditor*> editors;  // by field
+    std::vector<FieldEditor*> editors;  // in the order of the fields
     QToolButton* remove = nullptr;
   };
 
@@ -41,7 +42,7 @@ class ListEditor : public FieldEditor {
   void remove(int row);
 
   base::FieldDescription field_;
-  base::Json list_ = base::Json::array();  // as shown
+  base::Json list_ = base::Json::array();  // list as shown
   std::vector<Row> rows_;
   QGridLayout* grid_;
   std::vector<QWidget*> headings_;

@@ -32,8 +32,8 @@ std::optional<double> NumberBox::typed() const {
   return value && whole_ && *value != std::floor(*value) ? std::nullopt : value;
 }
 
-// Counts step by 1, 10, 100 depending on their size; fractions by 0.01; values over decades by 1,
-// 2, 5.
+// Returns the step from a value. Counts step by 1, 10 or 100 depending on their size, and fractions
+// by 0.01. Values that span decades step to the next of 1, 2, 5, 10.
 double NumberBox::step_from(double value, bool up) const {
   const double way = up ? 1 : -1;
   if (whole_ && !takes_prefix(unit_)) {

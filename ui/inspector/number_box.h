@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Spin box for numbers of any size with a unit. It accepts any input and reports its value; the
-// document validates it, so that numbers out of range are visible during input.
+// Spin box for numbers of any size with a unit. It accepts any number and reports it; the document
+// validates the value, so that a number out of range is visible while it is typed.
 #pragma once
 
 #include <QAbstractSpinBox>
@@ -15,20 +15,20 @@ class NumberBox : public QAbstractSpinBox {
  public:
   NumberBox(bool whole, const base::Range& range, const QString& unit, QWidget* parent = nullptr);
 
-  void set_zero_text(const QString& text);  // text shown for 0: its meaning
+  void set_zero_text(const QString& text);  // sets the text shown for the value 0
   void set_value(double value);             // replaces the text
-  std::optional<double> typed() const;      // nothing if unreadable
+  std::optional<double> typed() const;      // nothing if the text is no number
   void stepBy(int steps) override;
   QSize sizeHint() const override;
 
  signals:
-  void edited();  // by the user; read `typed`
+  void edited();  // the user changed the text; read it with `typed`
 
  protected:
   QValidator::State validate(QString& input, int& position) const override;
   StepEnabled stepEnabled() const override;
-  void wheelEvent(
-      QWheelEvent* event) override;  // only with focus: scrolling a form must not change values
+  // needs the focus, so that scrolling a form does not change values
+  void wheelEvent(QWheelEvent* event) override;
 
  private:
   double step_from(double value, bool up) const;

@@ -27,23 +27,23 @@ bool is_exactly_whole(double value) {
   return value == std::floor(value) && std::fabs(value) < 1e15;
 }
 
-// Formats integers without an exponent, as far as they are exact; with digit grouping if they have
-// a unit, because a seed or an index is no count.
+// Formats integers without an exponent, as far as doubles represent them exactly. Digits are
+// grouped only if the number has a unit, because a seed or an index is no count.
 QString plain(double value, const QString& unit) {
   if (!is_exactly_whole(value)) return shortest(value);
   return unit.isEmpty() ? QString::number(value, 'f', 0)
                         : grouped(static_cast<std::int64_t>(value));
 }
 
-// True if commas in a number are group separators. In a count, which has no fraction, they always
-// are. Otherwise a comma may be a decimal comma, as it always is after a leading 0.
+// True if commas in a number are group separators. In a count they always are, because a count has
+// no fraction. In other numbers a comma may be a decimal comma; after a leading 0 it always is.
 bool commas_group(const QString& number, const QString& unit) {
   static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
   return !number.contains(behind_zero) &&
          ((!unit.isEmpty() && !takes_prefix(unit)) || !number.contains(misplaced));
 }
 
-// Returns "50" times 10^-6, rounded once.
+// Returns the number times 10^`exponent`, rounded once.
 double scaled(const QString& number, int exponent) {
   return number.contains('e', Qt::CaseInsensitive)
              ? number.toDouble() * std::pow(10.0, exponent)

@@ -22,7 +22,7 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setFocusPolicy(Qt::StrongFocus);
   heading_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   heading_->setToolTip(tr("Collapse or expand %1").arg(title));
-  // Only the text shows that it is open; a pressed look would distract.
+  // A pressed look would distract, so only the text shows that the section is open.
   set_sheet(heading_, [](const Colors& c) {
     return QString(
                "QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } "

@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kManyRanks = 16;  // with more ranks, rows are closer
+constexpr std::size_t kManyRanks = 16;  // with more ranks, rows are closer together
 constexpr double kWideBar = 5;          // pixels; minimum width of a bar with a gap
 
 QString number(std::int64_t count) { return QString::fromStdString(base::format_count(count)); }
@@ -124,7 +124,8 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
     if (const QRectF one = bar(rank, label); !one.isEmpty()) painter.fillRect(one, color);
 }
 
-// Writes class numbers below the last row, of every class if there is room, else of every n-th.
+// Writes the class numbers below the last row: of every class if there is room, otherwise of every
+// n-th class.
 void ShardBars::paint_classes(QPainter& painter) const {
   painter.setPen(Theme::instance().colors().dim);
   const QRectF first = cell(0, 0);

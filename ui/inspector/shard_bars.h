@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chart of the samples that each rank trains on, by class: a row per rank, in its color, and a bar
-// per class. All bars have the same scale, so that ranks compare. The exact number is in the tool
-// tip and in the accessible description.
+// Chart of the samples that each rank trains on. A row per rank, in the rank's color, has a bar per
+// class. All bars have the same scale, so that ranks can be compared. The exact number is in the
+// tool tip and in the accessible description.
 #pragma once
 
 #include <QWidget>
@@ -19,8 +19,8 @@ class ShardBars : public QWidget {
   const data::ShardTable& shards() const { return shards_; }
   QString text_at(
       const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty outside of bars
-  QRectF bar(std::size_t rank,
-             std::size_t label) const;  // empty for none; at least one pixel high for one sample
+  // empty if there is no sample; at least one pixel high otherwise
+  QRectF bar(std::size_t rank, std::size_t label) const;
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -33,7 +33,7 @@ class ShardBars : public QWidget {
  private:
   std::size_t classes() const { return shards_.empty() ? 0 : shards_.front().size(); }
   double row_height() const;
-  QRectF row(std::size_t rank) const;  // area of its bars
+  QRectF row(std::size_t rank) const;  // area of a rank's bars
   QRectF cell(std::size_t rank, std::size_t label) const;
   double label_width() const;
   double total_width() const;
@@ -41,8 +41,8 @@ class ShardBars : public QWidget {
   void paint_classes(QPainter& painter) const;
 
   data::ShardTable shards_;
-  std::vector<std::int64_t> totals_;  // by rank
-  std::int64_t largest_ = 1;          // maximum over ranks and classes
+  std::vector<std::int64_t> totals_;  // number of samples, by rank
+  std::int64_t largest_ = 1;          // largest number of samples of a rank in a class
 };
 
 }  // namespace trainyard::ui

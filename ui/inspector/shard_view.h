@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Assignment of the data to ranks, below the fields of the data: samples by class, and their effect
-// on training; or the feature columns of each rank.
+// Assignment of the data to ranks, below the fields of the data. Shows the samples of each rank by
+// class and what this means for training; or, if the ranks share all samples, the feature columns
+// of each rank.
 #pragma once
 
 #include "core/experiment/experiment.h"

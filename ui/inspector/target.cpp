@@ -138,7 +138,7 @@ base::Problems set_field(Document& document, const Target& target, const QString
       QCoreApplication::translate("target", "Set %1 of %2").arg(field, target.title),
       [&](experiment::Experiment& experiment) { experiment = *read; },
       "set:" + target.paths.join(' ') + "." + field);
-  if (!picked.links.empty()) {  // an end may have been renamed
+  if (!picked.links.empty()) {  // renaming an object may have renamed an end of the selected links
     picked.links.clear();
     for (const QString& path : target.paths)
       picked.links.merge(selection_at(document.experiment().topology, path).links);

@@ -23,7 +23,8 @@ namespace {
 
 constexpr int kLineCharacters = 86;
 
-// Path of a link target, relative to the directory of the manual.
+// Returns the path of a link target, relative to the directory of the manual. `file` contains the
+// link.
 QString resolved(const std::string& file, const QString& target) {
   return QDir::cleanPath(QFileInfo(to_qstring(file)).path() + "/" + target);
 }
@@ -37,7 +38,8 @@ ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& direct
   setFrameShape(QFrame::NoFrame);
   setAccessibleName(tr("Manual page"));
   setTextInteractionFlags(Qt::TextBrowserInteraction);
-  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // pages keep their width
+  // the scroll bar is always shown, so that all pages have the same width
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
   delay_timer_.setSingleShot(true);
   delay_timer_.setInterval(0);
   connect(&delay_timer_, &QTimer::timeout, this, &ManualBrowser::render_again);
@@ -71,7 +73,7 @@ void ManualBrowser::go_forward() {
   emit place_changed();
 }
 
-// Shows a place. A negative scroll position scrolls to the section.
+// Shows a place in the manual. If its scroll position is negative, scrolls to its section.
 void ManualBrowser::visit(const Visit& visit) {
   now_ = visit;
   if (rendered_ != to_qstring(now_.place.file)) render();
@@ -91,18 +93,19 @@ void ManualBrowser::render() {
   const manual::Page* page = manual_.page(now_.place.file);
   if (!page) return;
   rendered_ = to_qstring(page->file);
-  // Formatting a document that is not shown yet lays it out only once.
+  // Formats the document before it is shown, so that Qt lays it out only once.
   auto* formatted = new QTextDocument(this);
   formatted->setUndoRedoEnabled(false);
   formatted->setMarkdown(markdown_of(*page));
   format_page(*formatted);
   fit_width(*formatted);
   formatted->setTextWidth(viewport()->width());
-  setExtraSelections({});  // of the old document
+  setExtraSelections({});  // removes the selections of the old document
   const QPointer<QTextDocument> before = document();
-  setDocument(formatted);  // deletes only the document that Qt made
+  setDocument(formatted);  // deletes the previous document only if Qt created it
   delete before.data();
-  // Qt makes some tables a pixel wider than the text, which needs no scroll bar.
+  // Ignores an excess of a few pixels: Qt makes some tables a pixel wider than the text, which
+  // needs no scroll bar.
   const bool fits = document()->size().width() <= viewport()->width() + kGrid;
   setHorizontalScrollBarPolicy(fits ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
   if (fits) horizontalScrollBar()->setRange(0, 0);
@@ -134,7 +137,8 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
     if (!word.isNull()) block = word.block();
   }
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
-  // Scrolls so that a row is in the middle of the view, because the table around it explains it.
+  // Scrolls so that the row is in the middle of the view, because the surrounding rows of the table
+  // help to understand it.
   const int above =
       block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
   verticalScrollBar()->setValue(static_cast<int>(top) - above);
@@ -180,15 +184,16 @@ QImage ManualBrowser::picture(const QString& name) {
   return at != pictures_.end() ? at->second : pictures_[path] = QImage(path);
 }
 
-// Returns a picture in the size in which it is shown, with a thin border, so that Qt does not scale
-// it roughly.
+// Returns a picture scaled to the size in which it is shown, with a thin border. Qt would scale it
+// with lower quality.
 QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   if (type != QTextDocument::ImageResource) return {};
   const QImage full = picture(name.toString());
   if (full.isNull()) return {};
   const double ratio = devicePixelRatioF();
   const int width = std::min(text_width(), full.width());
-  QImage shown = full.convertToFormat(QImage::Format_ARGB32_Premultiplied)  // from a palette
+  // converted, because the file may use a palette
+  QImage shown = full.convertToFormat(QImage::Format_ARGB32_Premultiplied)
                      .scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation);
   shown.setDevicePixelRatio(ratio);
   QPainter painter(&shown);
@@ -213,7 +218,8 @@ void ManualBrowser::resizeEvent(QResizeEvent* event) {
   if (event->oldSize().width() != event->size().width()) delay_timer_.start();
 }
 
-// Renders for a new width, theme or font, and keeps what is at the top of the view.
+// Renders the page again for a new width, theme or font. The line at the top of the view stays
+// there.
 void ManualBrowser::render_again() {
   const int top = verticalScrollBar()->value() == 0
                       ? -1

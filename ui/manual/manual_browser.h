@@ -16,12 +16,12 @@ namespace trainyard::ui {
 class ManualBrowser : public QTextBrowser {
   Q_OBJECT
  public:
-  // `directory` contains the pages; the manual must live as long as the browser.
+  // `directory` contains the pages. `manual` must outlive the browser.
   ManualBrowser(const manual::Manual& manual, const QString& directory, QWidget* parent = nullptr);
 
-  // Shows a section and remembers the old one for going back.
+  // Shows a section and adds the previous one to the history.
   void show_place(const manual::ManualLocation& place);
-  void highlight_words(const QStringList& words);  // highlights them on the page
+  void highlight_words(const QStringList& words);  // highlights the words on the page
   const manual::ManualLocation& place() const { return now_.place; }
   QString page_title() const;
   bool can_go_back() const { return !back_.empty(); }
@@ -33,7 +33,7 @@ class ManualBrowser : public QTextBrowser {
 
  signals:
   void place_changed();
-  void external_link(const QUrl& url);  // to be opened by the desktop
+  void external_link(const QUrl& url);  // the desktop should open this link
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -61,10 +61,10 @@ class ManualBrowser : public QTextBrowser {
   Visit now_;
   std::vector<Visit> back_, forward_;
   std::map<QString, QTextBlock> headings_;
-  std::map<QString, QImage> pictures_;  // by path, in full size
+  std::map<QString, QImage> pictures_;  // pictures in full size, by path
   QStringList words_;
-  bool at_place_ = false;  // not scrolled since the place was shown
-  QString rendered_;       // file of the page in the document
+  bool at_place_ = false;  // the user has not scrolled since the place was shown
+  QString rendered_;       // file of the page that is currently rendered
   QTimer delay_timer_;     // renders again after changes of theme or font
 };
 

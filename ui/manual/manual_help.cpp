@@ -42,7 +42,8 @@ void ManualHelp::fill_menu(QMenu& menu) {
                  [this] { show_help_for(QApplication::focusWidget()); });
 }
 
-// Returns the window, which is made when it is first needed. A missing manual is reported.
+// Returns the window of the manual, created at the first call. If the manual is missing, reports it
+// and returns null.
 ManualWindow* ManualHelp::opened() {
   if (window_) return window_.get();
   auto loaded = manual::Manual::load(directory_.toStdString());

@@ -17,8 +17,9 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// Returns the place of a topic; the contents if it has none. The kind of strategy and the algorithm
-// are explained by the pages of their values.
+// Returns the place in the manual that explains a topic, or the table of contents if there is none.
+// For the fields "kind of strategy" and "algorithm", it is the page about the chosen value, such as
+// the ring algorithm.
 manual::ManualLocation place_of(const manual::Manual& manual, const ManualTopic& topic,
                                 const experiment::StrategySpec& strategy);
 
@@ -30,10 +31,11 @@ class ManualHelp : public QObject {
              std::function<experiment::StrategySpec()> strategy, QObject* parent = nullptr);
   ~ManualHelp() override;
 
-  void fill_menu(QMenu& menu);  // the manual, and help for the focused widget
+  // adds the actions for the manual and for help on the focused widget
+  void fill_menu(QMenu& menu);
   void show_contents();
   void show_help_for(const QWidget* focused);
-  ManualWindow* window() { return window_.get(); }  // null before it is first shown
+  ManualWindow* window() { return window_.get(); }  // null until the manual is first shown
 
  private:
   ManualWindow* opened();
@@ -41,7 +43,7 @@ class ManualHelp : public QObject {
   QString directory_;
   QSettings& settings_;
   std::function<experiment::StrategySpec()> strategy_;
-  manual::Manual manual_;  // read when it is first shown
+  manual::Manual manual_;  // read when the manual is first shown
   std::unique_ptr<ManualWindow> window_;
 };
 

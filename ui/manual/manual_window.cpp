@@ -27,7 +27,7 @@ namespace {
 
 constexpr auto kGeometry = "manual/geometry", kSplit = "manual/split";
 constexpr int kSearchMilliseconds = 120;
-constexpr QSize kSize(1080, 760);  // at scale 1
+constexpr QSize kSize(1080, 760);  // size at scale 1
 constexpr int kSideCharacters = 38, kSidePercent = 34;
 constexpr int kExcerptLines = 3;
 
@@ -42,7 +42,7 @@ QTreeWidgetItem* item_of(QTreeWidgetItem* parent, const QString& title, const st
   return item;
 }
 
-// Result of a search: the title, and below it an excerpt of a few lines.
+// Paints a result of a search: the title, and below it an excerpt of a few lines.
 class HitDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -62,7 +62,8 @@ class HitDelegate : public QStyledItemDelegate {
                       title.elidedText(parts.value(0), Qt::ElideMiddle, area.width()));
     painter->setFont(Theme::instance().font());
     painter->setPen(selected ? colors().text : colors().dim);
-    painter->setClipRect(area.adjusted(0, 0, 0, 3));  // descenders of the last line
+    // leaves room for the descenders of the last line
+    painter->setClipRect(area.adjusted(0, 0, 0, 3));
     painter->drawText(area.adjusted(0, title.lineSpacing(), 0, 0),
                       Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, parts.value(1));
     painter->restore();
@@ -219,7 +220,7 @@ void ManualWindow::add_shortcuts() {
   on(QKeySequence(Qt::Key_Escape), [this] { leave(); });
 }
 
-// Esc ends a search first, and closes the window then.
+// Handles Esc: ends a search if there is one, otherwise closes the window.
 void ManualWindow::leave() {
   if (search_->text().isEmpty()) return void(close());
   search_->clear();
@@ -227,7 +228,7 @@ void ManualWindow::leave() {
   browser_->setFocus();
 }
 
-// Moves from the search field to the results with the arrow keys.
+// The arrow keys move from the search field to the results.
 bool ManualWindow::eventFilter(QObject* watched, QEvent* event) {
   if (watched == search_ && event->type() == QEvent::KeyPress) {
     const int key = static_cast<QKeyEvent*>(event)->key();

@@ -29,7 +29,7 @@ class ManualWindow : public QWidget {
                QWidget* parent = nullptr);
   ~ManualWindow() override;
 
-  void show_place(const manual::ManualLocation& place);  // and raises the window
+  void show_place(const manual::ManualLocation& place);  // shows a place and raises the window
   ManualBrowser& browser() { return *browser_; }
   QLineEdit& search_field() { return *search_; }
   QListWidget& hits() { return *hits_; }

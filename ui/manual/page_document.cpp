@@ -16,11 +16,11 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr QChar kBreak(0x200B);  // zero-width space
+constexpr QChar kBreak(0x200B);  // zero-width space, at which code can be broken
 constexpr double kHeadingSizes[] = {1.7, 1.3, 1.1};
 constexpr double kFrameExcess = 2;  // pixels by which Qt makes a frame with a border too wide
 constexpr double kCodeSize = 0.92, kLineHeight = 125, kTableLineHeight = 108,
-                 kCodeLineHeight = 115;  // relative to the text, percent
+                 kCodeLineHeight = 115;  // line height of code relative to that of text, in percent
 
 bool is_code_block(const QTextBlock& block) {
   return block.blockFormat().hasProperty(QTextFormat::BlockCodeFence) ||
@@ -59,7 +59,7 @@ void format_heading(const QTextBlock& block) {
   text.setFontWeight(QFont::DemiBold);
   text.setForeground(colors().text);
   QTextCursor cursor = cursor_over(block, block);
-  cursor.setCharFormat(text);  // without Qt's relative size
+  cursor.setCharFormat(text);  // replaces Qt's format, which gives headings a relative font size
   QTextBlockFormat around;
   around.setTopMargin(level == 1 ? 0 : theme.pixels(level == 2 ? 3 * kGrid : 2 * kGrid));
   around.setBottomMargin(theme.pixels(kGrid));
@@ -77,7 +77,7 @@ void format_paragraph(const QTextBlock& block) {
 
 // Gives inline code the fixed font and a background.
 void format_inline_code(const QTextBlock& block) {
-  std::vector<std::pair<int, int>> codes;  // position, length
+  std::vector<std::pair<int, int>> codes;  // (position, length) of each piece of inline code
   for (auto at = block.begin(); !at.atEnd(); ++at)
     if (const QTextFragment part = at.fragment(); part.charFormat().fontFixedPitch())
       codes.emplace_back(part.position(), part.length());
@@ -126,7 +126,8 @@ void format_table(QTextTable& table) {
   }
 }
 
-// Qt moves the end of a code block behind its frame: into the first cell, if a table follows.
+// Removes an empty line. Qt moves the line at the end of a code block behind the block's frame; if
+// a table follows, it becomes a line in the table's first cell.
 void remove_line_in_table(QTextBlock behind) {
   if (!QTextCursor(behind).currentTable()) behind = behind.next();
   QTextCursor cursor(behind);
@@ -162,7 +163,7 @@ void format_code_block(const QTextBlock& first, const QTextBlock& last) {
   remove_line_in_table(frame->lastCursorPosition().block().next());
 }
 
-// Removes the empty block that remains behind a frame, at the end of its selection.
+// Gives no height to the empty blocks that remain behind frames.
 void hide_empty_blocks(QTextDocument& document) {
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     if (block.length() > 1 || QTextCursor(block).currentFrame() != document.rootFrame()) continue;
@@ -197,7 +198,7 @@ QString markdown_of(const manual::Page& page) {
   for (QString& line : lines) {
     if (line.trimmed().startsWith("```")) fenced = !fenced;
     if (fenced || !line.trimmed().startsWith('|')) continue;
-    QStringList parts = line.split('`');  // every second part is code
+    QStringList parts = line.split('`');  // every second part, at odd indices, is code
     for (int i = 1; i + 1 < parts.size(); i += 2) parts[i] = breakable(parts[i]);
     line = parts.join('`');
   }

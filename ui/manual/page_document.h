@@ -17,13 +17,14 @@ namespace trainyard::ui {
 
 inline QString to_qstring(const std::string& utf8) { return QString::fromStdString(utf8); }
 
-// Width of a column of text with `characters` per line, in pixels.
+// Returns the width in pixels of a column of text with `characters` per line.
 int column_width(const QFont& font, int characters);
 
-// Returns the page as Markdown for Qt: code in tables can be broken at dots and underscores by
-// zero-width spaces, because paths are wider than columns.
+// Returns the page as Markdown for Qt. Zero-width spaces allow line breaks after dots and
+// underscores of code in tables, because paths are wider than columns.
 QString markdown_of(const manual::Page& page);
-// The text as it occurs in the formatted document; and a selected text without zero-width spaces.
+// `breakable` inserts zero-width spaces into code, as `markdown_of` does. The other function
+// removes them from a selected text.
 QString breakable(QString code);
 QString without_breaks(QString text);
 
@@ -34,7 +35,7 @@ void fit_pictures(QTextDocument& document, int width,
                   const std::function<QSize(const QString& name)>& size_of);
 void set_margins(QTextDocument& document, int horizontal, int vertical);
 
-// Headings by slug. Qt 6.4 gives Markdown headings no anchors.
+// Returns the blocks of headings by their slug, because Qt 6.4 gives Markdown headings no anchors.
 std::map<QString, QTextBlock> headings_of(const QTextDocument& document, const manual::Page& page);
 
 }  // namespace trainyard::ui

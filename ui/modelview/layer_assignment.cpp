@@ -42,7 +42,7 @@ QString of_shards(const experiment::FsdpSpec& fsdp) {
   return {};
 }
 
-// Describes the assignment within a replica.
+// Describes how the layers of a replica are assigned to devices.
 QString replica_assignment_text(const experiment::Mesh& mesh) {
   if (mesh.pipeline > 1 && mesh.tensor > 1)
     return holder_text(
@@ -136,15 +136,16 @@ std::vector<std::vector<int>> holders_on_servers(const experiment::Resolved& e) 
   return holders;
 }
 
-// Returns the stage of each segment; 0 for a mesh with one stage.
+// Returns the stage of each segment. In a mesh with one stage, it is 0 for all segments.
 std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
   return experiment::has_stages(e.document.strategy.kind)
              ? experiment::owners_of(e)
              : std::vector<int>(e.model.segments.size(), 0);
 }
 
-// Returns all ranks of a segment's stage, which in hybrid hold the layer. In tensor_parallel,
-// replicated parameters are omitted, since they are on the ranks that use them.
+// Returns for each segment the ranks of its stage that hold it. In hybrid these are all ranks of
+// the stage. In tensor_parallel, replicated parameters are omitted, because the ranks that use them
+// hold them.
 std::vector<std::vector<int>> holders_in_mesh(const experiment::Resolved& e) {
   std::vector<std::vector<int>> holders(e.model.segments.size());
   const experiment::Mesh mesh = experiment::mesh_of(e);

@@ -19,7 +19,8 @@ QSize ModelGeometry::whole() const {
           top_of(static_cast<int>(owners_.size()) + 1)};
 }
 
-// The input belongs to the first node's column, the loss to the last node's.
+// Returns the column of a node. The input belongs to the first node's column, the loss to the last
+// node's.
 int ModelGeometry::column_of(int node) const {
   return owners_[static_cast<std::size_t>(
       std::clamp(node, 0, static_cast<int>(owners_.size()) - 1))];
@@ -84,7 +85,8 @@ QPolygonF ModelGeometry::step(int node) const {
   return path << QPointF(to.center().x(), to.top());
 }
 
-// Each row has only one node, so the space between columns is free for lines.
+// Returns the path beside two nodes. Each row contains only one node, so the space between columns
+// is free for lines.
 QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right,
                                 double track) const {
   const bool same = from.left() == to.left(), out_right = same ? right : to.left() > from.left(),
@@ -95,7 +97,7 @@ QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right
           QPointF(lane, to.center().y()), QPointF(in, to.center().y())};
 }
 
-// lines of residual additions to adjacent nodes use different tracks
+// puts the lines of residual additions to neighboring nodes on different tracks
 QPolygonF ModelGeometry::addition(int from, int to) const {
   return beside(node_rect(from), node_rect(to), true, metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Geometry of the model view in pixels: nodes of the model below each other, from input to loss;
-// columns (devices, stages) side by side, then the figures. Coordinates are before scrolling and
-// without the head. Pure.
+// Geometry of the model view in pixels. The nodes of the model are below each other, from input to
+// loss. Side by side are the columns (devices or stages), then the figures. Coordinates exclude the
+// column headers and are before scrolling. Pure.
 #pragma once
 
 #include <QPoint>
@@ -16,11 +16,11 @@ namespace trainyard::ui {
 
 // Lengths that depend on the font.
 struct ModelMetrics {
-  int gutter = 0;            // left of the columns: names of groups; 0: no groups
+  int gutter = 0;            // width of the group names left of the columns; 0: no groups
   int row = 0, gap = 0;      // height of a node, and distance to the next one
   int column = 0, lane = 0;  // width of a column, and of the lanes on either side of its nodes
   int head = 0;              // height of the area above the rows
-  std::array<int, kFigures> figures = {};  // widths; 0: not shown
+  std::array<int, kFigures> figures = {};  // widths of the figures; 0: not shown
   int kept = 0;  // width of the list of ranks that keep the parameters; 0: not shown
 };
 
@@ -34,25 +34,25 @@ class ModelGeometry {
   ModelGeometry(const ModelPicture& picture, const ModelMetrics& metrics);
 
   const ModelMetrics& metrics() const { return metrics_; }
-  QSize whole() const;                          // size of the rows
+  QSize whole() const;                          // size of all rows together
   QRect node_rect(int node) const;              // -1: the input; one past the last node: the loss
-  QRect row_rect(int node) const;               // full width
-  QRect column_rect(int column) const;          // full height of the rows
-  QRect group_rect(int first, int last) const;  // full width
+  QRect row_rect(int node) const;               // row over the full width
+  QRect column_rect(int column) const;          // column over the full height of the rows
+  QRect group_rect(int first, int last) const;  // rows of a group over the full width
   QRect figure_rect(int node, int figure) const;
   QRect kept_rect(int node) const;
-  int node_at(const QPoint& at) const;  // node whose box is there; -1: none
+  int node_at(const QPoint& at) const;  // node whose box contains the point; -1 if there is none
   int row_at(int y) const;              // node in the row at y, as in node_rect
   int column_at(int x) const;           // -1: none
   RowSpan rows_between(int top, int bottom) const;
 
   // Path from a node to the next row, across columns if they differ.
   QPolygonF step(int node) const;
-  // Path from the side of a node down to the side of a later one that adds its output: in the lane
-  // right of the column, or between the two columns.
+  // Path from the side of a node down to the side of a later node that adds its output. It is in
+  // the lane right of the column, or between the columns of the two nodes.
   QPolygonF addition(int from, int to) const;
-  // Path from the side of a node up to the node whose table it is tied to: in the lane left of the
-  // column, or between the two columns.
+  // Path from the side of a node up to the node whose table it shares. It is in the lane left of
+  // the column, or between the columns of the two nodes.
   QPolygonF tie(int from, int to) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sizes in the model view, from its text in the theme's font.
+// Sizes in the model view. They depend on the texts and the theme's font.
 #pragma once
 
 #include <QSize>
@@ -12,7 +12,8 @@ int pixels(double length);  // scales a length by the theme's scale
 
 inline constexpr double kModelLetters = 0.92;  // font size relative to the application's
 
-// `overview`: rows have no text, and are low enough that all of them fit, down to a minimum height.
+// Returns the sizes for a view of size `room`. `overview`: rows have no text, and are so low that
+// all of them fit, down to a minimum height.
 ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview);
 
 }  // namespace trainyard::ui

@@ -14,7 +14,7 @@ base::Problem refusal(const QString& what, const QString& advice) {
           advice.toStdString()};
 }
 
-// Returns a problem if two nodes that share a table would be in different columns.
+// Returns a problem if two nodes that share a table would get different columns.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
   for (int n = 0; n < picture.count() && !picture.ties_may_split; ++n) {
     const int tied = picture.node(n).tied_to;
@@ -56,7 +56,7 @@ base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& n
                      picture.columns[static_cast<std::size_t>(column)].place >= 0;
   if (!there)
     return base::fail(
-        refusal(move_text("No such device to move layers to"),
+        refusal(move_text("The device to which the layers would move does not exist"),
                 move_text("Add a device to the drawing, or move the layers to a drawn device.")));
   const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
   for (const int node : nodes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Moves of layers between devices: their result, or why they are refused. Pure, except for the edit
-// itself.
+// Moves of layers between devices: the result of a move, or why it is refused. Only `place_by_hand`
+// changes a document.
 #pragma once
 
 #include <set>
@@ -15,26 +15,28 @@ using Nodes = std::set<int>;
 
 QStringList places_of(const ModelPicture& picture, const Nodes& nodes);
 Nodes nodes_at(const ModelPicture& picture,
-               const QStringList& places);  // ignores places that are not in the picture
+               const QStringList& places);  // ignores layers that are not in the picture
 
-// Returns the reason why nothing can be moved; nothing if layers are placed on devices.
+// Returns the reason why no layer can be moved; nothing if layers can be moved.
 std::optional<base::Problem> fixed(const ModelPicture& picture);
 
 // Returns the column of each node after moving `nodes` to `column`. Problems: every device has all
-// layers; the column has no device; only one of two layers that share a table would move; with rpc,
-// a move between servers and trainers.
+// layers; the column has no device; only one of two layers that share a table would move; or, with
+// rpc, layers would move between servers and trainers.
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column);
 
-// As `moved`, for a device by name, which may be one that does not train.
+// As `moved`, but to a device given by its name. If the device does not train, this is a problem.
 base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes,
                                                const QString& device);
 
-// Returns manual places for these owners. Each place applies to a node and all nodes after it, up
-// to the next place. Nodes in a column without a place stay with the nodes before them.
+// Returns strategy.stages.places for these columns of nodes. A place applies to its node and all
+// nodes after it, up to the next place. Nodes in a column that cannot have places stay with the
+// nodes before them.
 std::vector<experiment::StagePlace> places_for_owners(const ModelPicture& picture,
                                                       const std::vector<int>& owners);
 
-// Edits the document as one undo step named `what`; no step if nothing changes.
+// Sets the places of layers in the document, as one undo step named `what`. There is no step if
+// nothing changes.
 void place_by_hand(Document& document, const QString& what, const ModelPicture& picture,
                    const std::vector<int>& owners);
 

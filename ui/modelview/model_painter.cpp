@@ -22,7 +22,7 @@ QColor color_of(const ModelColumn& column) {
   return column.rank >= 0 ? Theme::instance().series_color(column.rank) : colors().link;
 }
 
-// True if the path is partly within the visible rows.
+// True if a part of the path is in the visible rows.
 bool within(const QPolygonF& path, const RowSpan& rows, const ModelGeometry& geometry) {
   const QRectF box = path.boundingRect();
   return box.bottom() >= geometry.row_rect(rows.first).top() &&
@@ -176,8 +176,8 @@ class Painting {
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
   }
 
-  // Paints the shards below the node's name, side by side in the colors of their ranks; for
-  // replicas, the color of the first.
+  // Paints the shards below the node's name, side by side, each in the color of its rank. If
+  // several replicas have the shard, the color is that of the first.
   void parts(const QRect& box, const LayerSplit& split) {
     const int thick = pixels(2);
     for (const LayerShard& part : split.parts) {
@@ -243,7 +243,7 @@ class Painting {
     return std::max(largest_share_, 1e-12);
   }
 
-  // Paints the names of groups beside their rows, as far as these are visible.
+  // Paints the names of groups beside their rows, as far as the rows are visible.
   void groups() {
     for (const ModelGroup& group : picture_.groups) {
       if (!seen(group.first, group.last)) continue;
@@ -295,7 +295,8 @@ class Painting {
             scene_.overview ? share_text(column.share) : column_text(column));
   }
 
-  // Paints the rank's number in its color; returns its right end.
+  // Paints the number of a column's rank in the rank's color; returns the x coordinate of its right
+  // end.
   int pill(const QRect& line, const ModelColumn& column) {
     const QString number = QString::number(column.rank);
     const QRect box(

@@ -12,9 +12,9 @@ namespace trainyard::ui {
 struct ModelScene {
   const ModelPicture* picture = nullptr;
   const ModelGeometry* geometry = nullptr;
-  QRect body;             // area of the rows in the widget, below the head
+  QRect body;             // area of the rows in the widget, below the column headers
   QPoint scroll;          // pixels that the rows are scrolled left and up
-  bool overview = false;  // everything on screen: boxes without text
+  bool overview = false;  // shows all rows, as boxes without text
   const Nodes* selected = nullptr;
   int current = -1;  // node with keyboard focus
   int hovered = -1;  // node in the pointer's row

@@ -38,14 +38,14 @@ ModelPanel::ModelPanel(Document& document, QWidget* parent) : QWidget(parent), d
   for (const auto signal : {&Document::changed, &Document::file_changed})
     connect(&document, signal, this, &ModelPanel::document_changed);
   connect(view_, &ModelView::selection_changed, this, [this] {
-    refused_.clear();  // refers to the previous selection
+    refused_.clear();  // removes the message, which refers to the previous selection
     show_note();
     show_selection();
   });
   connect(view_, &ModelView::refused, this, &ModelPanel::refuse);
   connect(view_, &ModelView::move_requested, this, [this](const Nodes& nodes, int to) {
     if (to >= static_cast<int>(picture().columns.size()))
-      return;  // columns were removed after the menu was created
+      return;  // the column was removed after the menu was opened
     const ModelColumn& target = picture().columns[static_cast<std::size_t>(to)];
     const QString layers = layer_list_text(places_of(picture(), nodes));
     const QString where = target.rank < 0 ? target.title.toLower() : tr("rank %1").arg(target.rank);
@@ -112,8 +112,8 @@ void ModelPanel::hideEvent(QHideEvent* event) {
   emit pointed({});
 }
 
-// Updates the picture in the background, since large models take long. Hidden panels update only
-// for a move.
+// Updates the picture in the background, because large models take long. A hidden panel is updated
+// only if a move needs it.
 void ModelPanel::look() {
   if (!isVisible() && !wanted_) return;
   QThreadPool::globalInstance()->start([panel = QPointer<ModelPanel>(this), version = ++version_,
@@ -182,15 +182,16 @@ void ModelPanel::move_to_device(const QStringList& layers, const std::string& de
        });
 }
 
-// A move needs a picture of the current document; otherwise it waits for the next one.
+// Executes a move. A move needs a picture of the current document; if there is none yet, the move
+// waits for it.
 void ModelPanel::move(const QString& what, const Move& move) {
   if (current_) return do_move({what, move});
   wanted_ = Wanted{what, move};
   look();
 }
 
-// Shows the result immediately, so that the next move starts from it; its problems are computed
-// later.
+// Moves the layers and shows the result immediately, so that the next move starts from it. The
+// problems of the result are computed later.
 void ModelPanel::do_move(const Wanted& wanted) {
   if (picture().problem) return refuse(refusal_text(*picture().problem));
   const auto owners = wanted.move(picture());

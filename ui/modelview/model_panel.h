@@ -25,22 +25,22 @@ class ModelPanel : public QWidget {
   ModelView& view() { return *view_; }
   const ModelPicture& picture() const { return view_->picture(); }
   QString totals_text() const;
-  QString note_text()
-      const;  // reason for a refusal, or problem of the layers' assignment; empty: none
+  // reason for a refused move, or problem of the layers' assignment; empty if there is neither
+  QString note_text() const;
   QString details_text() const;
 
-  void set_seen(bool seen);  // a panel behind another tab clears its marks on the canvas
+  // false: the panel is behind another tab, so its marks on the canvas are removed
+  void set_seen(bool seen);
 
-  // Moves layers that were dragged to a device of the drawing; waits until the picture matches the
-  // document.
+  // Moves layers that were dropped on a device of the drawing. If the picture does not match the
+  // document yet, the move waits for it.
   void move_to_device(const QStringList& layers, const std::string& device);
 
  signals:
-  void settled();  // the latest picture is shown
-  void pointed(
-      // devices that have the selected layers, while the panel is visible
-      const std::set<std::string>& devices);
-  void message(const QString& text);  // for the status bar: the reason for a refusal
+  void settled();  // the picture is up to date
+  // Emitted with the devices that have the selected layers. Empty while the panel is not visible.
+  void pointed(const std::set<std::string>& devices);
+  void message(const QString& text);  // reason for a refusal, to be shown in the status bar
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -49,7 +49,7 @@ class ModelPanel : public QWidget {
  private:
   using Move = std::function<base::Result<std::vector<int>>(const ModelPicture&)>;
   struct Wanted {
-    QString what;  // name on the undo stack
+    QString what;  // name of the move on the undo stack
     Move move;
   };
   void build_bar();
@@ -68,8 +68,8 @@ class ModelPanel : public QWidget {
   QTimer delay_timer_;
   int version_ = 0;
   bool current_ = false;  // the picture matches the document
-  bool seen_ = true;      // not behind another tab
-  // true while a move changes the document to what the picture already shows
+  bool seen_ = true;      // the panel is not behind another tab
+  // True while a move changes the document. The picture already shows the result of the move.
   bool moving_ = false;
   std::optional<Wanted> wanted_;
   QString refused_;

@@ -32,9 +32,10 @@ QString picture_text(const char* source) {
   return QCoreApplication::translate("model_picture", source);
 }
 
-// Known parts of an experiment, which may have problems.
+// What is known of an experiment that may have problems.
 struct Known {
-  Resolved resolved;  // at least document, data and model; all if there are no problems
+  // contains at least document, data and model; contains everything if there are no problems
+  Resolved resolved;
   base::Problems problems;
   bool is_valid() const { return problems.empty(); }
 };
@@ -138,8 +139,8 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
                  static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// Balancing needs valid fields, a worker, and with rpc a server. It does not need a schedule that
-// supports the places.
+// True if layers can be balanced. This needs valid fields, a worker, and with rpc a server. It does
+// not need a pipeline schedule that supports the current places.
 bool can_balance(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
     return is_at(problem, {"strategy.stages", "topology.hosts"});
@@ -158,8 +159,8 @@ std::vector<experiment::StagePlace> places_in(const Known& known) {
                             : std::vector<experiment::StagePlace>{};
 }
 
-// Returns for each node the worker or server of the last place before it, drawn or not; -1 if there
-// is none.
+// Returns, for each node, the number of the worker or server that the places assign it to, even if
+// that device is not drawn. -1 if no place applies to the node.
 std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places,
                                 const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
@@ -182,7 +183,8 @@ QStringList workers_of(const topology::Topology& topology) {
   return matching_devices(topology, topology::works);
 }
 
-// Returns the columns of a hybrid: the devices of a stage hold shards or replicas of its layers.
+// Returns the columns of a hybrid, one per stage. The devices of a stage hold shards or replicas of
+// its layers.
 std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   const QStringList workers = workers_of(experiment.topology);
   const experiment::Mesh mesh = experiment::mesh_of(experiment);
@@ -196,8 +198,8 @@ std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   return columns;
 }
 
-// Returns the columns in the order of places: stages of a mesh, or workers (in rpc all trainers as
-// one), then servers.
+// Returns the columns in the order in which places number them: the stages of a mesh, or the
+// workers followed by the servers. In rpc, all trainers share one column.
 std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   if (experiment.strategy.kind == experiment::StrategyKind::hybrid)
     return stages_of_mesh(experiment);
@@ -222,7 +224,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   return columns;
 }
 
-// Adds the constraints of layers on servers and on trainers.
+// Marks the nodes that must be on a server or on the trainers.
 void add_constraints(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;
@@ -288,7 +290,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   if (known.is_valid()) add_holders(picture, known.resolved);
 }
 
-// Returns, for example, "shared out by cost".
+// Returns how layers are balanced: "shared out by cost".
 QString balance_text(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return picture_text("balanced by compute cost");

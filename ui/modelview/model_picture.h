@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of an experiment as a graph: the nodes that can be placed on a device, from input to
-// loss, with their figures and devices. Plain values; built in the background, because data files
-// are opened.
+// The model of an experiment as a graph. Its nodes, from input to loss, can be placed on devices;
+// each has its figures and its device. Plain values. The picture is built in the background,
+// because that opens data files.
 #pragma once
 
 #include <QString>
@@ -22,17 +22,19 @@ struct ModelNode {
   QString name;    // "1.4 linear 32-128"
   QString output;  // shape of its output for one sample: "64 x 128"
   std::int64_t parameters = 0, parameter_bytes = 0;
-  std::int64_t activation_bytes = 0;                   // output of a micro-batch
-  std::int64_t forward_flops = 0, backward_flops = 0;  // for one sample
-  double share = 0;               // fraction of the model's floating-point operations
-  int group = -1;                 // group number; -1: none
-  int tied_to = -1, addend = -1;  // nodes whose table it shares, and whose output it adds
+  // bytes of the node's output for a micro-batch
+  std::int64_t activation_bytes = 0;
+  std::int64_t forward_flops = 0, backward_flops = 0;  // floating-point operations for one sample
+  double share = 0;  // fraction of the model's floating-point operations
+  int group = -1;    // group number; -1: none
+  // node whose table it shares, and node whose output it adds; -1: none
+  int tied_to = -1, addend = -1;
   // ranks that keep its parameters, unless these are the ranks of its column
   std::vector<int> holders;
-  LayerSplit split;            // their shards, if they share it
-  bool reads_samples = false;  // in addition to the output of the previous node
-  bool called = false;         // rpc: it is on a server and called by trainers
-  // reason why it cannot be moved elsewhere; nothing: it can be anywhere
+  LayerSplit split;            // shards of the node on these ranks, if they share it
+  bool reads_samples = false;  // reads samples in addition to the output of the previous node
+  bool called = false;         // rpc: the node is on a server, and trainers call it
+  // reason why the node cannot be moved to some columns; nothing if it can be in any column
   std::optional<base::Problem> bound;
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;
@@ -47,34 +49,36 @@ struct ModelGroup {
   bool operator==(const ModelGroup&) const = default;
 };
 
-// Owner of nodes: a rank, a stage of a mesh, all devices alike, or none.
+// Owner of nodes: a rank, a stage of a mesh, all devices together, or none.
 struct ModelColumn {
   int rank = -1;        // -1: not a single rank
   QString title;        // "cpu0", "Stage 1", "All trainers", "Every device", "No device"
   QStringList devices;  // names on the drawing; empty if not known
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
-  int place = -1;  // index in strategy.stages.places; -1: layers cannot be placed there
+  // number of the column in strategy.stages.places; -1 if layers cannot be placed on it
+  int place = -1;
   bool operator==(const ModelColumn&) const = default;
 };
 
 struct ModelPicture {
   std::optional<base::Problem> problem;    // readable reason why there is no graph
-  std::optional<base::Problem> misplaced;  // problem of the layers' assignment
+  std::optional<base::Problem> misplaced;  // problem of the assignment of layers
   QString input, loss;                     // "28 x 28 x 1", "softmax cross-entropy over 10 classes"
   std::vector<ModelNode> nodes;
   std::vector<ModelGroup> groups;
   std::vector<ModelColumn> columns;
   std::vector<int> owners;  // column of each node
-  // columns are devices with some of the layers, stages of a mesh, or in rpc all trainers together
+  // Each column has a part of the layers. Columns are devices, stages of a mesh, or, in rpc, all
+  // trainers together.
   bool splits = false;
-  bool ties_may_split =
-      false;               // tied layers may be in different columns, which both hold the table
-  QString kept;            // assignment in one sentence
-  QString strategy;        // name of the strategy
+  // tied layers may be in different columns; both columns then hold the table
+  bool ties_may_split = false;
+  QString kept;            // sentence about the assignment of layers
+  QString strategy;        // displayed name of the strategy
   std::int64_t batch = 0;  // samples in a micro-batch
   std::int64_t parameters = 0, parameter_bytes = 0, activation_bytes = 0,
-               flops = 0;  // total over all nodes
+               flops = 0;  // floating-point operations of all nodes
 
   const ModelNode& node(int number) const { return nodes[static_cast<std::size_t>(number)]; }
   const ModelColumn& column_of(int node) const {
@@ -85,12 +89,13 @@ struct ModelPicture {
   bool operator==(const ModelPicture&) const = default;
 };
 
-// Returns the picture of any experiment, valid or not; relative data paths start at `directory`.
+// Returns the picture of any experiment, even one with problems. Relative data paths start at
+// `directory`.
 ModelPicture model_picture(const experiment::Experiment& experiment,
                            const std::filesystem::path& directory);
 
-// Returns the picture of a split model with its nodes in these columns; its problems are not
-// computed.
+// Returns the picture of a split model with its nodes moved to these columns. Its problems are not
+// updated.
 ModelPicture with_owners(ModelPicture picture, std::vector<int> owners);
 
 }  // namespace trainyard::ui

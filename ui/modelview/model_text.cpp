@@ -25,7 +25,7 @@ QString parameters_text(std::int64_t count, std::int64_t size) {
                           .arg(grouped(count), size_text(size));
 }
 
-// Describes the location of a node and its connections other than the preceding node.
+// Describes where a node is, and its connections to nodes other than the previous one.
 QStringList connections_text(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0)
@@ -42,7 +42,7 @@ QString ranks_text(const std::vector<int>& list) {
   return (ranks.size() == 1 ? model_text("rank %1") : model_text("ranks %1")).arg(ranks.join(", "));
 }
 
-// Returns the dimension by which a layer is split.
+// Returns the name of the dimension by which a layer is split.
 QString split_noun(const LayerSplit& split) {
   switch (split.by) {
     case model::Split::outputs:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures of a model picture, as columns of a table and as sentences, also for screen readers.
+// Figures of a model picture as text: columns of a table, and sentences, which screen readers read
+// too.
 #pragma once
 
 #include <QStringList>
@@ -16,16 +17,18 @@ std::array<QString, kFigures> figure_headings();
 std::array<QString, kFigures> figures_of(const ModelNode& node);
 
 QString share_text(double share);  // "12.3 %"
-// "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs each"; empty if its column tells
+// Returns the ranks that keep the node's parameters: "ranks 4, 5", "ranks 0, 1: 32 of 64 outputs
+// each". Empty if they are just the ranks of its column.
 QString kept_text(const ModelNode& node);
 QString kept_heading();
-QString group_text(const ModelGroup& group);                // "24.6 % of the work"
-QString column_text(const ModelColumn& column);             // "25.1 %, 220 kB"
-QString column_details(const ModelColumn& column);          // with more details, as a sentence
+QString group_text(const ModelGroup& group);     // "24.6 % of the work"
+QString column_text(const ModelColumn& column);  // "25.1 %, 220 kB"
+// as column_text, with more details, as a sentence
+QString column_details(const ModelColumn& column);
 QString totals(const ModelPicture& picture);                // totals of the full model
-QString sentence(const ModelPicture& picture, int number);  // all details of a node
-QString details(const ModelPicture& picture,
-                const Nodes& nodes);  // summary of several nodes; the sentence of a single one
-QString refusal_text(const base::Problem& problem);  // "Reason. Advice."
+QString sentence(const ModelPicture& picture, int number);  // sentence with all details of a node
+// summary of several nodes; the same as `sentence` for a single node
+QString details(const ModelPicture& picture, const Nodes& nodes);
+QString refusal_text(const base::Problem& problem);  // reason and advice: "Reason. Advice."
 
 }  // namespace trainyard::ui

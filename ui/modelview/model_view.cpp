@@ -101,7 +101,7 @@ int ModelView::node_at(const QPoint& at) const {
   return scene().body.contains(at) ? geometry_.node_at(rows_point(at)) : -1;
 }
 
-// Returns the group at a point in the gutter beside its rows.
+// Returns the group whose name is at a point of the gutter.
 int ModelView::group_at(const QPoint& at) const {
   const QPoint rows = rows_point(at);
   if (picture_.nodes.empty() || !scene().body.contains(at) ||

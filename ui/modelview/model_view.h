@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model as a graph with selection and drag: nodes below each other, devices side by side. It
-// shows a picture and does not change it; it emits requested moves. Everything is possible with the
-// keyboard alone.
+// The model as a graph with selection and drag: nodes below each other, devices side by side. The
+// view shows a picture and does not change it; it only emits the moves that the user requests.
+// Everything is possible with the keyboard alone.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -19,27 +19,28 @@ class ModelView : public QAbstractScrollArea {
  public:
   explicit ModelView(QWidget* parent = nullptr);
 
-  // keeps the selection as far as its nodes still exist
+  // The selection stays, as far as its nodes exist in the new picture.
   void set_picture(const ModelPicture& picture);
   const ModelPicture& picture() const { return picture_; }
-  void set_empty_text(const QString& title, const QString& hint);  // for a picture without nodes
+  // sets the text shown for a picture without nodes
+  void set_empty_text(const QString& title, const QString& hint);
   QString empty_text() const { return empty_title_ + "\n" + empty_hint_; }
   void set_overview(bool overview);
   bool overview() const { return overview_; }
 
   const Nodes& selected() const { return selected_; }
   int current() const { return current_; }  // -1: none
-  void select(Nodes nodes, int current);    // and scrolls to it
-  QRect rect_of(int node) const;            // in viewport coordinates
+  void select(Nodes nodes, int current);    // selects nodes and scrolls to the current one
+  QRect rect_of(int node) const;            // rectangle of a node, in viewport coordinates
   QRect rect_of_column(int column) const;
-  // tool tip of a node or the head of a column; in viewport coordinates
+  // Returns the tool tip of the node or column header at a point in viewport coordinates.
   QString tool_tip_at(const QPoint& at) const;
 
  signals:
   void selection_changed();
   void overview_changed(bool overview);
   void move_requested(const trainyard::ui::Nodes& nodes, int column);
-  void refused(const QString& why);  // reason for a refused action
+  void refused(const QString& why);  // Emitted with the reason when an action is refused.
 
  protected:
   bool event(QEvent* event) override;
@@ -67,7 +68,7 @@ class ModelView : public QAbstractScrollArea {
   void describe();
   void paint_nothing(QPainter& painter) const;
   QPoint rows_point(const QPoint& at) const { return at - scene().origin(); }
-  int node_at(const QPoint& at) const;  // in viewport coordinates
+  int node_at(const QPoint& at) const;  // node at a point in viewport coordinates
   int group_at(const QPoint& at) const;
   void click(int node, Qt::KeyboardModifiers modifiers);
   void go_to(int node, bool extend);
@@ -85,7 +86,7 @@ class ModelView : public QAbstractScrollArea {
   bool overview_ = false;
   Nodes selected_;
   int current_ = -1, anchor_ = -1, hovered_ = -1, target_ = -1;
-  std::optional<QPoint> pressed_;  // on a node that can be dragged
+  std::optional<QPoint> pressed_;  // where the mouse was pressed on a node that can be dragged
   int pressed_node_ = -1;
 };
 

@@ -15,7 +15,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kScrollEdge = 24, kScrollStep = 16;  // pixels; auto-scroll during a drag
+// pixels: width of the edge that scrolls during a drag, and scroll distance
+constexpr int kScrollEdge = 24, kScrollStep = 16;
 
 Nodes range(int a, int b) {
   Nodes nodes;
@@ -25,7 +26,8 @@ Nodes range(int a, int b) {
 
 }  // namespace
 
-// Ctrl toggles a node; Shift selects the range from the start of the selection.
+// Selects nodes by a click. With Ctrl, toggles the node; with Shift, selects the range from the
+// start of the selection.
 void ModelView::click(int node, Qt::KeyboardModifiers modifiers) {
   if (modifiers & Qt::ShiftModifier) return go_to(node, true);
   if (!(modifiers & Qt::ControlModifier)) return go_to(node, false);
@@ -73,7 +75,7 @@ void ModelView::mouseMoveEvent(QMouseEvent* event) {
   viewport()->setCursor(picture_.splits && node_at(at) >= 0 ? Qt::OpenHandCursor : Qt::ArrowCursor);
 }
 
-// A click without a drag on one of several selected nodes selects it alone.
+// Selects the node alone if it was clicked, without a drag, while several nodes were selected.
 void ModelView::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton && pressed_ && pressed_node_ >= 0)
     click(pressed_node_, event->modifiers());
@@ -100,7 +102,7 @@ void ModelView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Handles the key before menu actions apply it to the drawing.
+// Handles a key before a menu action does, because the action would apply to the drawing.
 bool ModelView::event(QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride &&
       static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll))

@@ -16,9 +16,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLines = 4;  // maximum lines of the text; more are shown on request
+constexpr int kLines = 4;  // maximum number of lines of text; more are shown on request
 constexpr std::size_t kProblemsShown = 3;
-constexpr int kFewLetters = 30;  // minimum width beside the buttons; otherwise these go below
+// minimum characters of text beside the buttons; with less room, the buttons go below
+constexpr int kFewLetters = 30;
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
   auto* button = new QToolButton(parent);
@@ -29,7 +30,7 @@ QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text
   return button;
 }
 
-// Wraps a text as a label of this width does.
+// Returns the lines of a text as a label of this width wraps it.
 QStringList wrapped(const QString& text, const QFont& font, int width) {
   QStringList lines;
   for (const QString& paragraph : text.split('\n')) {
@@ -44,7 +45,7 @@ QStringList wrapped(const QString& text, const QFont& font, int width) {
   return lines;
 }
 
-// Returns the first lines, ending in "…".
+// Returns the first lines of a text, ending in "…".
 QString beginning(const QStringList& lines, const QFontMetrics& metrics, int width) {
   const QString last =
       metrics.elidedText(lines[kLines - 1].trimmed() + " …", Qt::ElideRight, width);
@@ -70,14 +71,14 @@ Banner::Banner(QWidget* parent)
           [this] { QGuiApplication::clipboard()->setText(text()); });
   connect(close_, &QToolButton::clicked, this, [this] { hide(), emit closed(); });
   connect(&Theme::instance(), &Theme::changed, this, &Banner::fit,
-          Qt::QueuedConnection);  // after its labels have changed
+          Qt::QueuedConnection);  // queued, so that the labels get the new theme first
   hide();
 }
 
 void Banner::build() {
   row_->setContentsMargins(2 * kGrid, kGrid / 2, kGrid, kGrid / 2);
   title_->setTextFormat(Qt::PlainText);
-  title_->setMinimumWidth(1);  // it wraps when the window shrinks
+  title_->setMinimumWidth(1);  // allows the title to wrap when the window shrinks
   more_->setText(tr("More"));
   more_->setCheckable(true);
   more_->setAutoRaise(true);
@@ -116,7 +117,8 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
 
 bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
 
-// Returns the width for title and text, beside or above the buttons.
+// Returns the width available for title and text, beside or above the buttons. `with_more`: the
+// button "More" is shown.
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   return row_->direction() == QBoxLayout::LeftToRight ? room_beside(with_more)
@@ -132,7 +134,7 @@ int Banner::room_beside(bool with_more) const {
   return room;
 }
 
-// Puts title and text side by side if they fit.
+// Puts title and text side by side if there is room for both.
 void Banner::fit() {
   const bool beside = room_beside(true) >= kFewLetters * text_->fontMetrics().averageCharWidth();
   row_->setDirection(beside ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);

@@ -26,14 +26,15 @@ class Banner : public QFrame {
   void show_text(Kind kind, const QString& title, const QString& text);
   // shows the place, the problem and the advice
   void show_problem(const QString& title, const base::Problem& problem);
-  void show_problems(const QString& title, const base::Problems& problems);  // the first few
-  // Adds a button for an action, until the next text. The banner closes if `act` returns true,
-  // unless `act` showed another text.
+  // shows the first few problems
+  void show_problems(const QString& title, const base::Problems& problems);
+  // Adds a button for an action, which is removed when another text is shown. If `act` returns
+  // true, the banner closes, unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
   void offer_second(const QString& label,
-                    const std::function<bool()>& act);  // a second button, before the first
-  // Sets a condition, which applies until the next text: `recheck` closes the banner if `over`
-  // returns true.
+                    const std::function<bool()>& act);  // adds a second button, left of the first
+  // Sets a condition, which applies until another text is shown: when `recheck` is called, it
+  // closes the banner if `over` returns true.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void recheck();
   QString text() const;  // full text

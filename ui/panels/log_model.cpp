@@ -11,10 +11,12 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kLinesUntimed = 64;  // lines between two checks of the time limit
+// lines that are filtered between two checks of the time limit
+constexpr std::size_t kLinesUntimed = 64;
 constexpr qint64 kLookNanoseconds = 6'000'000;
-constexpr int kShownCharacters =
-    400;  // characters of a line that are shown: more paint slowly, and no window is that wide
+// maximum number of shown characters per line; longer lines are slow to paint, and no window is
+// that wide
+constexpr int kShownCharacters = 400;
 
 QString beginning(const QString& text) {
   return text.size() <= kShownCharacters ? text : text.left(kShownCharacters) + "…";
@@ -59,7 +61,8 @@ void LogModel::restart() {
   look();
 }
 
-// Filters lines for a few milliseconds; the rest follows in other turns.
+// Filters lines for a few milliseconds. The remaining lines are filtered in later turns of the
+// event loop.
 void LogModel::look() {
   if (!is_filtering()) return;
   QElapsedTimer clock;
@@ -76,8 +79,8 @@ void LogModel::look() {
   else emit filtering_finished();
 }
 
-// Nearly always all lines are appended as one block; only the first lines of ranks, logged at the
-// same time, may be out of order.
+// Inserts lines that passed the filter. Nearly always all of them are appended as one block; only
+// the first lines of ranks, which are logged at nearly the same time, may be out of order.
 void LogModel::show(std::vector<std::uint32_t> passed) {
   const auto seconds = [&log = run_->history().log()](std::uint32_t number) {
     return log[number].seconds;

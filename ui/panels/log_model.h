@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of a run's log lines that pass a filter, in time order: a late line is inserted at its
-// time. A log may have millions of lines: they are filtered a few milliseconds at a time, in order
-// of arrival.
+// Table of a run's log lines that pass a filter, in time order. A line that arrives late is
+// inserted at its time. A log may have millions of lines, so they are filtered a few milliseconds
+// at a time, in order of arrival.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -17,8 +17,9 @@ inline const QStringList kLogLevels{"debug", "info", "warning", "error"};
 
 struct LogFilter {
   static constexpr int kAllRanks = -2;
-  int rank = kAllRanks, min_level = 0;  // index in kLogLevels; unknown levels are never hidden
-  QString text{};                       // case-insensitive
+  // min_level: index in kLogLevels; lines of unknown level are never hidden
+  int rank = kAllRanks, min_level = 0;
+  QString text{};  // text that a line must contain; case-insensitive
 
   bool passes(const telemetry::LogLine& line) const;
   bool operator==(const LogFilter&) const = default;
@@ -60,6 +61,6 @@ class LogModel : public QAbstractTableModel {
   std::size_t filtered_lines_ = 0;    // number of filtered lines
 };
 
-QString source_name(int rank);  // "rank 2"; "coordinator" below 0
+QString source_name(int rank);  // "rank 2"; "coordinator" if rank < 0
 
 }  // namespace trainyard::ui

@@ -24,7 +24,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kInfo = 1;
-constexpr int kPrintedLines = 12, kPrintedCharacters = 500;  // limits of a process' printed lines
+// limits of the text that a process printed
+constexpr int kPrintedLines = 12, kPrintedCharacters = 500;
 
 }  // namespace
 
@@ -177,7 +178,7 @@ void LogPanel::show_note() {
   table_->setVisible(!none);
 }
 
-// Output of a process other than log lines, which includes its last output before a crash.
+// Returns what a process printed besides log lines, which includes its last output before a crash.
 QString LogPanel::printed(int rank) const {
   const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
   if (!tail) return {};
@@ -192,7 +193,8 @@ void LogPanel::follow() {
   if (follow_->isChecked()) table_->scrollToBottom();
 }
 
-// Returns the selected rows in order; of a large selection one row more than can be copied at once.
+// Returns the selected rows in order. If more are selected than can be copied at once, returns only
+// the last ones, with one row above the limit.
 QList<int> LogPanel::chosen_rows() const {
   const auto add = [](QList<int>& rows, int first, int last) {
     for (int row = std::max(first, last - kMaxCopied); row <= last; ++row) rows << row;
@@ -225,7 +227,8 @@ QString LogPanel::copied(int row) const {
   QStringList cells;
   for (const int column : {LogModel::time_column, LogModel::rank_column, LogModel::level_column})
     cells << model_.index(row, column).data().toString();
-  return (cells << QString::fromStdString(model_.line(row).text)).join("\t");  // the full text
+  // copies the full text, even if the table shows only its beginning
+  return (cells << QString::fromStdString(model_.line(row).text)).join("\t");
 }
 
 void LogPanel::copy() const { QGuiApplication::clipboard()->setText(text()); }

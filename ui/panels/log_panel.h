@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of a run, of all ranks together, filtered by rank, level and text. It follows the end until
-// the user scrolls up. For a single rank it also shows what its process printed, or that it printed
-// nothing.
+// Log of a run, filtered by rank, level and text. It shows the newest lines until the user scrolls
+// up. If a single rank is selected, it also shows what the rank's process printed, or that it
+// printed nothing.
 #pragma once
 
 #include <QWidget>
@@ -21,11 +21,12 @@ class LogPanel : public QWidget {
  public:
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
-  void show_lines_of(std::optional<int> rank);  // at all levels; nothing: of all ranks
-  // Text of the selected lines, else of all shown lines; of very many only the newest, with a note.
+  void show_lines_of(std::optional<int> rank);  // shows lines of all levels; no value: of all ranks
+  // Returns the text of the selected lines, or of all shown lines if none is selected. If there are
+  // very many, returns only the newest, with a note.
   static constexpr int kMaxCopied = 10'000, kMaxCopiedCharacters = 4'000'000;
   QString text() const;
-  QString note() const;  // beside the lines; "" if there is none
+  QString note() const;  // note shown beside the lines; "" if there is none
   QTableView& table() { return *table_; }
 
  protected:

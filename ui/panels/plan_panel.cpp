@@ -146,7 +146,7 @@ PlanPanel::Asked PlanPanel::asked() const {
   return asked;
 }
 
-// Updates only while visible, because plans may be long.
+// Requests the plan, only while the panel is visible, because plans may be long.
 void PlanPanel::ask() {
   stale_ = true;
   if (!isVisible()) return;
@@ -208,8 +208,8 @@ void PlanPanel::show_plan(int version, const Shown& shown) {
   emit settled();
 }
 
-// Ops of different programs may have equal names: the op is the first match after the line that
-// begins its program.
+// Selects the requested op. Ops of different programs may have equal names, so it searches from the
+// line where the program begins.
 void PlanPanel::go_to_wanted() {
   const Wanted wanted = *std::exchange(wanted_, std::nullopt);
   const QSignalBlocker quiet(rank_);
@@ -258,7 +258,8 @@ void PlanPanel::mark(const QString& token) {
 void PlanPanel::find(bool backwards) {
   const auto way = backwards ? QTextDocument::FindBackward : QTextDocument::FindFlags();
   if (view_->find(find_->text(), way)) return;
-  const QTextCursor before = view_->textCursor();  // wraps around once
+  // if there is no match up to the end, continues once from the start
+  const QTextCursor before = view_->textCursor();
   view_->moveCursor(backwards ? QTextCursor::End : QTextCursor::Start);
   if (!view_->find(find_->text(), way)) view_->setTextCursor(before);
 }

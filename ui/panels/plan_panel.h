@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plan of the current experiment: as text with one op per line, or as a grid of ranks by time;
-// coarse, or expanded to chunks. A click on an op marks all its occurrences.
+// Plan of the current experiment, coarse or expanded to chunks. It is shown as text with one op per
+// line, or as a grid of ranks by time. A click on an op marks all its occurrences.
 #pragma once
 
 #include <QTimer>
@@ -25,13 +25,13 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
-  // Selects the line of an op in the text of a rank, coarse or expanded like the op, as soon as the
-  // panel is visible.
+  // Shows the text of a rank and selects the line of an op as soon as the panel is visible. The
+  // plan is coarse or expanded, depending on the op.
   void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 
  signals:
-  void settled();  // the latest plan is shown
+  void settled();  // the plan is up to date
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -71,8 +71,8 @@ class PlanPanel : public QWidget {
   QTimer delay_timer_;
   int version_ = 0;
   bool stale_ = true;
-  std::optional<Asked> shown_;    // the displayed part of the current document's plan
-  std::optional<Wanted> wanted_;  // op to be selected
+  std::optional<Asked> shown_;    // which part of the document's current plan is shown
+  std::optional<Wanted> wanted_;  // op to select as soon as its plan is shown
   QString marked_;
   QComboBox *form_, *detail_, *rank_, *program_;
   QLabel *rank_label_, *program_label_;

@@ -68,7 +68,7 @@ ProblemsPanel::ProblemsPanel(Document& document, QWidget* parent)
   connect(list_, &QTreeWidget::currentItemChanged, this, &ProblemsPanel::show_advice);
   connect(&document, &Document::problems_changed, this, &ProblemsPanel::refresh);
   connect(&document, &Document::changed, this, [this] {
-    if (shown_.empty()) refresh();  // the advice may change
+    if (shown_.empty()) refresh();  // the advice for an empty list may change
   });
   refresh();
 }
@@ -103,7 +103,7 @@ void ProblemsPanel::refresh() {
   emit count_changed(static_cast<int>(shown_.size()));
 }
 
-// Shows the full text, because a row has room only for its beginning.
+// Shows the full text of the current problem, because a row has room only for its beginning.
 void ProblemsPanel::show_advice() {
   const QTreeWidgetItem* current = list_->currentItem();
   advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column)
@@ -132,8 +132,8 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
-  if (const QTreeWidgetItem* item =
-          list_->itemAt(at))  // the row may be removed while the menu is open
+  // stores the problem, because the row may be removed while the menu is open
+  if (const QTreeWidgetItem* item = list_->itemAt(at))
     menu.addAction(tr("Go to location"), this,
                    [this, path = path_of(*item)] { emit activated(path); });
   menu.addAction(icon("copy"), tr("Copy"), this, &ProblemsPanel::copy);

@@ -17,9 +17,10 @@ class ProblemsPanel : public QWidget {
   Q_OBJECT
  public:
   explicit ProblemsPanel(Document& document, QWidget* parent = nullptr);
-  // devices with too little memory: listed after the document's problems
+  // Sets the problems of devices with too little memory, which are listed after those of the
+  // document.
   void set_memory_problems(const DisplayProblems& problems);
-  QString text() const;  // text of the selected problems, else of all; for the clipboard
+  QString text() const;  // text of the selected problems, or of all if none is selected
 
  signals:
   void activated(const QString& path);

@@ -19,7 +19,8 @@ namespace {
 
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
 
-// Returns the cores of the machine that ran it; of this machine if not recorded.
+// Returns the number of cores of the machine that executed the run; of this machine if it is not
+// recorded.
 int cores_of(const telemetry::History& history) {
   const auto said = history.header().find("cores");
   return said != history.header().end() && said->is_number_integer() ? said->get<int>()
@@ -28,7 +29,7 @@ int cores_of(const telemetry::History& history) {
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
 
-// Compares the simulated to the measured time of the median step.
+// Describes the difference between the simulated and the measured time of the median step.
 std::optional<QString> difference(const base::Json& result) {
   if (!result.is_object()) return {};
   const auto simulated = base::value_at(result, "simulated_step_seconds"),
@@ -38,8 +39,8 @@ std::optional<QString> difference(const base::Json& result) {
       .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
-// Describes how the run differs from training on one device, on the run's drawing; reads only the
-// relevant parts of the experiment.
+// Describes how the run, on its drawing, differs from training on one device. Reads only the
+// relevant fields of the experiment.
 std::optional<QString> equivalence_caveats(const telemetry::History& history,
                                            const topology::Topology& topology) {
   experiment::Experiment trained;
@@ -68,7 +69,7 @@ std::optional<QString> pace_caveat(const telemetry::History& history) {
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Returns the number of dropped events that ranks reported last.
+// Returns the total number of dropped events, as last reported by each rank.
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -83,7 +84,7 @@ const double* last_of(const telemetry::History& history, telemetry::Metric metri
   return series && !series->values.empty() ? &series->values.back() : nullptr;
 }
 
-// Lists the ranks slowed down in their last step.
+// Lists the ranks that were slowed down in their last step.
 QStringList slowed_down(const telemetry::History& history) {
   QStringList ranks;
   for (int rank = 0; rank < history.ranks(); ++rank)

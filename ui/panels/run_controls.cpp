@@ -95,7 +95,7 @@ void RunControls::refresh() {
   const bool starting =
       live() &&
       (!status ||
-       status->state == RunState::starting);  // commands wait until the coordinator is ready
+       status->state == RunState::starting);  // before the coordinator is ready, commands wait
   run_->setEnabled(!live() && startable_);
   pause_->setEnabled(training);
   pause_->setText(paused ? tr("&Resume training") : tr("&Pause training"));
@@ -107,12 +107,12 @@ void RunControls::refresh() {
 }
 
 void RunControls::show_pace(double seconds_per_step) {
-  if (pace_->view()->isVisible()) return;  // the user is choosing
+  if (pace_->view()->isVisible()) return;  // does not change the dial while the user is choosing
   int at = -1;
   for (int i = 0; i < pace_->count(); ++i)
     if (std::abs(pace_->itemData(i).toDouble() - seconds_per_step) < 1e-9) at = i;
   const int usual = static_cast<int>(std::size(kStepsPerSecond)) + 1;
-  if (at < 0) {  // a pace set by the document: adds an entry
+  if (at < 0) {  // adds an entry for a pace that the document sets
     const QString text =
         tr("%1 per step").arg(QString::fromStdString(base::format_seconds(seconds_per_step)));
     if (pace_->count() > usual) pace_->removeItem(usual);

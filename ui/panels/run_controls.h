@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Run, Pause training, Single step, Stop and the pace dial: actions for menus and the toolbar. They
-// command the live run; without one, Run requests a new run, and the dial sets its pace.
+// Run, Pause training, Single step, Stop and the pace dial, as actions for menus and the toolbar.
+// They command the live run. If there is none, Run requests a new run, and the dial sets its pace.
 #pragma once
 
 #include <QAction>
@@ -20,11 +20,11 @@ class RunControls : public QObject {
   Q_OBJECT
  public:
   explicit RunControls(Document& document, QObject* parent = nullptr);
-  void set_run(Run* run);  // the run to command while it lives; may be null or an old run
+  void set_run(Run* run);  // run to command while it is live; may be null or an old run
   void set_startable(bool startable) { startable_ = startable, refresh(); }
 
   void fill_menu(QMenu& menu) const;
-  void fill_toolbar(QToolBar& bar);  // called once; includes the dial
+  void fill_toolbar(QToolBar& bar);  // adds the actions and the dial; call it once
 
   QAction& run_action() { return *run_; }
   QAction& pause_action() { return *pause_; }

@@ -19,10 +19,10 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-constexpr int kNameCharacters = 12,
-              // characters of the run's name: shown beside the loss, and minimum
-    kFewCharacters = 6;
-constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;  // widths of the progress bar
+// characters of the run's name: minimum to show the loss beside it, and minimum
+constexpr int kNameCharacters = 12, kFewCharacters = 6;
+// normal and short width of the progress bar
+constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;
 const QString kApart = QStringLiteral("   "), kNarrowSeparator = QStringLiteral("  ");
 
 QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
@@ -39,7 +39,7 @@ TextColor tint_of(RunState state) {
                                        : TextColor::text;
 }
 
-// Returns the last loss and accuracy over all ranks.
+// Returns the last loss and accuracy, over all ranks, as text.
 QStringList figures_of(const telemetry::History& history) {
   QStringList figures;
   if (!history.train_loss().empty())
@@ -61,7 +61,7 @@ QString seconds_of(const base::Json& result) {
   return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
 }
 
-// Returns the steps of the resolved experiment; 0 if unknown.
+// Returns the number of steps of the resolved experiment; 0 if unknown.
 std::int64_t planned_steps(const telemetry::History& history) {
   const auto steps = base::value_at(history.header(), "experiment.document.training.steps");
   return steps && steps->is_number_integer() ? steps->get<std::int64_t>() : 0;
@@ -104,7 +104,7 @@ RunStateBar::RunStateBar(QWidget* parent)
   row->addStretch(1);
   row->addWidget(figures_label_);
   connect(&Theme::instance(), &Theme::changed, this, &RunStateBar::fit,
-          Qt::QueuedConnection);  // after its labels have changed
+          Qt::QueuedConnection);  // queued, so that the labels get the new theme first
   clock_.start();
   hide();
 }
@@ -178,7 +178,7 @@ int RunStateBar::width_for(const QString& state, const QStringList& figures, int
   return room;
 }
 
-// Drops the least important parts first; the name gets the remaining width.
+// Drops the least important items first until the rest fits. The name gets the remaining width.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
   QString separator = separator_;
@@ -194,7 +194,7 @@ void RunStateBar::fit() {
   while (!fits() && !figures.isEmpty()) figures.removeLast();
   if (!fits()) name = std::min(name, letter * kFewCharacters);
   while (!fits() && state.size() > 2) state.removeLast();
-  if (!fits()) name = -layout()->spacing();  // without the spacing before it
+  if (!fits()) name = -layout()->spacing();  // a hidden name also needs no spacing before it
   if (!fits()) state = state.mid(0, 1);
   state_label_->setText(state.join(separator));
   figures_label_->setText(figures.join(kApart));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Status of the run in one line: state, step, progress, time left, loss. If there is too little
-// room, it drops first the progress bar (which repeats the text), then long words, the accuracy,
-// the loss and the time left. The run's name, state and steps stay as long as possible.
+// room, items are dropped in this order: the progress bar (which repeats the text), long words, the
+// accuracy, the loss, the time left. The run's name, state and steps stay as long as possible.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,12 +16,12 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Estimates the remaining seconds from the steps of the last seconds. The pace gives a lower bound.
-// Returns nothing while neither is known.
+// Estimates the remaining seconds from the steps of the last few seconds. The result is at least
+// the time that the pace allows. Returns nothing while both are unknown.
 class TimeLeftEstimator {
  public:
-  void note(double seconds, std::int64_t step,
-            double seconds_per_step = 0);  // the pace; if it changes, earlier steps are ignored
+  // seconds_per_step: the pace; if it changes, earlier steps are ignored
+  void note(double seconds, std::int64_t step, double seconds_per_step = 0);
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }
 
@@ -34,8 +34,8 @@ class RunStateBar : public QWidget {
   Q_OBJECT
  public:
   explicit RunStateBar(QWidget* parent = nullptr);
-  void set_run(Run* run);                                         // null: hidden
-  QString state_text() const { return state_.join(separator_); }  // full text
+  void set_run(Run* run);                                         // null hides the bar
+  QString state_text() const { return state_.join(separator_); }  // full text of the state
   QString shown_state() const { return state_label_->text(); }
 
  protected:
@@ -54,7 +54,7 @@ class RunStateBar : public QWidget {
   QElapsedTimer clock_;
   TimeLeftEstimator eta_;
   QStringList state_, short_state_,
-      figures_;  // most important first; brief: the state as a shorter text
+      figures_;  // figures_: most important first; brief_: shorter text of the state
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

@@ -12,9 +12,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMaxBlocks = 20'000;             // maximum number of lines kept
-constexpr std::size_t kLinesAtOnce = 20'000;   // lines of the log per turn
-constexpr std::string_view kSampled = "text";  // level of sampled text in the log
+constexpr int kMaxBlocks = 20'000;  // older lines are removed
+// lines of the log that are searched per turn of the event loop
+constexpr std::size_t kLinesAtOnce = 20'000;
+constexpr std::string_view kSampled = "text";  // log level of sampled text
 
 }  // namespace
 
@@ -50,7 +51,7 @@ void SampledTextPanel::set_run(Run* run) {
   show_note();
 }
 
-// Shows the step in bold, then the text.
+// Adds new texts, each below its step in bold.
 void SampledTextPanel::look() {
   if (!run_) return;
   const auto& log = run_->history().log();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text sampled from the language model of the displayed run at each evaluation of held-out samples;
-// the newest last. It follows the end until the user scrolls up.
+// Text that the language model of the displayed run generated at each evaluation, newest last. The
+// panel shows the newest text until the user scrolls up.
 #pragma once
 
 #include <QPointer>
@@ -18,16 +18,16 @@ class SampledTextPanel : public QWidget {
  public:
   explicit SampledTextPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // run to show, or null; the display of a deleted run is cleared
+  void set_run(Run* run);  // run to show, or null; if the run is deleted, the panel is cleared
   QString text() const;    // all displayed text
-  QString note() const;    // shown if there is no text; otherwise ""
+  QString note() const;    // reason why there is no text; "" if there is text
 
  private:
   void look();
   void show_note();
 
   QPointer<Run> run_;
-  std::size_t looked_ = 0;  // number of lines read from its log
+  std::size_t looked_ = 0;  // number of lines read from the run's log
   QLabel* note_;
   QPlainTextEdit* text_;
 };

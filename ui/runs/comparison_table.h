@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of the differences between runs and of their results, one column per run. The tool tip of
-// each figure explains how it is computed.
+// Table of the differences between runs and of their results, with one column per run. The tool tip
+// of a figure explains how it is computed.
 #pragma once
 
 #include <QTableWidget>
@@ -14,7 +14,7 @@ class ComparisonTable : public QTableWidget {
   Q_OBJECT
  public:
   explicit ComparisonTable(QWidget* parent = nullptr);
-  void show_runs(const std::vector<RunEntry>& runs);  // empty: hidden
+  void show_runs(const std::vector<RunEntry>& runs);  // an empty list hides the table
 
  private:
   void fill(const std::vector<RunEntry>& runs);

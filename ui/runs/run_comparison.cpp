@@ -32,14 +32,14 @@ QString figure(const base::Json& result, const std::string& path, const QString&
   return QString::number(number, 'g', 5) + (unit.isEmpty() ? "" : " " + unit);
 }
 
-// Returns the canonical form of a document; unchanged if it cannot be read.
+// Returns the canonical form of a document, or the document itself if it cannot be parsed.
 base::Json canonical_json(const base::Json& document) {
   const auto read = experiment::from_json(document);
   return read ? experiment::to_json(canonical_form(*read)) : document;
 }
 
-// Describes a layer by the fields that its kind uses: "linear 10"; a flag that is set by its name:
-// "linear 10 tied".
+// Describes a layer by the fields that its kind uses: "linear 10". A flag that is set is shown by
+// its name: "linear 10 tied".
 QString layer_text(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
@@ -80,8 +80,8 @@ class Settings {
   }
 
  private:
-  // True if the setting was left open and follows from other settings; never for data, which
-  // depends on the file.
+  // True if the users left the setting open, so that it follows from other settings. Never true for
+  // data, which depends on the file.
   bool derived(const std::string& path) const {
     if (path.starts_with("data.")) return false;
     const auto by_steps = [](const base::Json& given) {
@@ -95,15 +95,14 @@ class Settings {
         given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
-  // True for lists and documents. If the list of a run is empty, the lists of other runs determine
-  // this.
+  // True if the setting is a list or a document in at least one run.
   static bool is_list(const telemetry::Difference& difference) {
     return std::ranges::any_of(difference.values,
                                [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // Returns the path of a full element if a run lacks it, so that an additional device is one
-  // difference instead of one per field.
+  // If some run lacks an element of a list, returns the path of the element instead of the path in
+  // it. An additional device is then one difference instead of one per field.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos;
          end = path.find(']', end + 1)) {
@@ -138,7 +137,7 @@ struct Figure {
   QString unit, help;
 };
 
-// As computed by core/telemetry/summary.h.
+// Figures of a run, as computed by core/telemetry/summary.h.
 std::vector<Figure> figures_of_a_run() {
   const QString slowest = tr("Step time of the slowest rank, including waits for other ranks.");
   return {

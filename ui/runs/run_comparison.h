@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of the differences between runs, and of their results. Pure.
+// Rows of the table of differences between runs and of their results. Pure.
 #pragma once
 
 #include <QString>
@@ -11,16 +11,17 @@
 namespace trainyard::ui {
 
 struct ComparisonRow {
-  // path in the experiment (of a value, or of an element that a run lacks), or a figure of the
-  // result
+  // Path of a setting in the experiment, or of a list element that some run lacks; or the name of a
+  // figure of the result.
   QString what;
-  QStringList values;  // one per run; "–" if there is none
+  QStringList values;  // one value per run; "–" if the run has none
   bool result = false;
-  QString help{};  // meaning of a figure and how it is computed
+  QString help{};  // for a figure: its meaning and how it is computed
 };
 
-// Returns first the resolved settings that differ: values that users chose differently, without
-// derived values and descriptive fields. Then the results. A single run has only results.
+// Returns first the resolved settings that differ between the runs, then the results. Only settings
+// that users chose differently are included, without values that follow from others and without
+// descriptive fields. For a single run, there are only results.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
 // Caveats of a run's figures.
@@ -28,8 +29,8 @@ struct RunCaveats {
   QString run;
   QStringList caveats;
 };
-// Merges the caveats of runs on the same charts: common ones once, others with the run's name in
-// front.
+// Merges the caveats of runs on the same charts. A caveat of all runs is listed once; others begin
+// with the name of their run.
 QStringList merge_caveats(const std::vector<RunCaveats>& runs);
 
 }  // namespace trainyard::ui

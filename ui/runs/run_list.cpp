@@ -14,7 +14,7 @@ namespace {
 
 enum Column { kName, kStarted, kStrategy, kRanks, kAccuracy, kState };
 constexpr int kDirectory = Qt::UserRole, kGivenName = Qt::UserRole + 1;
-constexpr int kNameCharacters = 12;  // minimum number of visible characters
+constexpr int kNameCharacters = 12;  // minimum number of visible characters of a name
 
 QString directory_of(const QTreeWidgetItem& item) {
   return item.data(kName, kDirectory).toString();
@@ -37,8 +37,8 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
   connect(this, &QTreeWidget::customContextMenuRequested, this, &RunList::show_menu);
 }
 
-// The name gets the width that other columns leave. It is elided in the middle, because names
-// differ at their ends.
+// Configures the header. The name gets the width that other columns leave. It is elided in the
+// middle, because names differ at their ends.
 void RunList::build_header() {
   setHeaderLabels(
       {tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
@@ -53,12 +53,13 @@ bool RunList::viewportEvent(QEvent* event) {
   return QTreeWidget::viewportEvent(event);
 }
 
-// Shows columns by importance, results before settings: a column is hidden if it would leave no
-// room for the name, as are all less important ones.
+// Shows as many columns as possible in order of importance, results before settings. If a column
+// would leave too little room for the name, it is hidden, as are all less important columns.
 void RunList::fit_columns() {
   int left = viewport()->width() - fontMetrics().averageCharWidth() * kNameCharacters;
   for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
-    header()->setSectionHidden(column, false);  // a hidden section has no width
+    // shows the section first, because a hidden section has no width
+    header()->setSectionHidden(column, false);
     left -= std::max(header()->sectionSizeHint(column), sizeHintForColumn(column));
     header()->setSectionHidden(column, left < 0);
   }
@@ -107,7 +108,8 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
     emit rename_requested(directory, name);
     return;
   }
-  // Deferred, because the list is rebuilt and must not change inside of the view's signal.
+  // Queued, because the request rebuilds the list, which must not happen inside of the view's
+  // signal.
   QMetaObject::invokeMethod(
       this,
       [this, directory, on = item->checkState(kName) == Qt::Checked] {
@@ -116,7 +118,8 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
       Qt::QueuedConnection);
 }
 
-// The list may be rebuilt while the menu is open, so the menu stores the run, not the row.
+// Shows the menu of a run. The menu stores the run and not the row, because the list may be rebuilt
+// while the menu is open.
 void RunList::show_menu(const QPoint& at) {
   const QTreeWidgetItem* item = itemAt(at);
   if (!item) return;

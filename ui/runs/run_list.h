@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// List of runs, with their results: check box, name and menu of each. It emits the user's requests
-// and does not execute them.
+// List of runs with their results. Each run has a check box, a name and a menu. The list emits the
+// user's requests and does not execute them.
 #pragma once
 
 #include <QStringList>
@@ -16,10 +16,11 @@ class RunList : public QTreeWidget {
  public:
   explicit RunList(QWidget* parent = nullptr);
 
-  bool is_editing() const;  // a name is being edited, which new rows would discard
-  void show_runs(const std::vector<RunEntry>& runs,
-                 const QStringList& ticked);  // directories; the index determines the run's color
-  // from now on not deletable; shown as running after the next `show_runs`
+  bool is_editing() const;  // true while a name is being edited; new rows would discard the edit
+  // ticked: directories; the index of a run determines its color
+  void show_runs(const std::vector<RunEntry>& runs, const QStringList& ticked);
+  // Sets the live runs, which cannot be deleted from now on. They are shown as running after the
+  // next `show_runs`.
   void set_live(const QStringList& directories);
 
  signals:

@@ -54,7 +54,7 @@ void RunsPanel::build() {
   compare();
 }
 
-// Reads the runs; one read at a time, repeated if something changed meanwhile.
+// Reads the runs. One read runs at a time; if something changes meanwhile, another one follows.
 void RunsPanel::refresh() {
   again_ = reading_;
   if (reading_) return;
@@ -91,7 +91,8 @@ void RunsPanel::show_entries() {
   compare();
 }
 
-// Unticks deleted runs. A new run may not have been read yet.
+// Unticks runs that were deleted. The current run stays ticked, because a new run may not have been
+// read yet.
 void RunsPanel::untick_deleted() {
   QStringList present = ticked_;
   present.removeIf([this](const QString& directory) {
@@ -122,7 +123,7 @@ void RunsPanel::set_ticks(const QStringList& directories) {
   emit ticked_changed(ticked_);
 }
 
-// Takes the position of the previous current run, so that other runs keep their colors.
+// Gives the new current run the position of the previous one, so that other runs keep their colors.
 void RunsPanel::set_current(const QString& directory) {
   const QString before = std::exchange(current_, directory);
   refresh();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel of the runs on disk: tick several to overlay them on the charts and compare them.
+// Panel of the runs on disk. Runs that are ticked are overlaid on the charts and compared.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -25,16 +25,17 @@ class RunsPanel : public QWidget {
   explicit RunsPanel(const QString& runs_directory, QWidget* parent = nullptr);
 
   void refresh();  // reads on a pool thread and updates the list later
-  // directories in order of ticking; the index determines the run's color
+  // Directories in the order in which they were ticked. The index of a run determines its color.
   QStringList ticked() const;
   void set_ticked(const QString& directory, bool ticked);
-  // Sets the run shown by the workbench. It is listed wherever its directory is, and is ticked
-  // together with others, so that the ticks match the charts.
+  // Sets the run that the workbench shows. It is listed even if it is in another directory than the
+  // other runs. It is ticked while others are, so that the ticks match the charts.
   void set_current(const QString& directory);
-  void set_live(const QStringList& directories);  // shown as running, and never deleted
+  // live runs are shown as running and cannot be deleted
+  void set_live(const QStringList& directories);
   const std::vector<RunEntry>& entries() const { return entries_; }
   void rename(const QString& directory, const QString& label);
-  void ask_delete(const QString& directory);  // asks, then moves it to the trash
+  void ask_delete(const QString& directory);  // asks the user, then moves the run to the trash
 
  signals:
   void ticked_changed(const QStringList& directories);
@@ -53,7 +54,7 @@ class RunsPanel : public QWidget {
   std::vector<RunEntry> entries_;
   QStringList ticked_, live_;
   QString current_;
-  // the current run was ticked automatically: its tick moves to the next current run
+  // The current run was ticked automatically. If another run becomes current, the tick moves to it.
   bool auto_ticked_ = false;
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;

@@ -11,7 +11,7 @@ using session::Scaled;
 using session::SweepVariant;
 using Figure = std::function<std::optional<double>(const SweepVariant&, const Scaled&)>;
 
-// Figures of a variant on a chart: the measured one and a reference.
+// A figure of a variant on a chart: the measured value, and a reference value.
 struct ChartedFigures {
   Figure measured;
   Figure beside = {};
@@ -43,7 +43,8 @@ ChartedFigures charted(ScalingChart chart) {
   return {};
 }
 
-// A single rank uses no algorithm, so it has a separate series and color.
+// Returns the id of a variant's series. A single rank uses no algorithm, so it has a separate
+// series and color.
 QString id_of(const SweepVariant& one) {
   return one.ranks == 1 ? "alone"
                         : QString::fromStdString(std::string(base::name_of(one.algorithm)));
@@ -52,9 +53,9 @@ QString name_of(const SweepVariant& one) {
   return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one);
 }
 
-// Colors repeat after eight and markers after five, with an offset each time. No two algorithms
-// share both, similar colors have different markers, and each algorithm looks the same in every
-// sweep.
+// Returns the style of a variant's series. Colors repeat after eight algorithms and markers after
+// five, with an offset each time. So no two algorithms share both, similar colors have different
+// markers, and an algorithm looks the same in every sweep.
 SeriesStyle style_of(const SweepVariant& one) {
   SeriesStyle style{
       .label = name_of(one), .color = kTextColor, .dashed = false, .joining = Joining::never};
@@ -69,7 +70,8 @@ SeriesPoint point(std::int64_t ranks, double value) {
           value};
 }
 
-// Returns the span from the baseline to the maximum number of ranks.
+// Returns the range of numbers of ranks, from the baseline to the maximum, over which the ideal
+// line is drawn.
 std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep) {
   const auto against = session::baseline(sweep);
   if (!against) return {};
@@ -139,7 +141,7 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   return measured;
 }
 
-// Keeps existing lines and the zoom; replaces a line only if its points changed.
+// Updates the lines of a chart. Replaces a line only if its points changed. The zoom is kept.
 void ScalingCharts::show_lines(ScalingChart chart, const Lines& lines) {
   PlotView& plot = *plots_.at(chart);
   QStringList ids, gone;

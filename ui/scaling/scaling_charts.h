@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts of a sweep over the number of ranks: speed-up with the ideal line, efficiency, step time
-// with the simulated one, and bytes with the formula. Each measured run has a marker; there are no
-// lines between them. Rings mark values that were not measured (simulated, formula).
+// Charts of a sweep over the number of ranks: speed-up and the ideal line, efficiency, measured and
+// simulated step time, and sent bytes measured and by formula. Each measured run is a marker, and
+// markers are not joined. Rings mark values that were not measured (simulated, formula).
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class ScalingCharts : public ChartScroll {
  public:
   explicit ScalingCharts(QWidget* parent = nullptr);
 
-  void show_sweep(const session::Sweep* sweep);  // null: none
+  void show_sweep(const session::Sweep* sweep);  // null removes all points
   void set_empty_text(const QString& text);
   PlotView& plot(ScalingChart chart) { return *plots_.at(chart); }
 
@@ -28,7 +28,7 @@ class ScalingCharts : public ChartScroll {
     SeriesStyle style;
     Points points;
   };
-  using Lines = std::vector<std::pair<QString, Line>>;  // by id, in the legend's order
+  using Lines = std::vector<std::pair<QString, Line>>;  // (id, line), in the order of the legend
   void add(ScalingChart chart, const QString& name, const QString& title, const QString& unit);
   static Lines lines_of(ScalingChart chart, const session::Sweep& sweep);
   void show_lines(ScalingChart chart, const Lines& lines);

@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kAlgorithmsSeen = 4;  // visible rows of the list
+constexpr int kAlgorithmsSeen = 4;  // number of visible rows of the list
 constexpr int kMaxSteps = 1'000'000, kUsualSteps = 50;
 
 QString text_of(std::string_view text) {
@@ -129,7 +129,8 @@ base::Result<session::SweepRequest> ScalingForm::request() const {
   return request;
 }
 
-// A single rank is run once, because it reduces nothing.
+// Returns the number of runs. A single rank is run once for all algorithms, because it reduces
+// nothing.
 std::int64_t ScalingForm::runs() const {
   const auto asked = request();
   if (!asked) return 0;

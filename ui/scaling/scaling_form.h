@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Settings of a sweep of the document: ranks, algorithms, weak or strong scaling, steps. Until
-// edited, it follows the document: 1, 2, 4, ... and all drawn ranks, with the experiment's
-// algorithm.
+// Settings of a sweep of the document: numbers of ranks, algorithms, weak or strong scaling, and
+// steps. Until the user edits them, they follow the document: 1, 2, 4, ... and all drawn ranks,
+// with the algorithm of the experiment.
 #pragma once
 
 #include <QWidget>
@@ -22,9 +22,10 @@ class ScalingForm : public QWidget {
  public:
   explicit ScalingForm(Document& document, QWidget* parent = nullptr);
 
-  // Returns the settings, or their problem; does not check if the document can run.
+  // Returns the settings, or the problem with them. Does not check whether the document can run.
   base::Result<session::SweepRequest> request() const;
-  std::int64_t runs() const;  // maximum number of runs, since some may not fit; 0: invalid settings
+  // upper bound of the number of runs, because some may not be possible; 0: invalid settings
+  std::int64_t runs() const;
   QLineEdit& ranks() { return *ranks_; }
   QListWidget& algorithms() { return *algorithms_; }
   QComboBox& scaling() { return *scaling_; }

@@ -47,7 +47,7 @@ ScalingPanel::ScalingPanel(Document& document, const Services& services, QWidget
   halves->addWidget(build_views());
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
-  halves->setSizes({1, 10'000});  // minimum width for the controls, the rest for the views
+  halves->setSizes({1, 10'000});  // gives the controls their minimum width, and the views the rest
   connect(form_, &ScalingForm::changed, this, &ScalingPanel::show_form);
   connect(&follower_, &SweepFollower::changed, this, &ScalingPanel::show_sweep);
   connect(start_, &QPushButton::clicked, this, &ScalingPanel::start);
@@ -136,7 +136,7 @@ void ScalingPanel::open_sweep(const QString& directory) {
 void ScalingPanel::start() {
   const auto request = form_->request();
   if (!request) return show_form();
-  refused_ = false;  // refers to the previous request
+  refused_ = false;  // the message referred to the previous request
   const auto started =
       follower_.start(services_, document_.experiment(), document_.directory(), *request);
   refused_ = !started;
@@ -145,7 +145,7 @@ void ScalingPanel::start() {
   hint_->setText(as_text(base::to_string(started.error())));
 }
 
-// Shows what Start would do, or why it cannot. The message of a failed start stays until the
+// Shows what Start would do, or why it cannot start. If a start failed, its message stays until the
 // settings change.
 void ScalingPanel::show_form() {
   const auto request = form_->request();
@@ -242,7 +242,8 @@ QString ScalingPanel::status_text() const {
                              : said;
 }
 
-// Lists sweeps on a pool thread; one listing at a time, repeated if something changed meanwhile.
+// Lists sweeps on a pool thread. One listing runs at a time; if something changes meanwhile,
+// another one follows.
 void ScalingPanel::list_sweeps_later() {
   list_again_ = listing_;
   if (std::exchange(listing_, true)) return;

@@ -25,9 +25,10 @@ class ScalingPanel : public QWidget {
   ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
 
   void open_sweep(const QString& directory);
-  void list_sweeps_later();  // lists sweeps on disk; follows the newest live one if none is shown
-  // name of the training run; no sweep starts beside it, because they would share cores; empty:
-  // none
+  // lists the sweeps on disk; if none is shown, follows the newest live one
+  void list_sweeps_later();
+  // Sets the name of the training run; empty if there is none. While a run trains, no sweep can be
+  // started, because both would share cores.
   void set_training(const QString& run);
   bool sweeping() const { return follower_.live(); }
   void cancel() { follower_.cancel(); }
@@ -42,7 +43,7 @@ class ScalingPanel : public QWidget {
   QComboBox& list() { return *list_; }
   QString status() const;   // progress or outcome
   QString caveats() const;  // caveats of the figures
-  QString notes() const;    // how they were measured
+  QString notes() const;    // how the figures were measured
   QString hint() const;     // effect of Start, or why it is disabled
   base::Result<void> save_table(const QString& file) const;
 

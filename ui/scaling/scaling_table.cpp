@@ -29,9 +29,9 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   }
   header()->setStretchLastSection(true);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  header()->moveSection(
-      static_cast<int>(SweepColumn::state),
-      static_cast<int>(SweepColumn::algorithm) + 1);  // failures are visible immediately
+  // after the algorithm, so that failures are visible without scrolling
+  header()->moveSection(static_cast<int>(SweepColumn::state),
+                        static_cast<int>(SweepColumn::algorithm) + 1);
   connect(this, &QTreeWidget::itemActivated, this, [this](const QTreeWidgetItem* item) {
     if (const QString run = item->data(0, Qt::UserRole).toString(); !run.isEmpty())
       emit open_requested(run);

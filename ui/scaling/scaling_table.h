@@ -13,7 +13,7 @@ class ScalingTable : public QTreeWidget {
  public:
   explicit ScalingTable(QWidget* parent = nullptr);
 
-  void show_sweep(const session::Sweep* sweep, const QString& directory);  // null: none
+  void show_sweep(const session::Sweep* sweep, const QString& directory);  // null clears the table
 
  signals:
   void open_requested(const QString& run_directory);

@@ -22,13 +22,13 @@ using telemetry::WorkerStaleness;
 
 constexpr int kLookEvery = 250;  // interval of updates in milliseconds
 constexpr std::int64_t kMaxTailRatio = 2, kRoom = 20;
-// minimum width of the histogram beside a table, in characters
+// minimum width of the histogram beside the table, in characters
 constexpr int kHistogramLetters = 16;
 enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns };
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-// Columns to hide when there is too little room, in order.
+// Returns the columns in the order in which they are hidden if there is too little room.
 std::vector<int> hiding_order(bool any_dropped) {
   return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped}
                      : std::vector<int>{dropped, share, p95, most, delayed, mean};
@@ -39,15 +39,15 @@ SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   return {at, at, at, static_cast<double>(gradients)};
 }
 
-// Returns the last bar of the histogram. It is the 99th percentile if a few very stale gradients
-// would leave the others no room.
+// Returns the staleness of the last bar. It is normally the maximum. If a few very stale gradients
+// would leave the others no room, it is the 99th percentile.
 std::int64_t last_bar(const WorkerStaleness& all) {
   const std::int64_t most = all.most(), percentile = all.quantile(0.99);
   return most > kMaxTailRatio * std::max<std::int64_t>(percentile, kRoom) ? percentile : most;
 }
 
-// Returns the gradients of workers as the first server received them, or of stages as they applied
-// them.
+// Returns the staleness of gradients by worker, as the first server received them, or by stage, as
+// the stage applied them.
 std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
     const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;
@@ -131,7 +131,8 @@ void StalenessPanel::set_run(Run* run) {
   look();
 }
 
-// Counts only while visible; gradients that arrive while hidden are counted when it is shown.
+// Counts new gradients, only while the panel is visible. Gradients that arrive while it is hidden
+// are counted when it is shown.
 void StalenessPanel::look() {
   if (!isVisible()) return;
   if (run_) {
@@ -229,10 +230,11 @@ void StalenessPanel::show_histogram() {
                                    {at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
 }
 
-// Selects the last of the stalest gradients, because the timeline keeps the last ops.
+// Requests a worker's gradient with the maximum staleness. If there are several, it is the last
+// one, because the timeline keeps the last ops.
 void StalenessPanel::want_gradient(int row) {
   if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size()))
-    return;  // the last row is the total
+    return;  // the last row is the total of all workers
   const int rank = counts_.workers()[static_cast<std::size_t>(row)].rank;
   for (const auto& [worker, gradients] : gradients_of_workers(run_->history())) {
     if (worker != rank) continue;
@@ -242,7 +244,7 @@ void StalenessPanel::want_gradient(int row) {
   }
 }
 
-// Selects the last gradient of any worker with that staleness.
+// Requests the last gradient of any worker with that staleness.
 void StalenessPanel::want_staleness(double staleness) {
   if (!run_) return;
   std::optional<std::pair<double, int>> last;  // (time, worker)
@@ -272,13 +274,15 @@ void StalenessPanel::show_table() {
   fit_table();
 }
 
-// Fits the table to its columns while the histogram has its minimum width; then hides columns.
+// Makes the table as wide as its columns, as far as the histogram keeps its minimum width. If that
+// is not enough, hides columns.
 void StalenessPanel::fit_table() {
   if (table_->topLevelItemCount() == 0 || !parts_->isVisible()) return;
   QHeaderView& header = *table_->header();
   for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
   header.resizeSections(QHeaderView::ResizeToContents);
-  const int beside = table_->width() - table_->viewport()->width();  // its frame and scroll bar
+  // width of the frame and the scroll bar
+  const int beside = table_->width() - table_->viewport()->width();
   const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
                               histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});
   const int room =

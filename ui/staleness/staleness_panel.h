@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Staleness of the gradients of the displayed run: a histogram by worker, and a table of each
-// worker's contribution, late gradients and staleness. A text above gives the totals and the
-// prediction of theory.
+// worker's contribution, late gradients and staleness. A text above has the totals and the
+// staleness that theory predicts.
 #pragma once
 
 #include <QPointer>
@@ -26,18 +26,20 @@ class StalenessPanel : public QWidget {
  public:
   explicit StalenessPanel(QWidget* parent = nullptr);
 
-  void set_run(Run* run);  // run to show, or null; the display of a deleted run is cleared
+  void set_run(Run* run);  // run to show, or null; if the run is deleted, the panel is cleared
 
   QString summary_text() const;  // text above the histogram
   PlotView& histogram() { return *histogram_; }
   QTreeWidget& table() {
     return *table_;
-  }  // hides the least important columns if there is too little room; a row's tool tip lists all
+    // hides the least important columns if there is too little room; the tool tip of a row has all
+    // values
+  }
 
  signals:
-  // Requests a gradient, by the time of the recording at which its server applied it. A row was
-  // activated: the stalest gradient of that worker. A bar was chosen: the last gradient with that
-  // staleness.
+  // The user requested a gradient. `seconds`: when its server applied it, in time of the recording.
+  // If a row was activated, it is the stalest gradient of that worker; if a bar was chosen, the
+  // last gradient with that staleness.
   void gradient_requested(int rank, double seconds);
 
  protected:
@@ -59,9 +61,10 @@ class StalenessPanel : public QWidget {
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
-  std::optional<experiment::StalenessTheory> theory_;  // only for a run with servers
-  QTimer later_;                                       // limits counting to a few times a second
-  bool resized_by_user_ = false;  // resized by the user: histogram and table keep their widths
+  // predicted staleness; only for a run with servers
+  std::optional<experiment::StalenessTheory> theory_;
+  QTimer later_;                  // limits counting to a few times a second
+  bool resized_by_user_ = false;  // the user resized them: histogram and table keep their widths
   QLabel* summary_;
   QSplitter* parts_;
   PlotView* histogram_;

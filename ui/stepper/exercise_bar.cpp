@@ -29,7 +29,7 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   return hosts;
 }
 
-// Returns the name of a bucket in the list and in text.
+// Returns the name of a bucket, in the list of buckets and in sentences.
 QString bucket_name(const RunCollectives& run, const RunBucket& one) {
   if (run.has_single_kind()) return QString::number(one.number);
   QString name = QString::fromStdString(one.token + " " + one.buffer);
@@ -59,7 +59,7 @@ ExerciseBar::ExerciseBar(Document& document, QWidget* parent)
   document_changed();
 }
 
-// Adds a label and its field as one unit, which wraps together.
+// Adds a label and its field as one unit, so that they wrap together.
 template <class Widget>
 Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& name) {
   auto* pair = new QWidget(this);
@@ -95,8 +95,8 @@ void ExerciseBar::build() {
          "table."));
   for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step})
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  ranks_->setSizeAdjustPolicy(
-      QComboBox::AdjustToMinimumContentsLengthWithIcon);  // names of runs are long
+  // fixed minimum width, because names of runs are long
+  ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   ranks_->setMinimumContentsLength(static_cast<int>(tr("from the drawing").size()));
   for (QComboBox* combo : {collective_, algorithm_})
     connect(combo, &QComboBox::activated, this, &ExerciseBar::settle);
@@ -128,7 +128,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<RunCollective
   if (was_chosen) ranks_chosen();
 }
 
-// A live run may have recorded more values.
+// Looks for new recorded values of a live run.
 void ExerciseBar::history_grew() {
   if (!history_ || history_->chunk_values().size() == seen_values_) return;
   seen_values_ = history_->chunk_values().size();
@@ -146,7 +146,7 @@ void ExerciseBar::ranks_chosen() {
   settle();
 }
 
-// A bucket of a run determines the collective and its algorithm.
+// Sets the collective and its algorithm to those of the chosen bucket of a run.
 void ExerciseBar::bucket_chosen() {
   if (const RunBucket* one = bucket()) {
     collective_->setCurrentIndex(collective_->findData(static_cast<int>(one->collective)));
@@ -164,8 +164,8 @@ void ExerciseBar::choose_algorithm(Algorithm algorithm) {
     algorithm_->setCurrentIndex(at);
 }
 
-// Selects the algorithm of the inspector, whenever that changes. An algorithm chosen here stays
-// until then.
+// Selects the algorithm of the document if it has changed. An algorithm that the user chose here
+// stays until then.
 void ExerciseBar::document_changed() {
   const Algorithm now = document_.experiment().strategy.algorithm;
   if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Choice of what to step through: a collective, its algorithm, and the ranks: those of the drawing,
-// of an example, or of a run, with the size of one of its buckets and, if recorded, its values.
+// Controls that choose what to step through: the collective, its algorithm, and the ranks. The
+// ranks are those of the drawing, of an example, or of a run. For a run, the size is that of one of
+// its buckets, and the values are those that it recorded, if any.
 #pragma once
 
 #include <QWidget>
@@ -23,8 +24,8 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run. Empty: there is no run, or its ranks do not communicate.
-  // The history must outlive this object, unless another run is set before.
+  // Offers the ranks and buckets of a run. `run` is empty if there is no run, or if its ranks do
+  // not communicate. The history must outlive this object, unless another run is set before.
   void set_run(const QString& name, const std::optional<RunCollectives>& run,
                const telemetry::History* history = nullptr);
   void history_grew();
@@ -54,9 +55,10 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  bool matches_run() const;          // the exercise is what the run executed
+  bool matches_run() const;          // the exercise is the same as what the run executed
   QString no_values_reason() const;  // why the run has no recorded values
-  QString drawn_engine() const;      // a sentence, if the document uses an engine for collectives
+  // a sentence about the engine for collectives that the document uses, if any
+  QString drawn_engine() const;
 
   Document& document_;
   QString run_name_;

@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kMarkWidth = 2;  // characters before each line
+constexpr int kMarkWidth = 2;  // width of the mark before each line, in characters
 
 QString line_text(const collective::Line& line, std::size_t width, int step) {
   const QString mark = step > line.last_step ? "✓ " : step >= line.first_step ? "▶ " : "  ";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Program of one rank in the plan, one op per line: completed ops are ticked, the op of the last
-// step is marked.
+// Program of one rank in the plan, one op per line. Completed ops are ticked, and the op of the
+// last step is marked.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -14,7 +14,8 @@ class ProgramView : public QPlainTextEdit {
  public:
   explicit ProgramView(Stepper& stepper, QWidget* parent = nullptr);
   void set_rank(int rank);
-  QString current_line() const;  // without its mark; empty if the rank is not part of the last step
+  // marked line without its mark; empty if the rank took no part in the last step
+  QString current_line() const;
 
  private:
   void show_program();

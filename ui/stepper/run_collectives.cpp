@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Adds the buckets of a group in a member's program; those that repeat in every micro-step are
+// Adds the buckets of a group in a member's program. A bucket that repeats in every micro-step is
 // added once.
 void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
                  const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
@@ -41,7 +41,7 @@ void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
   }
 }
 
-// A full training step contains all buckets; shorter steps have the same ones.
+// Returns the buckets of a full training step. Shorter steps have the same buckets.
 std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
   std::vector<RunBucket> buckets;
   std::map<std::int32_t, plan::RankPlan> made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives in a run's steps: ranks, algorithm and buckets, from its recording. A compressed
-// bucket has the size of its payload.
+// Collectives in the steps of a run: ranks, algorithm and buckets, from its recording. The size of
+// a compressed bucket is that of its compressed payload.
 #pragma once
 
 #include <string>
@@ -17,30 +17,33 @@ struct RunBucket {
   int group = 0, number = 0;
   collective::Collective collective = collective::Collective::all_reduce;
   int root = 0;            // position of the root, if any
-  std::vector<int> ranks;  // by position
+  std::vector<int> ranks;  // ranks of the members, by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t row = 1;       // as in plan::Op
-  std::string token;          // token of its op in the coarse plan: "REDUCE.b1>r4"
-  std::string buffer;         // buffer that contains it: "grads"
+  std::int64_t row = 1;       // as plan::Op::row
+  std::string token;          // token of the collective's op in the coarse plan: "REDUCE.b1>r4"
+  std::string buffer;         // buffer that contains the bucket: "grads"
   bool before_steps = false;  // executed once, before the first step
 };
 
 struct RunCollectives {
-  std::vector<int> hosts;  // by rank
+  std::vector<int> hosts;  // host numbers, by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
-  std::string engine;  // engine that executed full buckets and reported no chunks; empty: none
-  // buckets of a step by group, in the order of their lanes; then those before the first step
+  // engine that executed full buckets without reporting chunks; empty if there is none
+  std::string engine;
+  // First the buckets of a step, by group and in the order of the groups' lanes. Then the buckets
+  // before the first step.
   std::vector<RunBucket> buckets;
 
-  bool has_single_kind()
-      const;  // all buckets are of one collective and of gradients, so their numbers identify them
+  // True if all buckets belong to the same kind of collective and contain gradients. Their numbers
+  // then identify them.
+  bool has_single_kind() const;
   collective::Exercise exercise(const RunBucket& bucket) const;
 };
 
-// Creates the run's buckets from its recorded, resolved experiment. Makes a plan, which may take a
-// while.
+// Returns the collectives of a run from its recorded, resolved experiment. May take a while,
+// because it creates the plan.
 base::Result<RunCollectives> run_collectives(const base::Json& resolved);
 
 }  // namespace trainyard::ui

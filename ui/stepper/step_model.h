@@ -11,16 +11,19 @@ namespace trainyard::ui {
 
 // Appearance of a cell.
 struct CellLook {
-  QString number, of;    // "12", "0+2"; empty: no value yet
-  QString scratch_sums;  // a partial sum beside it: "11 (0+1)"
-  // fraction of the members whose values are included; if the collective has no sum: 1 once the
-  // value has arrived
+  QString number, of;    // of: members that are included in the number; both empty: no value yet
+  QString scratch_sums;  // partial sum stored beside the value: "11 (0+1)"
+  // Fraction of the members whose values are included. If the collective computes no sum, it is 1
+  // once the value has arrived.
   double share = 0;
-  bool changed = false;                                        // by the last step
-  bool sent = false;                                           // from this cell, in the last step
-  bool wanted = false;                                         // complete result of the collective
-  Stepper::Agreement agreement = Stepper::Agreement::unknown;  // with the run's value
-  QString had;                                                 // the run's value, if it differs
+  bool changed = false;  // the last step changed this cell
+  bool sent = false;     // the last step sent this cell
+  // the cell holds the complete result of the collective
+  bool wanted = false;
+  // whether the number equals the value of the run
+  Stepper::Agreement agreement = Stepper::Agreement::unknown;
+  // the run's value, if it differs from the number
+  QString had;
 };
 
 class StepModel : public QAbstractTableModel {
@@ -29,7 +32,7 @@ class StepModel : public QAbstractTableModel {
   explicit StepModel(Stepper& stepper, QObject* parent = nullptr);
 
   CellLook look(int rank, int chunk) const;
-  QString widest() const;         // widest text below the number in a cell
+  QString widest() const;         // widest text that a cell may show below its number
   QString widest_number() const;  // widest usual number
   QString widest_rank() const;    // widest usual row header
   bool has_partial_sums() const;  // partial sums exist at some step

@@ -10,12 +10,13 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kNumberSize = 1.25, kOfSize = 0.9;  // relative to the application's font
+// font sizes relative to the application's font
+constexpr double kNumberSize = 1.25, kOfSize = 0.9;
 
 QFont number_font() { return Theme::instance().font(kNumberSize, true); }
 QFont of_font() { return Theme::instance().font(kOfSize); }
 
-// Returns the background; pale, so that text keeps its contrast.
+// Returns the background of a cell. It is pale, so that the text keeps its contrast.
 QColor ground(const CellLook& look) {
   const Colors& colors = Theme::instance().colors();
   if (look.agreement == Stepper::Agreement::other) return mixed(colors.card, colors.error, 0.22);
@@ -24,7 +25,7 @@ QColor ground(const CellLook& look) {
                                : mixed(colors.card, colors.accent, 0.05 + 0.35 * look.share);
 }
 
-// Ticks values that are equal to the run's.
+// Returns the number, with a tick if it equals the value of the run.
 QString number_of(const CellLook& look) {
   if (look.number.isEmpty()) return QStringLiteral("·");
   switch (look.agreement) {
@@ -46,7 +47,7 @@ void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
   painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
 }
 
-// Paints inside of the other frames.
+// Paints the focus frame inside of the other frames.
 void paint_focus(QPainter& painter, const QRect& cell) {
   const int inset = Theme::instance().pixels(5);
   painter.setPen(QPen(Theme::instance().colors().text, 1, Qt::DotLine));

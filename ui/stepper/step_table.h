@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table view of the values: the number, and below it the members included in it. The background is
-// stronger the more are included; a complete result is green and lists all ranks. A frame marks
-// what the last step changed, a dashed frame what it sent. Row headers show the bytes sent so far.
+// Table view of the values. A cell shows the number, and below it the members that are included.
+// The more members are included, the stronger is the background; a complete result is green. A
+// frame marks the cells that the last step changed, a dashed frame those that it sent. Row headers
+// show the bytes that the rank has sent so far.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -42,7 +43,7 @@ class StepTable : public QTableView {
   Stepper& stepper_;
   StepModel* model_;
   StepDelegate* delegate_;
-  int kept_ = 0;  // rank selected last, for the next exercise
+  int kept_ = 0;  // rank that was selected last, selected again for the next exercise
 };
 
 }  // namespace trainyard::ui

@@ -19,8 +19,9 @@ using collective::Effect;
 using collective::Move;
 using collective::PartialSum;
 
-constexpr std::size_t kMaxNamed = 8;        // maximum number of listed members
-constexpr std::int64_t kFewBytes = 10'000;  // numbers up to this one are shown exactly
+// maximum number of members that are listed individually
+constexpr std::size_t kMaxNamed = 8;
+constexpr std::int64_t kFewBytes = 10'000;  // numbers of bytes up to this one are shown exactly
 constexpr int kMaxNumbers = 4;
 constexpr int kAllDigits = 17;  // decimal digits that distinguish any two doubles
 
@@ -42,7 +43,7 @@ const PartialSum& held(const std::vector<std::vector<PartialSum>>& cells, int ra
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
 }
 
-// Returns the values of the chunks that moved: "12 (0+2)", separated by "; ".
+// Returns the values of the chunks that the step moved: "12 (0+2)", separated by "; ".
 QString numbers(const Stepper& stepper, const std::vector<std::vector<PartialSum>>& cells,
                 int rank) {
   const Move& move = *stepper.move();
@@ -60,7 +61,7 @@ QString moved(const Stepper& stepper) {
            rank_of(stepper, move.to));
 }
 
-// A sum is kept separate until all summands are included.
+// Describes a sum. A partial sum is stored beside the value until all summands are included.
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
   if (move.ends)

@@ -12,24 +12,24 @@ QString collective_text(collective::Collective collective);  // "all-reduce"
 // Returns the algorithm's name for that collective: "binomial tree" for a broadcast.
 QString algorithm_text(collective::Collective collective, collective::Algorithm algorithm);
 
-QString value_text(double value);                      // up to six digits
-int named_rank(const Stepper& stepper, int position);  // number of the rank in the exercise
-// Lists members by position with their numbers in the exercise: "0+2"; many as "12 of 16 ranks".
+QString value_text(double value);                      // value with up to six digits
+int named_rank(const Stepper& stepper, int position);  // displayed number of the rank at a position
+// Lists members by the numbers of their ranks: "0+2". Many members are listed as "12 of 16 ranks".
 QString members_text(const std::vector<int>& members, const collective::Exercise& exercise);
 QString held_text(const collective::PartialSum& held,
                   const collective::Exercise& exercise);  // "12 (0+2)", "nothing yet"
 QString chunks_text(int chunk, int chunks);               // "chunk 2", "chunks 2 to 3"
 QString program_line_text(
     const QString& token);               // describes a program line: "send chunk 1 to rank 2"
-QString bytes_text(std::int64_t bytes);  // exact for small numbers
+QString bytes_text(std::int64_t bytes);  // exact if the number is small
 QString bytes_so_far(std::int64_t bytes, std::int64_t of);  // "8 of 24 B"
 
 QString place_text(const Stepper& stepper);    // "Round 2 of 6, step 5 of 24"
-QString sentence(const Stepper& stepper);      // describes the last step
+QString sentence(const Stepper& stepper);      // sentence about the last step
 QString traffic_text(const Stepper& stepper);  // bytes sent by all ranks, compared to the formula
 
-// Compares a complete value, or all values at the end, to the values that the run recorded. Empty
-// if these are unknown.
+// Compares a complete value with the value that the run recorded; at the end, compares all values.
+// Empty if the run recorded none.
 QString agreement_text(const Stepper& stepper, int position, int chunk);
 struct Verdict {
   QString text;

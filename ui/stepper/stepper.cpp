@@ -16,7 +16,8 @@ void Stepper::set_exercise(const collective::Exercise& exercise,
   const bool had_recorded = std::exchange(recorded_, recorded).has_value();
   if (exercise_ == exercise) {
     fill();
-    return play(had_recorded != has_recorded_values());  // other values need another width
+    // recomputes the width of cells, because other values have another width
+    return play(had_recorded != has_recorded_values());
   }
   exercise_ = exercise;
   auto played = collective::steps(exercise);
@@ -41,7 +42,8 @@ void Stepper::set_value(int rank, int chunk, double value) {
   play();
 }
 
-// Manually set values are kept if the new algorithm has that rank and chunk.
+// Sets the initial values. Values that the user set are kept if the new algorithm has their rank
+// and chunk.
 void Stepper::fill() {
   if (recorded_ && !problem_) {
     values_ = recorded_->before;

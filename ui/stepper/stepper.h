@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// State of the collective being stepped through: its values and position. No widgets.
+// State of the collective that is stepped through: its values and the current step. Independent of
+// widgets.
 #pragma once
 
 #include <QObject>
@@ -15,12 +16,12 @@ class Stepper : public QObject {
  public:
   explicit Stepper(QObject* parent = nullptr);
 
-  // Starts an exercise from its beginning, unless it is unchanged. `recorded`: values of a run,
-  // with the extents of its steps; then no value can be set manually.
+  // Starts an exercise from its beginning, unless it is the same as the current one. `recorded`:
+  // values of a run, with the sizes of its steps; the user cannot set values then.
   void set_exercise(const collective::Exercise& exercise,
                     const std::optional<RecordedValues>& recorded = {});
-  void set_seed(int seed);  // seed of the values; discards those set manually
-  void set_value(int rank, int chunk, double value);  // initial value
+  void set_seed(int seed);  // sets the seed of random values; discards values that the user set
+  void set_value(int rank, int chunk, double value);  // sets an initial value
   int seed() const { return seed_; }
   bool edited() const { return !edits_.empty(); }
   bool has_recorded_values() const { return recorded_.has_value(); }
@@ -28,13 +29,14 @@ class Stepper : public QObject {
   const std::optional<base::Problem>& problem() const {
     return problem_;
   }  // reason why there is nothing to step through
-  const collective::Steps& steps() const { return steps_; }  // without ranks if there is a problem
+  // contains no ranks if there is a problem
+  const collective::Steps& steps() const { return steps_; }
   const collective::State& state() const { return state_; }
-  const collective::Move* move() const;  // the last step; null at the start
+  const collective::Move* move() const;  // the step executed last; null at the start
   int step() const { return step_; }     // number of completed steps
 
-  // `complete`: the member holds the result of the collective. `agreement`: whether the result
-  // equals that of the run; `unknown` if it is not complete, or if there is no run.
+  // `complete`: the member holds the complete result of the chunk. `agreement`: whether the result
+  // equals that of the run; `unknown` if it is incomplete, or if there is no run.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
@@ -49,8 +51,9 @@ class Stepper : public QObject {
   void go_to_end() { go_to(steps_.count()); }
 
  signals:
-  void exercise_changed();  // or the origin of its values; emitted before `step_changed`
-  void step_changed();      // or the values
+  // The exercise or the origin of its values changed. Emitted before `step_changed`.
+  void exercise_changed();
+  void step_changed();  // the current step or the values changed
 
  private:
   void fill();
@@ -62,7 +65,7 @@ class Stepper : public QObject {
   collective::Steps steps_;
   collective::Values values_;
   collective::State state_;
-  std::map<std::pair<int, int>, double> edits_;  // by rank and chunk
+  std::map<std::pair<int, int>, double> edits_;  // values set by the user, by rank and chunk
   int seed_ = 1, step_ = 0;
 };
 

@@ -29,7 +29,7 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
   halves->addWidget(build_views());
   halves->setChildrenCollapsible(false);
   halves->setStretchFactor(0, 0), halves->setStretchFactor(1, 1);
-  halves->setSizes({1, 10'000});  // minimum width for the controls, the rest for the views
+  halves->setSizes({1, 10'000});  // gives the controls their minimum width, and the views the rest
   setFocusProxy(table_);
   for (QWidget* widget : {static_cast<QWidget*>(table_), static_cast<QWidget*>(program_)})
     widget->installEventFilter(this);
@@ -56,7 +56,8 @@ QWidget* StepperPanel::build_controls() {
   return controls;
 }
 
-// The description of the step is above the table and the program, where it is always visible.
+// Builds the views. The description of the step is above the table and the program, so that it is
+// always visible.
 QWidget* StepperPanel::build_views() {
   auto* views = new QWidget(this);
   auto* column = new QVBoxLayout(views);
@@ -73,8 +74,8 @@ QWidget* StepperPanel::build_views() {
   beside->addWidget(program_title_ = new TintedLabel(TextColor::text, side, 1, true));
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
-  halves->setStretchFactor(0, 2),
-      halves->setStretchFactor(1, 1);  // room for four full chunks, and for a line of the program
+  // twice as much space for the table, for four full chunks, as for a line of the program
+  halves->setStretchFactor(0, 2), halves->setStretchFactor(1, 1);
   return views;
 }
 
@@ -94,8 +95,8 @@ void StepperPanel::set_run(Run* run) {
   load_run();
 }
 
-// Loads the run's collectives once, as soon as its recording contains the experiment; in the
-// background, since it makes a plan.
+// Loads the collectives of the run once, as soon as its recording contains the experiment. Runs in
+// the background, because it creates a plan.
 void StepperPanel::load_run() {
   if (run_requested_ || !run_) return;
   const auto recorded = base::value_at(run_->history().header(), "experiment");
@@ -136,8 +137,8 @@ void StepperPanel::show_program(int rank) {
   program_->set_rank(rank);
 }
 
-// Shows the program of the selected rank if it takes part in the step, else that of the receiver;
-// it contains the current line.
+// Shows the program that contains the current line: that of the selected rank if it takes part in
+// the step, otherwise that of the receiver.
 void StepperPanel::follow_program() {
   const collective::Move* move = stepper_.move();
   const int selected = table_->rank();
@@ -158,7 +159,7 @@ void StepperPanel::leave_canvas() {
   show_transit();
 }
 
-// Returns the drawing with these ranks, if it is the one on the canvas.
+// Returns the drawing on the canvas if its ranks are those of the exercise; otherwise null.
 const topology::Topology* StepperPanel::drawing() const {
   const topology::Topology& drawn = document_.experiment().topology;
   if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;

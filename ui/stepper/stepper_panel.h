@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Steps through a collective: the choice of exercise, the values of every rank, the program of the
-// selected rank, and controls. Keys in the table, the program and on the buttons: Left and Right a
-// step, Page Up and Page Down a round, Home and End, Space plays, Esc stops; Up and Down select a
-// rank, Ctrl with Left and Right a chunk.
+// Panel that steps through a collective. It has the choice of exercise, the values of every rank,
+// the program of the selected rank, and buttons. Keys: Left and Right move by a step, Page Up and
+// Page Down by a round, Home and End to the start and end. Space plays, Esc stops. Up and Down
+// select a rank, Ctrl with Left and Right a chunk.
 #pragma once
 
 #include <QPointer>
@@ -29,9 +29,10 @@ class StepperPanel : public QWidget {
  public:
   explicit StepperPanel(Document& document, QWidget* parent = nullptr);
 
-  void set_run(Run* run);        // the displayed run, whose ranks and buckets are offered
-  void set_in_front(bool seen);  // while hidden, it does not play and shows nothing on the canvas
-  void leave_canvas();           // stops playing and clears the canvas until the next step
+  void set_run(Run* run);  // the displayed run, whose ranks and buckets can be chosen
+  // false: the panel is hidden, so it does not play and shows nothing on the canvas
+  void set_in_front(bool seen);
+  void leave_canvas();  // stops playing and clears the canvas until the next step
 
   bool playing() const { return clock_.isActive(); }
   Stepper& stepper() { return stepper_; }
@@ -40,10 +41,11 @@ class StepperPanel : public QWidget {
   ProgramView& program() { return *program_; }
   QString sentence() const;
   QString place() const;
-  QString foot() const;  // bytes compared to the formula, and the origin of the values
+  QString foot() const;  // compares the bytes to the formula, and names the origin of the values
 
  signals:
-  void transit_changed(const std::optional<Transit>& transit);  // nothing: draw no transit
+  // no value: removes the transit from the canvas
+  void transit_changed(const std::optional<Transit>& transit);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;

@@ -65,7 +65,7 @@ void StepperPanel::set_pace(double seconds) {
   clock_.setInterval(static_cast<int>(seconds * 1000));
 }
 
-// At the end, playing restarts from the beginning.
+// Plays all steps. At the end, it starts again from the beginning.
 void StepperPanel::play() {
   if (stepper_.steps().count() == 0) return;
   if (stepper_.step() == stepper_.steps().count()) stepper_.go_to(0);
@@ -89,7 +89,7 @@ bool StepperPanel::eventFilter(QObject* watched, QEvent* event) {
          QWidget::eventFilter(watched, event);
 }
 
-// Space on a button presses the button.
+// Handles a key. Space on a button presses the button instead of playing.
 bool StepperPanel::press(const QKeyEvent& key, bool on_button) {
   if ((key.modifiers() & ~Qt::KeypadModifier) != Qt::NoModifier) return false;
   switch (key.key()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps the last step of a collective to the drawing of its ranks.
+// Maps the last step of a collective to a transit on the drawing.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class TransitMapper {
   std::optional<Transit> step(const Stepper& stepper, const topology::Topology& drawing);
 
  private:
-  std::unique_ptr<LinkTraffic> traffic_;  // traffic of the last drawing
+  std::unique_ptr<LinkTraffic> traffic_;  // routes on the last drawing
 };
 
 }  // namespace trainyard::ui

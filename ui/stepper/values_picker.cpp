@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kExample = -2;  // instead of a step
+constexpr int kExample = -2;  // item data for the example's values, in place of a step
 static_assert(kExample != telemetry::kBeforeSteps);
 
 }  // namespace
@@ -46,7 +46,8 @@ void ValuesPicker::look_at(const telemetry::History* history, const RunBucket* b
 
 void ValuesPicker::await_next() { awaited_after_ = newest_.value_or(kExample); }
 
-// Keeps the chosen step if it still exists; else selects the first step with values.
+// Fills the list of steps. The chosen step stays chosen if it still exists; otherwise the first
+// step with values is chosen.
 void ValuesPicker::refill_steps(const std::vector<int>& steps) {
   const int before = chosen_step();
   kept_ = static_cast<int>(steps.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Choice of a run's values to step through: the training step that recorded them, and the element
-// of each chunk; or an example's values.
+// Controls that choose the values to step through: a training step of a run that recorded values,
+// and the element of each chunk; or an example's values.
 #pragma once
 
 #include <QObject>
@@ -17,18 +17,19 @@ class ValuesPicker : public QObject {
  public:
   ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent);
 
-  // Sets the bucket as the run executed it. Null: the exercise is not of a run. The history must
-  // outlive all later calls.
+  // Sets the bucket whose recorded values are offered; null if the exercise is not of a run. The
+  // history must outlive all later calls.
   void look_at(const telemetry::History* history, const RunBucket* bucket,
                const collective::Exercise& exercise);
-  // selects the next step that arrives; normally, new steps do not change the selection
+  // Selects the next step whose values arrive. Without this call, new steps do not change the
+  // selection.
   void await_next();
 
-  bool any() const { return kept_ > 0; }  // some training steps have values
+  bool any() const { return kept_ > 0; }  // true if there are values of a training step
   const std::optional<RecordedValues>& values() const {
     return values_;
-  }                      // nothing: an example's values
-  QString said() const;  // "element 1 of 4 ... of step 0"
+  }                      // nothing if the example's values are chosen
+  QString said() const;  // sentence about the choice: "element 1 of 4 ... of step 0"
 
  signals:
   void changed();
@@ -36,12 +37,13 @@ class ValuesPicker : public QObject {
  private:
   void refill_steps(const std::vector<int>& steps);
   void refill_elements(int count);
-  int chosen_step() const;  // kExample: none
+  int chosen_step() const;  // kExample if no step is chosen
 
   QComboBox *step_, *element_;
   int kept_ = 0;
   bool wants_example_ = false;
-  std::optional<int> newest_, awaited_after_;  // steps
+  // newest step with values, and newest step when `await_next` was called
+  std::optional<int> newest_, awaited_after_;
   std::optional<RecordedValues> values_;
 };
 

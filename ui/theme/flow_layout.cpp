@@ -11,7 +11,7 @@ struct Wrapped {
   int count = 0, height = 0;
 };
 
-// Wraps items of these sizes into rows; an item that is too wide gets its own row.
+// Wraps items of these sizes into rows. An item that is wider than a row gets a row of its own.
 QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
   QList<Wrapped> rows;
   int used = 0;
@@ -40,7 +40,8 @@ void FlowLayout::move(int from, int to) {
 }
 
 void FlowLayout::set_min_width(int width) {
-  if (width == min_width_) return;  // invalidating requests a layout, which may call this again
+  // avoids a loop: invalidating requests a layout, which may call this function again
+  if (width == min_width_) return;
   min_width_ = width;
   invalidate();
 }
@@ -72,7 +73,8 @@ QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
   return size;
 }
 
-// Places a row. Columns fill the row's height; other items are centered vertically.
+// Places a row. In a layout with columns, items fill the row's height; otherwise they are centered
+// vertically.
 void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width,
                        int height) const {
   for (QLayoutItem* item : row) {
@@ -97,8 +99,8 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Stretches rows to fill a page. Shows fewer rows instead of rows below their preferred height; a
-// page lower than one row shows one, compressed to its minimum.
+// Stretches rows so that full rows fill a page. As many rows as fit at their preferred height share
+// a page. If not even one fits, one row fills the page and may be compressed to its minimum height.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
   const int wanted = std::ranges::max(rows, {}, &Row::height).height;

@@ -9,7 +9,7 @@ namespace trainyard::ui {
 
 class FlowLayout : public QLayout {
  public:
-  // `min_width` > 0: widgets form columns of at least that width and rows are filled. Otherwise
+  // If `min_width` > 0, widgets form columns of at least that width, which fill the rows. Otherwise
   // each widget has its preferred width.
   explicit FlowLayout(QWidget* parent, int spacing, int min_width = 0);
   ~FlowLayout() override;
@@ -22,15 +22,15 @@ class FlowLayout : public QLayout {
   }
   void move(int from, int to);
   void set_min_width(int width);
-  // Makes rows so high that full rows fill a page of this height, but not below their preferred
-  // height; 0: preferred height.
+  // Makes rows so high that full rows fill a page of this height, but not lower than their
+  // preferred height. With 0, rows have their preferred height.
   void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
-  static int height_of(const QList<QSize>& sizes, int width,
-                       int spacing);  // height of widgets of these sizes in wrapped rows
+  // Returns the height of widgets of these sizes if they are wrapped into rows.
+  static int height_of(const QList<QSize>& sizes, int width, int spacing);
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
   void setGeometry(const QRect& rectangle) override;
@@ -42,7 +42,8 @@ class FlowLayout : public QLayout {
   };
   QList<Row> rows_in(int width) const;
   void fill_page(QList<Row>& rows) const;
-  int arrange(const QRect& outer, bool placing) const;  // returns the height
+  // returns the height; places widgets only if `placing`
+  int arrange(const QRect& outer, bool placing) const;
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;
   QList<QLayoutItem*> items_;

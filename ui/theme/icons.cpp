@@ -11,8 +11,8 @@
 
 #include "ui/theme/theme.h"
 
-// Must be outside of namespaces, as the macro requires. Resources of a static library must be
-// registered explicitly.
+// Registers the icons, because resources of a static library are not registered automatically. The
+// macro must be used outside of namespaces.
 static void register_icons() { Q_INIT_RESOURCE(icons); }
 
 namespace trainyard::ui {

@@ -30,7 +30,7 @@ void SideColumn::finish(double times_minimum_width) {
                     verticalScrollBar()->sizeHint().width());
   };
   connect(&Theme::instance(), &Theme::changed, this, fit,
-          Qt::QueuedConnection);  // after the fields have their new font
+          Qt::QueuedConnection);  // queued, so that the fields get the new font first
   fit();
 }
 

@@ -6,15 +6,16 @@
 
 namespace trainyard::ui {
 
-// Column of controls beside the views of a wide, low panel. Its width follows the controls at any
-// font size; it scrolls if it is too low.
+// Column of controls beside the views of a wide, low panel. It is as wide as its controls at any
+// font size, and scrolls if it is higher than the panel.
 class SideColumn : public QScrollArea {
  public:
   explicit SideColumn(QWidget* parent);
 
   QWidget* inside() const { return inside_; }      // parent of the controls
   QVBoxLayout* column() const { return column_; }  // full width
-  QVBoxLayout* add_indented();  // at the end of the column, with margins on both sides
+  // adds a layout at the end of the column, with margins on both sides
+  QVBoxLayout* add_indented();
   void finish(double times_minimum_width = 1);  // call after all controls are added
 
  private:

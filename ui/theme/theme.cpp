@@ -53,8 +53,8 @@ const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b047
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6",
                                         "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
-// Distinct from all series colors and from each other (CIE76 distance at least 20); neighbors are
-// also distinct with red or green color blindness.
+// Colors that are distinct from all series colors and from each other (CIE76 distance at least 20).
+// Neighboring colors are also distinct for users with red or green color blindness.
 const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320",
                                         "#1d2456", "#4a5fe0", "#1f9a20"};
 const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259",
@@ -106,7 +106,8 @@ double luminance(const QColor& c) {
   return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
 }
 
-// Scales the style's icon and mark sizes with the font; Fusion's sizes depend on the screen.
+// Scales the style's sizes of icons and check marks with the font. Fusion derives them from the
+// screen.
 class ScaledStyle : public QProxyStyle {
  public:
   explicit ScaledStyle(double scale) : QProxyStyle("Fusion"), scale_(scale) {}
@@ -131,7 +132,7 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
-  // Centers icon and text in a button that is wider than both because its text changes.
+  // Centers icon and text together in a button. A button whose text changes may be wider than both.
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                    const QWidget* widget) const override {
     const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
@@ -146,7 +147,7 @@ class ScaledStyle : public QProxyStyle {
   }
 
  private:
-  static constexpr int kIconGap = 4;  // as in Qt's styles
+  static constexpr int kIconGap = 4;  // distance between icon and text, as in Qt's own styles
   double scale_;
 };
 

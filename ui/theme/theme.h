@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Appearance of the workbench: the Fusion style with a light or dark palette, named colors for
-// custom painting, and the colors of ranks and runs. One theme applies to the application.
+// custom painting, and the colors of ranks and runs. The application has one theme.
 #pragma once
 
 #include <QColor>
@@ -28,7 +28,7 @@ struct Colors {
   QColor border;     // thin lines around cards, fields and charts
   QColor grid;       // dots of the canvas, grid lines of a chart
   QColor link;       // idle links
-  QColor text, dim;  // dim: secondary text
+  QColor text, dim;  // dim: color of secondary text
   QColor accent;     // selection, focus, the primary button
   QColor on_accent;  // text on the accent
   QColor selection;  // tint of the accent, behind selected items
@@ -63,13 +63,13 @@ class Theme : public QObject {
   const Colors& colors() const;
   int pixels(double at_scale_one) const;  // scales a length
 
-  // Returns the color of rank or run `index` in every view: safe for color-blind users, ordered by
-  // contrast, never gray. Colors repeat after eight; with dash patterns, 24 lines are
-  // distinguishable.
+  // Returns the color of rank or run number `index`, the same in every view. The colors are
+  // distinct for color-blind users, ordered by contrast, and never gray. They repeat after eight;
+  // together with dash patterns, 24 lines are distinct.
   QColor series_color(int index) const;
   QPen series_pen(int index, double width = 1.5) const;  // color and dash pattern
-  // Returns the color of a component of a total, such as waiting time in a step: different from
-  // those of ranks, runs and other components. Colors repeat after seven.
+  // Returns the color of a component of a total, such as waiting time in a step. It differs from
+  // the colors of ranks, runs and other components. Colors repeat after seven.
   QColor component_color(int index) const;
 
   QFont font(double relative_size = 1,

@@ -15,9 +15,11 @@ class TintedLabel : public QLabel {
                        bool strong = false);
   void set_tint(TextColor tint);
   TextColor tint() const { return tint_; }
-  // one line of any width: elided text ends in "…" and is shown in full as the tool tip
+  // Shows the text in one line of any width. A text that is too long ends in "…", and the tool tip
+  // has the full text.
   void set_elided();
-  void set_help(const QString& help);  // tool tip of an elided label, shown even if its text fits
+  // sets the tool tip of an elided label, shown even if its text is not elided
+  void set_help(const QString& help);
 
   QSize minimumSizeHint() const override;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the figures of a timeline, one rank per turn of the event loop, because a range may hold
-// very many ops.
+// Computes the figures of a timeline. It examines one rank per turn of the event loop, because a
+// range may contain very many ops.
 #pragma once
 
 #include <QObject>
@@ -21,10 +21,10 @@ class FiguresCalculator : public QObject {
   // times is skipped. The function is called once per rank, in the rank's turn.
   using RankTimes = std::function<Times(int rank)>;
   void set_source(const SpanStore* store, RankTimes looked_at);
-  void ask();  // starts the computation soon; if one is in progress, starts again after it
+  void ask();  // starts the computation soon; if one is in progress, it starts again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
-  }  // as of the last `computed`
+  }  // figures at the last `computed`
   TimelineFigures all() const;
 
  signals:

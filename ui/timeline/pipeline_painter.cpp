@@ -14,9 +14,10 @@ namespace {
 
 using experiment::Pass;
 
-constexpr int kEdgedCell = 4;        // pixels; minimum width of a cell with an edge
-constexpr int kTick = 4;             // length of a ruler's tick in pixels
-constexpr double kChunkShade = 0.2;  // share of the text's color in a rank's last stage
+constexpr int kEdgedCell = 4;  // pixels; minimum width of a cell with an edge
+constexpr int kTick = 4;       // length of a ruler's tick in pixels
+// in the cells of a rank's last stage, fraction of the text's color that is mixed in
+constexpr double kChunkShade = 0.2;
 
 class PipelinePainting {
  public:
@@ -59,7 +60,7 @@ class PipelinePainting {
                       why_block_is_empty(*scene_.picture, block));
   }
 
-  // Paints the rank's name, with its layers below or beside it, as far as there is room.
+  // Paints the rank's name, with its layers below or beside it if there is room.
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
     painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2),
@@ -79,7 +80,7 @@ class PipelinePainting {
                       metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
-  // Paints idle time where there is no cell.
+  // Paints the cells of a rank, with idle time where there is no cell.
   void paint_row(CellBlock block, const StepCells& cells, int rank) {
     painter_.save();
     painter_.setClipRect(scene_.row(block, rank));
@@ -126,7 +127,7 @@ class PipelinePainting {
     if (pointed && pointed->of.micro == cell.of.micro)
       frame(box, colors_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
-    // separates the frame from cells of any color
+    // separates the frame from the cells, which may have any color
     frame(box, colors_.ground, marks_.focused ? 5 : 4);
     frame(box, colors_.accent, marks_.focused ? 3 : 2);
   }
@@ -137,7 +138,7 @@ class PipelinePainting {
     painter_.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2));
   }
 
-  // Shows time since the step's first cell began.
+  // Paints a ruler of the time since the first cell of the step began.
   void paint_ruler(CellBlock block, const StepCells& cells) {
     const QRect band = scene_.ruler(block);
     const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a pipeline as in papers: cells in the color of their pass with the number of their
-// micro-batch; idle time is hatched.
+// Paints a pipeline as in papers. A cell has the color of its pass and the number of its
+// micro-batch. Idle time is hatched.
 #pragma once
 
 #include <QPainter>
@@ -10,7 +10,8 @@
 
 namespace trainyard::ui {
 
-// Colors from the theme: shades of compute, with a different shade for each later stage of a rank.
+// Returns the color of a pass from the theme's colors: shades of the color of compute, which differ
+// for each stage of a rank.
 QColor pass_color(const TimelineColors& colors, experiment::Pass pass, int chunk, int chunks);
 struct IdleColors {
   QColor line, ground;

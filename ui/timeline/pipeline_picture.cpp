@@ -8,7 +8,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kLowest = 1.15, kHighest = 2.4;  // heights of rows, in lines of text
-constexpr int kEdge = 8;                          // pixels right of a step, and between blocks
+// pixels to the right of a step, and between blocks
+constexpr int kEdge = 8;
 
 // Returns the middle of a cell as a fraction of the step's time.
 double middle_of(const StepCells& cells, const PassCell& cell) {
@@ -23,7 +24,7 @@ struct RowPlace {
   bool operator==(const RowPlace&) const = default;
 };
 
-// Returns the rows with cells, from top to bottom.
+// Returns the rows that contain cells, from top to bottom.
 std::vector<RowPlace> rows_of(const PipelinePicture& picture) {
   std::vector<RowPlace> rows;
   for (const CellBlock block : kCellBlocks)

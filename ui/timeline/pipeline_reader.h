@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maintains the picture of a pipeline: of the displayed run, whose plan is simulated once in the
-// background, or of the current drawing if no run trained it.
+// Maintains the picture of a pipeline. It is that of the displayed run, whose plan is simulated
+// once in the background, or that of the current drawing if no run trained it.
 #pragma once
 
 #include <QObject>
@@ -18,13 +18,14 @@ class PipelineReader : public QObject {
   explicit PipelineReader(QObject* parent);
   ~PipelineReader() override;
 
-  // null: none; the run must outlive this object, or be removed first
+  // Sets the run; null: none. The run must outlive this object, or be unset before.
   void set_run(const Run* run);
   void set_drawing(
       const PipelinePlanPtr& drawing);  // null: the drawing is no pipeline, or its plan is unknown
-  void set_frozen(bool frozen);         // keeps the displayed step
-  void choose(std::optional<std::int32_t> step);  // nothing: the last full step
-  void refresh(const StepTimes& steps);           // reads what the run recorded since
+  void set_frozen(bool frozen);         // while frozen, the displayed step stays
+  // chooses a step to show; no value: the last full step
+  void choose(std::optional<std::int32_t> step);
+  void refresh(const StepTimes& steps);  // reads what the run recorded since the last call
 
   bool any() const { return of_run_ || drawing_; }  // there is something to show
   const PipelinePicture& picture() const { return picture_; }
@@ -32,13 +33,13 @@ class PipelineReader : public QObject {
     return picture_.ran ? std::optional(picture_.ran->step) : std::nullopt;
   }
   std::optional<std::int32_t> step_beside(const StepTimes& steps, int way)
-      const;  // the complete step before (-1) or after (1) the displayed one
+      const;  // complete step before (-1) or after (1) the displayed one
 
  signals:
   void changed();
 
  private:
-  // State of the run: its shape and plan, or the reason why it could not be simulated.
+  // Shape and simulated plan of the run, or the reason why it could not be simulated.
   struct RunPlan {
     PipelineShape shape;
     plan::Schedule schedule;

@@ -16,7 +16,7 @@ OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   return cells_of_ops(ops, shape.stages, shape.has_weight_pass());
 }
 
-// Ops of a step that belong to cells, and their places.
+// Ops of a step that belong to cells, and their addresses in the store.
 struct Found {
   int program = -1;
   std::vector<ExecutedOp> ops;
@@ -25,7 +25,7 @@ struct Found {
 
 void take(Found& found, const OpSpan& span, const SpanAddress& place) {
   if (span.program != found.program || (!found.ops.empty() && span.op <= found.ops.back().op))
-    found = {span.program, {}, {}};  // the rank repeated the step
+    found = {span.program, {}, {}};  // the rank repeated the step: only the last execution counts
   found.ops.push_back({span.op, {span.begin, span.end}});
   found.places.push_back(place);
 }
@@ -36,7 +36,8 @@ bool is_of_cell(const std::vector<OpCells>& programs, const OpSpan& span) {
   return span.op < cells.size() && cells[span.op];
 }
 
-// Finds the ops. Each rank executes a step at its own time, and computes on one lane.
+// Finds the ops of a rank in a step. The rank executes the step at its own time, and computes on
+// one lane.
 Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int rank,
            const StepTime& step) {
   Found found;
@@ -53,7 +54,7 @@ Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int ran
   return found;
 }
 
-// Returns the places of the cells' first ops.
+// Returns the address of each cell's first op.
 std::vector<SpanAddress> places_of(const std::vector<PassCell>& cells, const Found& found) {
   std::vector<SpanAddress> places;
   std::size_t at = 0;
@@ -110,7 +111,7 @@ std::optional<std::int32_t> last_complete_step(const telemetry::History& history
   return last;
 }
 
-// The full steps of an epoch come first.
+// Returns the last full step up to `last`. The full steps of an epoch come before the shorter ones.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), full = schedule.full_steps_per_epoch;
   if (full == 0 || last % epoch < full) return last;

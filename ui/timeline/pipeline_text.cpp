@@ -26,7 +26,7 @@ QString points(double share) {
 }
 QString chunk_letter(int chunk) { return QString(QChar(u'a' + chunk % 26)); }
 
-// Returns, for example, "(p-1)/(m+p-1) = 3/11".
+// Returns the formula of the ideal bubble: "(p-1)/(m+p-1) = 3/11".
 QString formula(const PipelineShape& shape, int micro_batches) {
   const int p = shape.mesh.pipeline, m = micro_batches, v = shape.chunks();
   const auto says = [p](const char* text, int below) {
@@ -56,7 +56,7 @@ QString difference_text(const PipelinePicture& picture, double measured) {
                         : simulated;
 }
 
-// Returns the same cell of the other block, if both are of one experiment.
+// Returns the cell of the other block for the same pass, if both blocks are of the same experiment.
 const PassCell* counterpart(const PipelinePicture& picture, const CellAddress& place,
                             const PassCell& cell) {
   const StepCells* other =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact text about a pipeline: for read-outs, lines and screen readers.
+// Exact text about a pipeline, for the read-out, the lines below, and screen readers.
 #pragma once
 
 #include "ui/timeline/pipeline_picture.h"
@@ -8,21 +8,19 @@
 namespace trainyard::ui {
 
 QString pass_text(experiment::Pass pass);  // "backward"
-QString cell_label(
-    const PipelineShape& shape,
-    const experiment::Cell& cell);  // its micro-batch, and its stage if a rank has several: "3b"
+// number of the micro-batch, with a letter for the stage if the rank has several: "3b"
+QString cell_label(const PipelineShape& shape, const experiment::Cell& cell);
 QString block_title(const PipelinePicture& picture,
                     CellBlock block);  // content of the block and its duration
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
-SpanText span_text(const PipelinePicture& picture,
-                   // describes a cell, compared to the same cell of the other block
-                   const CellAddress& place);
+// Describes a cell and compares it to the same cell of the other block.
+SpanText span_text(const PipelinePicture& picture, const CellAddress& place);
 
-// the bubble by formula and by simulation, and the step's duration
+// Describes the bubble by formula and by simulation, and the duration of the step.
 QString planned_text(const PipelinePicture& picture);
 QString measured_text(
     const PipelinePicture& picture);  // measured values, and their difference from the planned ones
-QString bubble_help();                // short explanation of how they are computed
-QString pipeline_formulas();          // explanation of the formulas and their variables
+QString bubble_help();                // explains in short how the bubbles are computed
+QString pipeline_formulas();          // explains the formulas and their variables
 
 }  // namespace trainyard::ui

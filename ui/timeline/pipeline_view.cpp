@@ -92,7 +92,8 @@ SpanText PipelineView::selection_text() const {
   return place ? span_text(picture_, *place) : SpanText();
 }
 
-// Updates the text for screen readers: the selected cell, else the visible steps.
+// Updates the text for screen readers: it describes the selected cell, or the visible steps if no
+// cell is selected.
 void PipelineView::describe() {
   setAccessibleDescription(selected() ? selection_text().sentence()
                                       : planned_text(picture_) + ". " + measured_text(picture_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline as drawn in papers: a step as planned above a step as executed, with zoom, pan, a
-// read-out under the pointer and a selected cell. Page Up and Page Down request the previous and
-// next step, Enter the cell's first op in the plan.
+// A pipeline as in papers: a step as planned above a step as executed. It has zoom, pan, a read-out
+// under the pointer and a selected cell. Page Up and Page Down request the previous and next step;
+// Enter requests the cell's first op in the plan.
 #pragma once
 
 #include "ui/timeline/pipeline_painter.h"
@@ -15,7 +15,7 @@ class PipelineView : public TimeView {
   explicit PipelineView(QWidget* parent = nullptr);
 
   void set_picture(
-      PipelinePicture picture);  // the selection stays if the new picture has such a cell
+      PipelinePicture picture);  // the selection stays if the new picture has the selected cell
   const PipelinePicture& picture() const { return picture_; }
 
   // part of a step, in fractions of kStepNanoseconds
@@ -49,7 +49,7 @@ class PipelineView : public TimeView {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  // Identity of a cell, independent of the displayed step.
+  // Identity of a cell. It does not depend on which step is displayed.
   struct Selected {
     CellBlock block;
     int rank;

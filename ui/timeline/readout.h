@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Read-out beside the pointer.
+// Paints the read-out beside the pointer.
 #pragma once
 
 #include <QPainter>

@@ -37,7 +37,8 @@ QString begin_text(const telemetry::History& history, int rank, const OpSpan& sp
               : run;
 }
 
-// The sender knows when its bytes were consumed, but not when its peer became ready.
+// Describes the duration of an op. A sender can measure when its bytes were consumed, but not when
+// its peer became ready.
 QString duration_text(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
   if (span.kind == SpanKind::send && span.ready == span.begin)
@@ -52,7 +53,7 @@ QString duration_text(const OpSpan& span) {
       .arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
 
-// Describes a rank's work for a bucket; parts without time are omitted.
+// Describes what a rank did for a bucket. States that took no time are omitted.
 SpanText bucket_text(const SpanStore& store, const telemetry::History& history,
                      const SpanAddress& place, const OpSpan& piece) {
   const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact text about an op of a timeline: for the read-out, the line below and screen readers.
+// Exact text about an op of a timeline, for the read-out, the line below the timeline, and screen
+// readers.
 #pragma once
 
 #include <QStringList>
@@ -8,7 +9,7 @@
 
 namespace trainyard::ui {
 
-QString exact_time(Nanoseconds time);  // to the nanosecond: "12.345678 ms"
+QString exact_time(Nanoseconds time);  // time to the nanosecond: "12.345678 ms"
 QString percent(double share);         // "61 %"; "<1 %" for small nonzero values
 
 // Returns the name of a span on a lane: the token of its op, or of its collective.
@@ -16,12 +17,12 @@ QString title_of(const RankNames& names, int lane, const OpSpan& span);
 
 struct SpanText {
   QString title;      // "RED.b0.t0.c2<r2"
-  QStringList lines;  // figures with labels
+  QStringList lines;  // labeled figures, one per line
   QString sentence() const { return title + ": " + lines.join("; "); }
 };
 SpanText span_text(const SpanStore& store, const telemetry::History& history,
                    const SpanAddress& place);
-// For several spans that share a column of pixels.
+// Describes several spans that share a column of pixels.
 SpanText span_text(const SpanStore& store, const SpanAddress& first, const SpanPiece& merged);
 
 }  // namespace trainyard::ui

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Base class of views along time with zoom, pan and pointing. Drag zooms into a box; Shift and
-// drag, or the middle button, pans; Ctrl and wheel, + and - zoom; Shift and wheel, or Shift and
-// arrows, pan; double-click or 0 shows everything; the plain wheel scrolls through ranks.
+// Base class of views along time with zoom, pan and a read-out. A drag zooms into a box. Shift and
+// drag, or the middle button, pans. Ctrl and wheel, + and - zoom. Shift and wheel, or Shift and
+// arrows, pan. Double-click or 0 shows everything. The wheel alone scrolls through ranks.
 // Subclasses paint, map time to pixels, and handle clicks, keys and the pointer.
 #pragma once
 
@@ -20,7 +20,7 @@ class TimeView : public QAbstractScrollArea {
   explicit TimeView(QWidget* parent = nullptr);
 
   const TimeRange& view() const { return view_; }
-  virtual void show_range(const TimeRange& range) = 0;  // set by the user
+  virtual void show_range(const TimeRange& range) = 0;  // shows a range that the user chose
   virtual void home() = 0;                              // shows everything
   virtual void zoom_at(double fraction, double factor) {
     show_range(zoomed(view_, fraction, factor));
@@ -30,7 +30,7 @@ class TimeView : public QAbstractScrollArea {
 
  signals:
   void selection_changed();
-  void plan_requested();  // for the selection
+  void plan_requested();  // the user requested the plan for the selection
   void painted();
 
  protected:
@@ -43,9 +43,9 @@ class TimeView : public QAbstractScrollArea {
   virtual void click(const QPointF& at) = 0;
   enum class Under { nothing, another, selected };
   virtual Under under(const QPointF& at) const = 0;
-  // keys beyond those common to all such views
+  // Handles keys that are not common to all such views.
   virtual bool act_by_key(const QKeyEvent& event) = 0;
-  virtual bool navigate_by_key(int key) = 0;  // keys without Shift or Ctrl
+  virtual bool navigate_by_key(int key) = 0;  // handles keys without Shift or Ctrl
 
   double fraction(const QPointF& at) const;  // position as a fraction of the view
   void paint_focus(QPainter& painter) const;

@@ -7,7 +7,8 @@
 namespace trainyard::ui {
 namespace {
 
-enum PartColor { compute, waiting, transfer, input };  // as the charts number the parts of a step
+// numbers of the parts of a step, as in the charts
+enum PartColor { compute, waiting, transfer, input };
 
 }  // namespace
 
@@ -30,7 +31,7 @@ TimelineColors timeline_colors() {
   set(SpanKind::collective, mixed(moving, c.text, 0.3));
   set(SpanKind::swap, mixed(theme.component_color(input), c.text, 0.35));
   made.waiting = theme.component_color(waiting);
-  made.held = c.text;  // as in the chart of step times
+  made.held = c.text;  // the same color as in the chart of step times
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;
   made.text = c.text, made.dim = c.dim, made.accent = c.accent, made.selection = c.selection;
   return made;

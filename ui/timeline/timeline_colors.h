@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colors of ranks' activity, from the theme: those of the parts of a step on the charts, and shades
-// of them.
+// Colors of ranks' activity, from the theme: those that the charts use for the parts of a step, and
+// shades of them.
 #pragma once
 
 #include <QColor>
@@ -18,11 +18,12 @@ struct TimelineColors {
 };
 TimelineColors timeline_colors();
 
-// Returns the text color with the better contrast on that background: the theme's or its opposite.
+// Returns the theme's text color or its opposite, whichever has the better contrast with that
+// background.
 QColor text_on(const QColor& ground);
 
 QString span_kind_text(SpanKind kind);  // "backward"
 QString waiting_text();                 // text for waiting for a peer
-QString held_text();                    // text for held back by imposed slowdown
+QString held_text();                    // text for being held back by an imposed slowdown
 
 }  // namespace trainyard::ui

@@ -12,9 +12,9 @@ class TimelineLegend : public QWidget {
   Q_OBJECT
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
-  void show_held_back(bool shown);  // true: include the entry for time held back
-  // Shows the legend of a pipeline's cells instead. `has_weight_pass`: weight gradients are a
-  // separate pass. `chunks`: stages per rank. Nothing: legend of ops.
+  void show_held_back(bool shown);  // shown: include the entry for time held back
+  // Describes the legend of a pipeline's cells, which replaces the legend of ops.
+  // `has_weight_pass`: weight gradients are a separate pass. `chunks`: number of stages per rank.
   struct Passes {
     bool has_weight_pass = false;
     int chunks = 1;

@@ -18,10 +18,10 @@ constexpr int kLabeled = 24;   // pixels; minimum width of a span with a label
 
 struct Hatching {
   QRgb line = 0, ground = 0;
-  bool falls = false;  // hatching direction, from left to right
+  bool falls = false;  // hatching lines fall from left to right; otherwise they rise
 };
 
-// Pixels of an image; access is clipped to it.
+// Pixels of an image. Access outside of the image is ignored.
 class Pixels {
  public:
   explicit Pixels(QImage& image)
@@ -86,7 +86,7 @@ class SpanPainting {
  private:
   int pixels(double logical) const { return std::max(1, qRound(logical * scene_.pixel_ratio)); }
 
-  // Gives every other rank a different background.
+  // Paints a different background behind every other rank.
   void paint_stripes(Pixels& area) {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
@@ -132,8 +132,8 @@ class SpanPainting {
     }
   }
 
-  // Paints a single span. A span narrower than a column is painted like merged ones, as is one with
-  // transfer at the end of a long wait.
+  // Paints a single span. A span narrower than a column is painted like merged ones. So is a span
+  // that waits for long and then transfers within the last column.
   void paint_single(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
     const auto kind = static_cast<std::size_t>(span.kind);
     SpanTimes times;
@@ -182,7 +182,7 @@ class SpanPainting {
     }
   }
 
-  // Writes the label into the longest of the span's parts: waiting, active, held back.
+  // Writes the label into the longest part of the span: waiting, active, or held back.
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
     struct Part {

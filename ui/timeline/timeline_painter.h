@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a timeline: spans as pixels of an image, because there are many; ruler, names and marks
-// above it. Merged spans are a column: filled from the bottom by each kind's share of its time,
-// then hatched for time held back and waiting, and pale where no op ran.
+// Paints a timeline. Spans are painted as pixels of an image, because there are many; ruler, names
+// and marks are painted over it. A column of merged spans is filled from the bottom by each kind's
+// share of its time, then hatched for time held back and waiting. It is pale where no op ran.
 #pragma once
 
 #include <QFont>
@@ -32,10 +32,10 @@ struct TimelineScene {
     return {body.left(), body.top() + row.top - scroll, body.width(), row.height};
   }
   QRectF span_rect(const SpanAddress& place,
-                   const OpSpan& span) const;  // empty if its row is not shown
+                   const OpSpan& span) const;  // empty if the span's row is not shown
 };
 
-// Image of the visible spans, with labels where they fit.
+// Image of the visible spans, with labels where there is room.
 struct SpansPicture {
   QImage image;
   struct Label {
@@ -49,14 +49,15 @@ struct SpansPicture {
 SpansPicture picture_of(const TimelineScene& scene, const TimelineColors& colors);
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
-// Paints the bands of time and steps. The chosen step is marked on each rank as that rank reported
-// it.
+// Paints the bands of time and steps. On each rank, the chosen step is marked at the time that the
+// rank reported.
 void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen);
 // Paints marks where a rank was lost, stalled, slowed down or rejoined, with text where there is
 // room.
 void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors);
-// Paints the names of ranks and lanes left of the body; `notes` by rank are below the rank's name.
+// Paints the names of ranks and lanes left of the body. `notes`, by rank, are painted below the
+// rank's name.
 void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   const QStringList& notes);
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,

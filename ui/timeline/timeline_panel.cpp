@@ -27,7 +27,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 50;
-// ns; minimum margin on both sides of a push, and its margin in multiples of its duration
+// Margin on both sides of a push that is shown: at least kAroundPush nanoseconds, and kPushesAround
+// times the push's duration.
 constexpr Nanoseconds kAroundPush = 1'000'000;
 constexpr int kPushesAround = 8;
 
@@ -68,7 +69,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
-    // in the pipeline view, the cell is described instead
+    // the pipeline view describes the selected cell instead
     if (!shows_pipeline()) emit_selected(false);
   });
   connect(view_, &TimelineView::plan_requested, this, [this] { emit_selected(true); });
@@ -199,7 +200,7 @@ bool TimelinePanel::show_push(int rank, double seconds) {
       push_before(run_->spans(), rank, static_cast<Nanoseconds>(std::llround(seconds * 1e9)));
   if (!push) return false;
   pipeline_action_->setChecked(false);
-  view_->refresh();  // reads data that arrived while it was hidden
+  view_->refresh();  // shows data that arrived while the panel was hidden
   const OpSpan& span = *span_at(run_->spans(), *push);
   const Nanoseconds around = std::max(kAroundPush, kPushesAround * (span.end - span.begin));
   view_->show_range({span.begin - around, span.end + around});
@@ -212,7 +213,8 @@ void TimelinePanel::showEvent(QShowEvent* event) {
   request_refresh();
 }
 
-// Refreshes only while visible; a dock behind another tab counts as visible, but is not painted.
+// Refreshes only while the panel is painted. Qt counts a dock behind another tab as visible, but
+// does not paint it.
 void TimelinePanel::request_refresh() {
   if (!delay_timer_.isActive() && !WorkScheduler::instance().waits(this)) delay_timer_.start();
 }
@@ -248,14 +250,14 @@ QString TimelinePanel::why_empty() const {
   return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
 }
 
-// Called when it becomes visible again.
+// Refreshes when the panel becomes visible again.
 void TimelinePanel::catch_up() {
   if (needs_refresh_) request_refresh();
   show_badges();
 }
 
-// Returns the times of a rank to examine: the chosen step as the rank reported it, else its visible
-// steps, as far as it recorded ops.
+// Returns the times of a rank for which figures are computed: the chosen step as the rank reported
+// it, or else its visible steps, as far as their ops are recorded.
 Times TimelinePanel::looked_at(int rank) const {
   if (!run_ || !run_->spans().extent()) return {};
   if (const auto chosen = view_->chosen_step()) {
@@ -268,7 +270,7 @@ Times TimelinePanel::looked_at(int rank) const {
       {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
 
-// Counts steps whose middle is visible.
+// Describes the visible range. A step counts as visible if its middle is.
 QString TimelinePanel::range_text() const {
   if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
   const auto& steps = steps_.steps();

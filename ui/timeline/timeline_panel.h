@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel of the displayed run's timeline, with its controls, the figures of the visible range, their
-// caveats, and the details of the selected op. For a pipeline, even one that is only drawn, it
-// shows the cells of a step, as planned and as executed, instead of lanes.
+// Panel with the timeline of the displayed run, its controls, the figures of the visible range,
+// caveats, and the details of the selected op. For a pipeline, even one that is only drawn, it can
+// show the cells of a step, as planned and as executed, instead of lanes.
 #pragma once
 
 #include <QPointer>
@@ -31,31 +31,31 @@ class TimelinePanel : public QWidget {
   explicit TimelinePanel(QWidget* parent = nullptr);
   ~TimelinePanel() override;
 
-  void set_run(Run* run);  // null: none; a deleted run disappears
-  // plan of the drawing, if it is a pipeline; else null
+  void set_run(Run* run);  // null: none; a deleted run is removed
+  // Sets the plan of the drawing; null if the drawing is no pipeline.
   void set_drawing(const PipelinePlanPtr& drawing);
   void set_badges(const QStringList& caveats);
-  void set_frozen(bool frozen);  // together with the charts
+  void set_frozen(bool frozen);  // freezes the panel together with the charts
 
-  // Selects the last push of that rank before that time, in seconds of the recording. Returns false
-  // if no such op is stored.
+  // Selects the last push of a rank before a time, in seconds of the recording. Returns false if no
+  // such op is stored.
   bool show_push(int rank, double seconds);
 
   TimelineView& view() { return *view_; }
   PipelineView& pipeline() { return *pipeline_view_; }
   bool shows_pipeline() const;
-  QString figures() const;        // as displayed
-  QString selected_text() const;  // the selected op, as displayed
-  QStringList badges() const;     // as displayed
+  QString figures() const;        // figures as displayed
+  QString selected_text() const;  // text about the selected op, as displayed
+  QStringList badges() const;     // badges as displayed
   QAction& follow_action() { return *follow_; }
   QAction& plan_action() { return *plan_action_; }
   QAction& pipeline_action() { return *pipeline_action_; }
   QAction& step_action(int way) { return way < 0 ? *earlier_ : *later_; }
 
  signals:
-  // An op was selected; `raise`: show its line in the plan.
+  // An op was selected. `raise`: also show its line in the plan panel.
   void op_selected(int rank, const QString& program, const QString& token, bool raise);
-  // As `op_selected`, for the plan of the drawing.
+  // As `op_selected`, for an op in the plan of the drawing.
   void drawn_op_selected(int rank, const QString& program, const QString& token, bool raise);
 
  protected:
@@ -97,14 +97,15 @@ class TimelinePanel : public QWidget {
   PipelineReader* pipeline_;
   QStackedWidget* views_;
   QAction *follow_, *thin_, *plan_action_, *pipeline_action_, *earlier_, *later_;
-  std::vector<QToolButton*> lanes_controls_, pipeline_controls_;  // controls of one view only
+  // controls for only one of the two views
+  std::vector<QToolButton*> lanes_controls_, pipeline_controls_;
   QToolButton *pipeline_button_, *help_button_;
   TimelineLegend* legend_;
   TintedLabel *efficiency_, *communication_, *following_, *badge_line_, *selected_;
   QStringList caveats_;
   bool drawn_requested_ = false;
-  bool needs_refresh_ = false;  // data that arrived while hidden is not shown yet
-  QString drawn_;               // simulated efficiency
+  bool needs_refresh_ = false;  // data that arrived while the panel was hidden is not shown yet
+  QString drawn_;               // text with the simulated efficiency
   std::stop_source drawing_changed_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipeline part of the timeline panel. The chosen step is the same on the lanes and in the view of
-// cells. If no step is chosen, the view of cells shows the last complete step.
+// Pipeline part of the timeline panel. The view of lanes and the view of cells share the chosen
+// step. If no step is chosen, the view of cells shows the last complete step.
 #include <QAction>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -46,7 +46,7 @@ void TimelinePanel::zoom(double factor) {
   shows_pipeline() ? pipeline_view_->zoom_at(0.5, factor) : view_->zoom_at(0.5, factor);
 }
 
-// Shows lanes, or cells if available and selected.
+// Shows cells if they are available and selected, otherwise lanes.
 void TimelinePanel::fit_views() {
   const bool pipeline = pipeline_->any() && pipeline_action_->isChecked(),
              had_focus = views_->currentWidget()->hasFocus();
@@ -87,8 +87,8 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// While the view follows the run, no step is chosen. When following ends, the displayed step is
-// chosen.
+// While the view follows the run, no step is chosen. When the user ends following, the displayed
+// step becomes the chosen one.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});
@@ -102,7 +102,8 @@ void TimelinePanel::choose_step(int way) {
   view_->set_following(false);
 }
 
-// Selecting an executed cell keeps its step, and selects its first op on the lanes.
+// Handles the selection of an executed cell: its step stays displayed, and its first op is selected
+// on the lanes.
 void TimelinePanel::cell_selected() {
   const auto place = pipeline_view_->selected();
   const bool ran = place && place->block == CellBlock::run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints the surroundings of a timeline's spans: time and steps above, ranks and lanes to the left.
+// Paints what surrounds the spans of a timeline: time and steps above, ranks and lanes to the left.
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
@@ -32,8 +32,8 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
   }
 }
 
-// Paints a step. If it is too narrow for its number, the number is beside its end. Returns the
-// right end of the occupied space.
+// Paints a step. If there is no room for its number inside, the number is beside its end. Returns
+// the right end of the occupied space.
 int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                const QRect& box, std::int32_t step, bool chosen, int free) {
   if (chosen) painter.fillRect(box, colors.selection);
@@ -54,7 +54,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   return beside.right() + 4 * kMinGap;
 }
 
-// Each rank executes a step at its own time.
+// Marks the chosen step on each rank, because each rank executes it at its own time.
 void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   std::int32_t chosen) {
   QColor wash = colors.accent;
@@ -71,7 +71,7 @@ void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineC
   }
 }
 
-// Paints as many numbers as there is room for; all steps have ticks.
+// Paints a tick for every step, and as many numbers as there is room for.
 void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
@@ -95,15 +95,16 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
   if (chosen) paint_chosen(painter, scene, colors, *chosen);
 }
 
-// Paints a line through the lanes of the fault's rank, and text beside it from `free` on. Returns
-// the right end of the occupied space.
+// Paints a line through the lanes of the fault's rank, and a text beside it if the space from
+// `free` on suffices. Returns the right end of the occupied space.
 int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                 const telemetry::Fault& fault, int free) {
   const bool of_link = fault.rank < 0;
   const int ranks = scene.store->ranks();
   if (ranks == 0) return free;
   auto block = scene.rows->rank_block(of_link ? 0 : fault.rank);
-  if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;  // covers all lanes
+  // a fault of a link covers all lanes
+  if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;
   const int x =
       scene.body.left() + static_cast<int>(std::lround(scene.columns().position(
                               static_cast<Nanoseconds>(std::llround(fault.seconds * 1e9)))));

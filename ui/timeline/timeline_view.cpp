@@ -9,12 +9,13 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::size_t kFirstSteps = 3;  // visible at first
-constexpr std::size_t kWarmupSteps =
-    20;  // from then on the width of a followed view is constant: the first steps are slow
+constexpr std::size_t kFirstSteps = 3;  // number of steps that are visible at first
+// From this step on, the width of a followed view is constant. Before, it adapts, because the first
+// steps are slow.
+constexpr std::size_t kWarmupSteps = 20;
 constexpr int kThinLane = 5, kRankGap = 6;  // pixels at scale 1
 
-// Returns a number of lanes; if it changes, the rows must be laid out again.
+// Returns the number of lanes of all ranks. If it changes, the rows must be laid out again.
 int count_lanes(const SpanStore& store) {
   int lanes = 0;
   for (int rank = 0; rank < store.ranks(); ++rank)
@@ -95,8 +96,8 @@ TimeRange TimelineView::home_range() const {
   return store_ && store_->extent() ? home_of(*store_->extent()) : TimeRange{};
 }
 
-// Shows the last few steps, in which ops are distinguishable; everything if no step was reported.
-// Used until the user changes the view.
+// Shows the last few steps, in which ops can be distinguished, or everything if no step was
+// reported. Used until the user changes the view.
 void TimelineView::first_view() {
   const auto& steps = steps_->steps();
   if (steps.empty()) return set_view(home_range());
@@ -134,7 +135,7 @@ void TimelineView::show_range(const TimeRange& range) {
 
 void TimelineView::home() { show_range(home_range()); }
 
-// A followed view keeps its end.
+// Zooms. A view that follows the run keeps its end in place instead of the point at `fraction`.
 void TimelineView::zoom_at(double fraction, double factor) {
   viewed_ = true;
   set_view(zoomed(view_, following_ ? 1 : fraction, factor));
@@ -187,7 +188,7 @@ void TimelineView::select(std::optional<SpanAddress> place, bool into_view) {
   emit selection_changed();
 }
 
-// Scrolls as little as needed; a span that is only a line is centered.
+// Scrolls as little as needed to show a span. A span that is too narrow is centered.
 void TimelineView::bring_into_view(const SpanAddress& place) {
   const OpSpan* span = span_at(*store_, place);
   const int row = rows_.row_of(place.rank, place.lane);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Timeline of a live or old run: every rank's lanes over time, with zoom, pan, a read-out under the
-// pointer and a selected op. Painting costs grow with the pixels, not with the number of ops.
+// Timeline of a live or old run: every rank's lanes over time. It has zoom, pan, a read-out under
+// the pointer and a selected op. The cost of painting grows with the number of pixels, not with the
+// number of ops.
 #pragma once
 
 #include <optional>
@@ -16,17 +17,17 @@ class TimelineView : public TimeView {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // Sets the recording to show. The objects must outlive the view, or be unset before. If all are
-  // null, nothing is shown.
+  // Sets the recording to show. The objects must outlive the view, or be unset before. Null
+  // pointers show nothing.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
-  void refresh();  // reads what was added to them
+  void refresh();  // shows what was added to the recording
   void set_empty_text(const QString& text) { empty_text_ = text, viewport()->update(); }
   const QString& empty_text() const { return empty_text_; }
   void set_notes(const QStringList& by_rank);
 
   TimeRange home_range() const;
-  void show_range(const TimeRange& range) override;  // clipped to home; ends following
+  void show_range(const TimeRange& range) override;  // clips the range to home, and ends following
   void home() override;
   void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // keeps the view's end at the last recorded op
@@ -34,15 +35,15 @@ class TimelineView : public TimeView {
   // keeps the displayed spans while data arrives; navigation remains possible
   void set_frozen(bool frozen);
   bool frozen() const { return held_.holds(); }
-  void set_thin(bool thin);  // lanes without names, for many ranks
+  void set_thin(bool thin);  // low lanes without names, for many ranks
   bool thin() const { return thin_; }
 
   std::optional<SpanAddress> selected() const { return selected_; }
   void select(std::optional<SpanAddress> place, bool into_view = true);
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
-  bool merged() const { return merged_; }          // at the last painting, some ops shared a column
-  QRectF rect_of(const SpanAddress& place) const;  // in viewport coordinates
+  bool merged() const { return merged_; }          // in the last painting, some ops shared a column
+  QRectF rect_of(const SpanAddress& place) const;  // rectangle of a span, in viewport coordinates
   std::optional<SpanAddress> place_at(const QPointF& at) const;
 
  signals:

@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Order in which a lane's ops are visited: by begin, then by track.
+// Order in which the ops of a lane are visited: by begin, then by track.
 std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
 
 Nanoseconds distance(const OpSpan& span, Nanoseconds time) {
@@ -25,7 +25,7 @@ std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, in
   return at < limit ? std::optional(at) : std::nullopt;
 }
 
-// Returns a position before or after all ops, for finding the first or last one.
+// Returns a position before or after all ops, from which the search finds the first or last one.
 std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& span, Walk way) {
   constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
   if (way == Walk::first) return {-kBeyond, -1};
@@ -104,7 +104,8 @@ std::optional<SpanAddress> push_before(const SpanStore& store, int rank, Nanosec
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
-    // a push without a bucket is a request; a push without a micro-batch applies no update
+    // excludes ops that push no gradient: a push without a bucket is a request, and one without a
+    // micro-batch applies no update
     return token.starts_with("PUSH.b") || token.starts_with("RATE.m");
   };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {

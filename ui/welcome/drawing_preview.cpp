@@ -11,7 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr double kTile = 40, kGap = 8;  // sizes in the scene, which is scaled into the widget
+// sizes in scene coordinates, which are scaled to the widget
+constexpr double kTile = 40, kGap = 8;
 constexpr double kSwitch = 56;
 
 struct Sketch {
@@ -26,7 +27,8 @@ QSizeF host_size(std::size_t devices) {
   return {columns * (kTile + kGap) + kGap, rows * (kTile + kGap) + kGap};
 }
 
-// Uses the drawing's positions, pulled together, because there is no text between them.
+// Returns boxes at the drawing's positions, moved closer together, because the thumbnail has no
+// text between them.
 Sketch sketch_of(const topology::Topology& topology) {
   constexpr double kPull = 0.45;
   Sketch sketch;

@@ -17,14 +17,15 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns the experiment with synthetic digits, which need no file and have the same shape.
+// Returns the experiment with synthetic digits as data. They need no file, and their samples have
+// the same shape.
 experiment::Experiment on_digits(experiment::Experiment experiment) {
   experiment.data = data::DataSpec{};
   experiment.name += " (synthetic digits)";
   return experiment;
 }
 
-// Groups the missing files by their folder.
+// Returns the missing files, grouped by folder.
 std::map<QString, QStringList> files_of(const data::DataSpec& data, const QString& directory) {
   std::map<QString, QStringList> files;
   for (const std::string* name : {&data.images, &data.labels, &data.file}) {
@@ -85,13 +86,13 @@ void ExampleCard::build() {
   run_->setText(missing ? tr("Run with synthetic digits") : tr("Open and run"));
   disable_running({});
   open_->setToolTip(tr("Open the example without running it"));
-  auto* row = new FlowLayout(nullptr, kGrid);  // a long label takes a row
+  auto* row = new FlowLayout(nullptr, kGrid);  // wraps, because a long label takes a full row
   column->addLayout(row);
   row->addWidget(run_);
   row->addWidget(open_);
 }
 
-// Adds one line with the problem, and the advice below; the tool tip has the full text.
+// Adds a line with the problem, and the advice below it. The tool tip has the full text.
 void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
   const QString what = QString::fromStdString(missing.what),
                 advice = QString::fromStdString(missing.advice);

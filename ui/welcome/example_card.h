@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An example on the welcome page: a thumbnail, its description, and "Open and run". If its data
-// files are missing, the card lists them with their folder, and offers synthetic digits instead.
+// Card of an example on the welcome page: a thumbnail, its description, and "Open and run". If its
+// data files are missing, the card lists them by folder and offers synthetic digits instead.
 #pragma once
 
 #include <QFrame>
@@ -17,7 +17,7 @@ namespace trainyard::ui {
 struct Example {
   QString file;
   experiment::Experiment experiment;
-  std::optional<base::Problem> missing;  // problem of its data files
+  std::optional<base::Problem> missing;  // problem that the example's data files are missing
 };
 // Returns nothing if the file cannot be read.
 std::optional<Example> read_example(const QString& file);
@@ -29,13 +29,12 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
-  void disable_running(const QString& why);  // disables running, with the reason; empty: enabled
+  // why: reason why running is disabled; empty enables it
+  void disable_running(const QString& why);
 
  signals:
-  void run_requested(const experiment::Experiment& experiment,
-                     // a file to open; an empty file stands for a modified example, which opens as
-                     // a new document
-                     const QString& file);
+  // File to open. It is empty if the example was modified and opens as a new document.
+  void run_requested(const experiment::Experiment& experiment, const QString& file);
   void open_requested(const QString& file);
 
  protected:

@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Ordered from the simplest.
+// File names of the examples, the simplest first.
 constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json",
                                      "four_devices_mirrored_mnist.json"};
 constexpr int kCardWidth = 288;
@@ -142,7 +142,7 @@ void WelcomePage::fill_recent() {
   }
 }
 
-// Arranges as many cards per row as fit.
+// Arranges the cards in rows, each with as many cards as fit.
 void WelcomePage::arrange() {
   if (cards_.empty()) return;
   const int width = Theme::instance().pixels(kCardWidth), room = this->width() - 8 * kGrid;

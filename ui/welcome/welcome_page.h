@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Welcome page: three examples, the recent files, open and new.
+// Welcome page: three examples, the recent files, and buttons for open and new.
 #pragma once
 
 #include <QWidget>
@@ -19,9 +19,8 @@ class WelcomePage : public QWidget {
  public:
   WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
   const std::vector<ExampleCard*>& cards() const { return cards_; }
-  void set_live_run(
-      // name of the run or sweep that prevents running examples, shown as the reason; empty: none
-      const QString& name);
+  // Sets the name of the run or sweep during which no example can be run; empty enables running.
+  void set_live_run(const QString& name);
 
  signals:
   void run_requested(const experiment::Experiment& experiment, const QString& file);

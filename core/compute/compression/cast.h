@@ -30,7 +30,7 @@ void encode_cast(Gradient& gradient, std::byte* encoded) {
   });
 }
 
-// As `compute::Compute::sum`.
+// Adds as `compute::Compute::sum` does.
 template <class Half>
 void sum_cast(std::byte* destination, std::span<const std::byte* const> sources,
               std::int64_t elements) {

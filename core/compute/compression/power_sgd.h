@@ -20,7 +20,7 @@
 
 namespace trainyard::compute::compression {
 
-// What selects the random numbers of a column.
+// Identifies the random numbers of a column.
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t bucket = 0;

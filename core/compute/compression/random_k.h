@@ -32,7 +32,7 @@ class RandomIndices {
 
   void draw(const Shuffle& shuffle) {
     for (const std::int64_t place : places_) drawn_[static_cast<std::size_t>(place)] = 0;
-    // The iterations are independent, so the CPU can overlap them.
+    // iterations are independent, so that the CPU can overlap them
     for (std::size_t i = 0; i < places_.size(); ++i)
       places_[i] = shuffle.next(static_cast<std::int64_t>(i));
     for (std::int64_t& place : places_) {

@@ -52,8 +52,8 @@ class Shuffle {
   constexpr std::int64_t elements() const { return static_cast<std::int64_t>(elements_); }
 
  private:
-  // One Feistel round: changes one half of the bits as a function of the other half. It is its own
-  // inverse.
+  // One Feistel round: changes one half of the bits by a function of the other half. The same round
+  // applied twice restores the bits.
   constexpr std::uint64_t changed(std::uint64_t at, std::size_t round) const {
     if (round % 2 == 0)
       return at ^ (mix_bits(static_cast<std::uint32_t>(at & low_mask_) ^ keys_[round]) & high_mask_)

@@ -141,7 +141,7 @@ double maximum(const PoolForward& op, std::int64_t b, std::int64_t y, std::int64
   in_window(op.window, op.input, y, x,
             [&](std::int64_t, std::int64_t, std::int64_t from_y, std::int64_t from_x) {
               const double here = value<T>(op.input, at(op.input, b, from_y, from_x, c));
-              // A maximum that is NaN stays NaN.
+              // keeps NaN as the maximum
               if (here > largest || std::isnan(here)) largest = here;
             });
   return largest;

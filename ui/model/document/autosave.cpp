@@ -15,8 +15,8 @@ namespace {
 
 QString lock_of(const QString& copy) { return copy + ".lock"; }
 
-// Locks a copy whose process is dead. A lock is stale if its process is dead, regardless of its
-// age.
+// Locks a copy that a dead process left; returns null if the process lives. Only the process
+// decides whether a lock is stale, not the lock's age.
 std::shared_ptr<QLockFile> lock_dead(const QString& copy) {
   auto lock = std::make_shared<QLockFile>(lock_of(copy));
   lock->setStaleLockTime(0);
@@ -29,7 +29,7 @@ base::Json content_of(const Document& document) {
           {"experiment", experiment::to_json(document.experiment())}};
 }
 
-// Reads a copy; returns false if it is incomplete.
+// Reads a copy; returns false if the file is incomplete.
 bool read_copy(Recovery& recovery) {
   QFile file(recovery.copy);
   if (!file.open(QIODevice::ReadOnly)) return false;
@@ -101,11 +101,12 @@ Autosave::~Autosave() { remove_copy(); }
 void Autosave::recover(const Recovery& recovery) {
   document_.restore(recovery.experiment, recovery.file);
   write_now();
-  // the document's new copy is on disk, so the recovered copy can be deleted
+  // deletes the recovered copy only if the document's new copy is on disk
   if (QFile::exists(copy_)) discard(recovery);
 }
 
-// Edits do not restart the timer, so a document that is edited without pause is saved too.
+// Starts the timer unless it runs. Edits do not restart it, so that a document that is edited
+// without pause is saved too.
 void Autosave::changed() {
   if (!document_.dirty()) {
     delay_.stop();

@@ -21,7 +21,7 @@ namespace trainyard::ui {
 // $XDG_STATE_HOME/trainyard/recovery
 QString recovery_directory();
 
-// A copy left by a crash. Holding its lock keeps other windows from offering it too.
+// A copy left by a crash. Its lock keeps other workbenches from offering it too.
 struct Recovery {
   QString copy;     // the recovery file
   QString file;     // the document's file; empty: never saved
@@ -30,8 +30,8 @@ struct Recovery {
   std::shared_ptr<QLockFile> lock;
 };
 
-// Returns the copies to offer, newest first. Removes copies that lost nothing; keeps copies that
-// cannot be read.
+// Returns the copies to offer, newest first. Removes copies that contain no lost work; keeps files
+// that cannot be read.
 std::vector<Recovery> find_recoveries(const QString& directory = recovery_directory());
 void discard(const Recovery& recovery);
 
@@ -40,16 +40,15 @@ class Autosave : public QObject {
  public:
   explicit Autosave(Document& document, const QString& directory = recovery_directory(),
                     int delay_milliseconds = 1500, QObject* parent = nullptr);
-  ~Autosave() override;  // normal close: removes the copy
+  ~Autosave() override;  // removes the copy, because the document is closed normally
 
-  void recover(
-      // loads it into the document, then keeps it as this document's copy
-      const Recovery& recovery);
-  void write_now();  // if dirty
+  // loads the recovered work into the document, and keeps a copy of it as this document's copy
+  void recover(const Recovery& recovery);
+  void write_now();  // writes a copy immediately if the document is dirty
   QString copy() const { return copy_; }
 
  signals:
-  // emitted when writing a copy fails; not again before a copy was written
+  // Emitted when writing a copy fails. Not emitted again until a copy was written.
   void failed(const QString& what);
 
  private:

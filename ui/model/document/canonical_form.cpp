@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Resets unused fields to defaults, as the field tables define.
+// Resets the fields that the field tables mark as unused to their defaults.
 template <base::IsDocument Document>
 void reset_unused(Document& document) {
   const Document given = document, defaults{};

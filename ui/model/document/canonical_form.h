@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-// Resets to defaults what has no effect: name, notes, canvas positions, and values that the chosen
-// kinds do not use.
+// Resets everything that has no effect to its default: name, notes, canvas positions, and fields
+// that the chosen kinds do not use.
 experiment::Experiment canonical_form(experiment::Experiment experiment);
 
 }  // namespace trainyard::ui

@@ -10,7 +10,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr qsizetype kMaxBytes = 16'000'000;
 
-// Content of the clipboard, as a document.
+// Content of the clipboard, as a document with described fields.
 struct Clip {
   std::int64_t version = kVersion;
   topology::Topology topology;

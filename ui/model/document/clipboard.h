@@ -13,7 +13,8 @@ namespace trainyard::ui {
 
 inline constexpr const char* kTopologyMime = "application/x-trainyard-topology+json";
 
-std::unique_ptr<QMimeData> to_mime(const Fragment& fragment);  // also as plain text
+// the JSON is also added as plain text
+std::unique_ptr<QMimeData> to_mime(const Fragment& fragment);
 // Returns nothing if the data contains no fragment or an unreadable one; clipboard data is
 // untrusted.
 std::optional<Fragment> from_mime(const QMimeData* data);

@@ -15,7 +15,7 @@ namespace {
 
 using base::FieldDescription;
 
-// Labels of fields whose name is unclear without help text.
+// Labels of fields whose name alone is unclear.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
     {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hang timeout")},
@@ -26,8 +26,8 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
     {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
-// Names the object of the drawing that a path leads to. `place`: its list, its index, and the index
-// of a device on its host.
+// Names the object of the drawing that a path leads to. The match `place` contains the name of the
+// list, the index in it, and the index of a device on its host.
 QString object_name_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
@@ -43,7 +43,8 @@ QString object_name_at(const topology::Topology& topology, const QRegularExpress
              : QString();
 }
 
-// Label of an element; forms count from 0: "layers[2]", the third layer, is "Layer 2".
+// Returns the label of one step of a path. Forms count from 0, so "layers[2]", the third layer, is
+// "Layer 2".
 QString step_text(const FieldDescription& field, const QString& step) {
   static const QRegularExpression element(R"(\[(\d+)\]$)");
   const auto match = element.match(step);

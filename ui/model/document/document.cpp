@@ -18,13 +18,12 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kValidateAfterMilliseconds = 120;
-constexpr const char* kResolvedFile =
-    // such a document is the run's file for replay, which saving must not overwrite
-    "resolved.json";
+// file of a run directory that is needed for replay; saving must not overwrite it
+constexpr const char* kResolvedFile = "resolved.json";
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
-// Loads a file. If it is refused, the result lists all its problems, as far as they can be found.
+// Loads a file. If it is refused, the result lists as many of its problems as can be found.
 experiment::Checked<experiment::Experiment> load_checked(const QString& file) {
   return experiment::load(path_of(file), {}, path_of(QFileInfo(file).absolutePath()));
 }
@@ -49,7 +48,8 @@ class EditCommand : public QUndoCommand {
     const auto* next = static_cast<const EditCommand*>(other);
     if (next->merge_key_ != merge_key_) return false;
     after_ = next->after_;
-    setObsolete(*after_ == *before_);  // changed and changed back: nothing to undo
+    // if a value was changed and changed back, there is nothing to undo
+    setObsolete(*after_ == *before_);
     return true;
   }
 
@@ -68,7 +68,8 @@ Document::Document(QObject* parent)
   validation_.start();
 }
 
-// The stack emits cleanChanged when it is destroyed; by then its receivers may be gone.
+// The undo stack emits cleanChanged when it is destroyed. The receivers of this document's signals
+// may be destroyed by then.
 Document::~Document() { undo_.disconnect(this); }
 
 QString Document::directory() const {
@@ -117,7 +118,7 @@ base::Problems Document::set_value(const QString& path, const base::Json& value)
     return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
-  // adding or removing a row is a separate undo step
+  // edits that add or remove rows get another merge key, so that they are separate undo steps
   const QString rows = value.is_array() ? "#" + QString::number(value.size()) : QString();
   edit(
       tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; },
@@ -155,14 +156,15 @@ experiment::Checked<experiment::Experiment> Document::load_as_new(const QString&
 
 base::Result<void> Document::save(const QString& file) {
   if (refused_)
-    return base::fail(*refused_);  // the file would contain another value than the form shows
+    return base::fail(*refused_);  // saving would write another value than the form shows
   auto saved = experiment::save(*experiment_, path_of(file));
   if (!saved) return saved;
   const bool moved = QFileInfo(file).absolutePath() != directory();
   file_ = QFileInfo(file).absoluteFilePath();
   undo_.setClean();
   emit file_changed();
-  if (moved) validation_.start();  // relative data paths may now resolve differently
+  // validates again, because relative data paths may resolve differently
+  if (moved) validation_.start();
   return saved;
 }
 
@@ -179,8 +181,8 @@ void Document::judge() {
   validate();
 }
 
-// Runs on a pool thread, because it opens data files and generating messages takes time. One
-// validation runs at a time; it repeats if the document changed meanwhile.
+// Validates on a pool thread, because it opens data files and generating messages takes time. One
+// validation runs at a time. If the document changes meanwhile, another one follows.
 void Document::validate() {
   if (validating_) return void(again_ = true);
   validating_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiment being edited: its undo stack, file and problems. It knows nothing of widgets or of
-// a live run: undo never affects a run.
+// The experiment that is being edited: its undo stack, file and problems. It does not depend on
+// widgets or on live runs: undo never affects a run.
 #pragma once
 
 #include <QObject>
@@ -31,7 +31,7 @@ class Document : public QObject {
   }  // from `experiment::validate`; updated on another thread soon after a change
   const DisplayProblems& display_problems() const {
     return display_problems_;
-  }              // the same problems in the same order, with readable messages
+  }              // problems in the same order, with readable messages
   void judge();  // validates again, as data files may have changed; then emits `judged`
   // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
   // is refused.
@@ -43,14 +43,15 @@ class Document : public QObject {
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
   QString directory() const;              // base of relative data paths
-  QString title() const;                  // file or experiment name, for the window title
-  QString name() const;  // the experiment's name, else its file's; empty if neither exists
+  QString title() const;                  // name of the file or experiment, for the window title
+  QString name() const;  // name of the experiment, else of the file; empty if there is neither
   bool dirty() const { return !undo_.isClean(); }
 
-  // Applies an edit; every edit uses this function. `change` modifies a copy. If the copy differs,
-  // one command named `text` is pushed. Consecutive edits with the same non-empty `merge_key`
-  // become one command (a drag, a spin box). Fields that a chosen kind does not have are reset to
-  // their defaults, and `fields_dropped` names those that had other values.
+  // Applies an edit; every edit uses this function. `change` modifies a copy of the experiment. If
+  // the copy then differs, a command named `text` is pushed to the undo stack. Consecutive edits
+  // with the same non-empty `merge_key` become one command, as during a drag. Fields that a chosen
+  // kind does not use are reset to their defaults; `fields_dropped` lists the ones that had other
+  // values.
   void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
             const QString& merge_key = {});
   // Sets one value by its path ("training.batch_per_rank"), as JSON. Returns the problems if the
@@ -60,21 +61,25 @@ class Document : public QObject {
   void reset(experiment::Experiment experiment,
              const QString& file = {});  // replaces the document; clears undo
   void restore(experiment::Experiment experiment,
-               const QString& file = {});  // as `reset`, but marked as unsaved
+               const QString& file = {});  // as `reset`, but the document is marked as unsaved
   experiment::Checked<experiment::Experiment> load(
-      const QString& file);  // resets to it if it can be read
-  experiment::Checked<experiment::Experiment> load_as_new(
-      const QString& file);  // as `load`, but without a file; relative data paths still resolve
+      const QString& file);  // replaces the document by the file's content, if the file can be read
+  // as `load`, but the document has no file; relative data paths still start from the directory of
+  // `file`
+  experiment::Checked<experiment::Experiment> load_as_new(const QString& file);
   base::Result<void> save(
       const QString& file);  // atomic; marks the undo stack clean; fails while an input is refused
 
  signals:
-  void changed();            // the experiment changed; coalesce before drawing
+  // The experiment changed. Receivers should combine several of these signals before they repaint.
+  void changed();
   void about_to_be_reset();  // another document will replace this one; refused input is discarded
   void problems_changed();   // the problems or their messages changed
-  void judged();             // `problems` are up to date, changed or not
-  void file_changed();       // file, title or dirty changed
-  void fields_dropped(const QStringList& paths);  // an edit chose a kind without these fields
+  // validation is finished and `problems` is up to date, even if it did not change
+  void judged();
+  void file_changed();  // file, title or dirty changed
+  // Emitted when an edit chose a kind that does not use these fields, which had values.
+  void fields_dropped(const QStringList& paths);
 
  private:
   friend class EditCommand;
@@ -86,14 +91,15 @@ class Document : public QObject {
   void gather_problems();
 
   Snapshot experiment_;
-  // problems of the experiment; current problems, the refused input first
+  // `validation_problems_`: problems found by validation; `display_problems_`: the same, after the
+  // problem of the refused input if there is one
   DisplayProblems validation_problems_, display_problems_;
-  base::Problems problems_;  // `display_problems_` without the readable messages
+  base::Problems problems_;  // `display_problems_` as found, without readable messages
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;
   QTimer validation_;
-  bool validating_ = false, again_ = false;  // running on another thread; must run again after that
+  bool validating_ = false, again_ = false;  // a validation is running; another one must follow
 };
 
 }  // namespace trainyard::ui

@@ -38,7 +38,7 @@ void RecentFiles::clear() { set({}); }
 
 void RecentFiles::set(const QStringList& files) {
   settings_.setValue(kKey, files);
-  settings_.sync();  // other windows read the file
+  settings_.sync();  // writes the file, which other windows read
   emit changed();
 }
 

@@ -59,8 +59,8 @@ TopologyItems::TopologyItems(Document& document, QObject* parent)
 }
 
 void TopologyItems::refresh() {
-  const Topology now =
-      without_positions(document_.experiment().topology);  // positions are irrelevant here
+  // without positions, because moving an object does not change this model
+  const Topology now = without_positions(document_.experiment().topology);
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {
     beginResetModel();
@@ -108,7 +108,7 @@ TopologyItems::Row TopologyItems::row_at(const QModelIndex& index) const {
   return {.link = &shown_.links[row - shown_.switches.size()]};
 }
 
-// Returns the kind, with "emulated" if the device's tile shows it.
+// Returns the kind of a device, prefixed by "emulated" if the device's tile is marked so.
 QString TopologyItems::kind_text(const Row& row) const {
   return row.device ? device_kind_text(row.device->kind, experiment::is_emulated(*row.device) &&
                                                              document_.experiment().run.emulate)
@@ -123,7 +123,7 @@ QVariant TopologyItems::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole)
     return QString("%1 (%2)\n%3")
         .arg(row.name(), kind_text(row), row.details(shown_))
-        .trimmed();  // cells may be elided
+        .trimmed();  // the tool tip has the full text, because cells may be elided
   if (role == kind_role) return row.kind_in_files();
   if (role != Qt::DisplayRole && role != Qt::EditRole) return {};
   return index.column() == name_column ? row.name() : row.details(shown_);

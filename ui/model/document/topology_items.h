@@ -18,8 +18,8 @@ class TopologyItems : public QAbstractItemModel {
 
   explicit TopologyItems(Document& document, QObject* parent = nullptr);
 
-  SelectedObjects selection_at(const QModelIndex& index) const;     // the object of that row
-  QModelIndexList indexes_of(const SelectedObjects& picked) const;  // column 0
+  SelectedObjects selection_at(const QModelIndex& index) const;     // the object of a row
+  QModelIndexList indexes_of(const SelectedObjects& picked) const;  // indexes in column 0
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;
@@ -30,7 +30,7 @@ class TopologyItems : public QAbstractItemModel {
                       int role = Qt::DisplayRole) const override;
   Qt::ItemFlags flags(const QModelIndex& index) const override;
   bool setData(const QModelIndex& index, const QVariant& value,
-               int role = Qt::EditRole) override;  // renames
+               int role = Qt::EditRole) override;  // renames the object
 
  signals:
   void refused(const QString& why);

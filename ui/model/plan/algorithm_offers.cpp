@@ -20,7 +20,7 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
   }
 }
 
-// Marks all other algorithms as unavailable if the strategy supports only one all-reduce.
+// Marks all algorithms but one as unavailable, if the strategy supports only that one.
 void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::required_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
@@ -30,7 +30,7 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   known.automatic = {only->algorithm, experiment::torus_text(experiment.hosts)};
 }
 
-// True if the collective runs between ranks that share layers, not between replicas.
+// True if the ranks of the collective hold shards of the same layers and are not replicas.
 bool is_inside_layers(const experiment::Resolved& experiment, const collective::Work& work) {
   if (!experiment::splits_model(experiment.document.strategy.kind) ||
       !experiment::splits_layers(experiment))

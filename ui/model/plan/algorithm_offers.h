@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Comparison of the all-reduce algorithms for an experiment: the cost of each for the largest
-// bucket (or the largest sum inside shared layers), and its flows between ranks. Pure.
+// bucket, and its flows between ranks. If layers are sharded, the largest sum inside these layers
+// is used instead of a bucket. Pure.
 #pragma once
 
 #include <map>
@@ -29,14 +30,15 @@ struct AlgorithmOffers {
   std::optional<base::Problem> problem = {};  // reason why no comparison is available
   int ranks = 0;                              // number of participating ranks; 0: no collective
   std::int64_t bucket_bytes = 0;              // size of the largest bucket
-  bool gathers = false;                       // all-gather: nothing is summed
-  // sums outputs of sharded layers (or gradients at their inputs), not gradients of weights
+  bool gathers = false;                       // the collective is an all-gather: nothing is summed
+  // The collective sums outputs of sharded layers (or gradients at their inputs), and no gradients
+  // of weights.
   bool inside_layers = false;
   std::vector<collective::Offer> offers = {};  // empty for one rank
-  collective::Choice automatic = {};           // result of `auto`
-  std::vector<std::string> devices = {};       // by position
+  collective::Choice automatic = {};           // choice of `auto`
+  std::vector<std::string> devices = {};       // names of devices, by position
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows =
-      {};  // algorithms with more than kMaxArrows flows have no flows here
+      {};  // flows by algorithm; none for algorithms with more than kMaxArrows flows
 
   LogicalTopology picture(collective::Algorithm algorithm) const;
 };

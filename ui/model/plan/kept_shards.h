@@ -9,8 +9,8 @@
 
 namespace trainyard::ui {
 
-// A rank keeps shard `part` of `parts` of each kind of state that is sharded, and all of the other
-// kinds.
+// Of each kind of state that is sharded, a rank keeps shard number `part` of `parts`. Of the other
+// kinds, it keeps everything.
 struct KeptShard {
   int part = 0, parts = 1;
   // true if this kind is sharded; moments, if there are any, are always sharded

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kSteps = 3;  // number of full steps
 
-// Returns a schedule with a few full steps, then one of each tail.
+// Returns a shorter schedule: at most kSteps full steps, then one step of each smaller size that
+// ends an epoch.
 plan::Schedule shortened(const plan::Schedule& schedule) {
   const std::int64_t full = std::min(kSteps, schedule.full_steps_per_epoch);
   const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
@@ -57,8 +58,8 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
   return outcome ? base::Result<void>() : base::fail(outcome.error());
 }
 
-// Returns the ideal bubble. The formula of the interleaved schedule requires that the number of
-// micro-batches is a multiple of p (experiment/cells.h).
+// Returns the ideal bubble fraction; nothing if no formula applies. The formula of the interleaved
+// schedule requires that the number of micro-batches is a multiple of p (experiment/cells.h).
 std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape,
                             int micro_batches) {
   if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b &&
@@ -93,8 +94,9 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
   return step;
 }
 
-// Selects the steps to show: the second one of each program, if there is one. Only that step has
-// steps before and after it, and loads the samples of the next step meanwhile.
+// Returns the step to show for each program: the second one, if there is one. Unlike the first and
+// the last step, it overlaps with the steps before and after it, and loads the samples of the next
+// step meanwhile.
 std::map<std::int64_t, std::string> steps_to_show(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
   for (std::int64_t step = 0; step < schedule.steps; ++step)
@@ -150,7 +152,7 @@ const PlannedStep* PipelinePlan::find(const std::string& program) const {
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& e) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
   const bool whole = e.document.strategy.kind == experiment::StrategyKind::hybrid &&
-                     mesh.pipeline == 1;  // data parallel only: no pipeline
+                     mesh.pipeline == 1;  // a mesh without pipeline stages has no pipeline
   if (!experiment::has_stages(e.document.strategy.kind) || whole) return std::nullopt;
   PipelineShape shape{
       experiment::schedule_of(e.document.strategy), mesh, experiment::stage_graph_of(e).stages, {}};

@@ -20,21 +20,21 @@ struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   experiment::Mesh mesh;
   std::vector<model::Stage> stages;
-  std::vector<std::string>
-      layers;  // by stage: "0–1.3"; "loss"; empty if the stage only calls others
+  std::vector<std::string> layers;  // by stage: "0–1.3", "loss"; empty if the stage has no layers
 
   int ranks() const { return mesh.ranks(); }
   bool has_weight_pass() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  bool has_cells(int stage) const;  // has layers or the loss; otherwise its rank only forwards data
-  int chunk(int stage) const;       // index of the stage among its rank's stages with cells, from 0
-  int chunks() const;               // maximum per rank
+  // true if the stage has layers or the loss; otherwise its rank only forwards data
+  bool has_cells(int stage) const;
+  int chunk(int stage) const;  // index of the stage among its rank's stages with cells, from 0
+  int chunks() const;          // maximum number of stages with cells per rank
   std::string layers_of(int rank) const;  // "0–1, 4–5"
   bool operator==(const PipelineShape& other) const;
 };
 
-// A step of one program, for example the shorter one that ends an epoch.
+// A step of one program, such as the shorter step at the end of an epoch.
 struct PlannedStep {
-  std::string program;  // "train"
+  std::string program;  // name of the program: "train"
   StepCells cells;
   std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
   // `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no formula is
@@ -56,7 +56,7 @@ using PipelinePlanPtr = std::shared_ptr<const PipelinePlan>;
 // pipeline, rpc, and hybrids of several); nothing for others.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
-// Simulates a few steps of the expanded plan and returns the second one of each program. Errors:
+// Simulates a few steps of the expanded plan and returns the second step of each program. Errors:
 // those of the simulation; `canceled`.
 base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
                                          const PipelineShape& shape, const plan::Plan& expanded,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// End times of a run's steps by the drawn speeds, from its plan on a virtual clock. May take long:
-// do not call it on the GUI thread.
+// End times of a run's steps according to the drawn speeds. They are computed by simulating the
+// run's plan on a virtual clock. This may take long: do not call it on the GUI thread.
 #pragma once
 
 #include <stop_token>
@@ -16,7 +16,7 @@ struct SimulatedTime {
   plan::Schedule schedule;
   double seconds_until(std::int64_t step) const {
     return sim::seconds_until(step, outcome, schedule);
-  }  // see sim::seconds_until
+  }  // as `sim::seconds_until`
 };
 
 // Simulates the resolved experiment in a recording's header. Errors: those of reading, planning and

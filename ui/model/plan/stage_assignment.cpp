@@ -25,7 +25,7 @@ std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
   std::vector<collective::Flow> flows;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
     const plan::RankPlan own = plan.rank_plan(rank);
-    std::map<int, std::int64_t> bytes;  // by receiver
+    std::map<int, std::int64_t> bytes;  // bytes sent in a step, by receiver
     for (const plan::Op& op : own.programs.front().ops)
       if (op.kind == plan::OpKind::send)
         bytes[op.peer] += op.reads.front().count *

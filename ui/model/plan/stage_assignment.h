@@ -11,10 +11,10 @@
 namespace trainyard::ui {
 
 struct StageAssignment {
-  QString said;  // text: the assignment and the ideal idle time; empty if nothing is split
+  QString said;  // describes the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
       layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
-  // flows between ranks in a step; empty if layers themselves are split, because such layers use
+  // flows between ranks in a step; empty if single layers are split, because their ranks use
   // all-reduce
   LogicalTopology picture;
 };

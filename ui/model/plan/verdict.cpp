@@ -12,7 +12,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int64_t kSimulatedSteps = 3;  // the first step also fills the pipeline
+// several steps, because the first step also fills the pipeline
+constexpr std::int64_t kSimulatedSteps = 3;
 
 }  // namespace
 

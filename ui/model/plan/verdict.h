@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Advice whether distribution helps: simulates the drawing against one of its devices with the same
-// global batch. May take long: do not call it on the GUI thread. Ends soon after `stop` is
-// requested.
+// Advice whether distributed training is faster: compares the simulated drawing to one of its
+// devices with the same global batch. May take long: do not call it on the GUI thread. Ends soon
+// after `stop` is requested.
 #pragma once
 
 #include <QString>
@@ -19,7 +19,7 @@ base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experime
                                             const plan::Plan& expanded, std::stop_token stop = {});
 
 // Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
-// Simulated ranks never share cores. If real ranks do, the run shows that caveat.
+// In the simulation, ranks never share cores. If they share cores in a run, the run shows a caveat.
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop = {});
 

@@ -13,8 +13,7 @@ namespace trainyard::ui {
 // Returns the problem in the result or the last state of the run; nothing if there is none.
 std::optional<base::Problem> failure_of_run(const telemetry::History& history);
 
-std::set<int> ranks_in_problem(
-    // rank named by the problem's place: 2 for "rank 2 (cpu2 on host0)"
-    const base::Problem& problem);
+// rank that the problem's location names: 2 for "rank 2 (cpu2 on host0)"
+std::set<int> ranks_in_problem(const base::Problem& problem);
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// GPUs of this machine, for drawing. Queried through trainyard-cli, because CUDA's libraries load
-// slowly and the workbench must not wait for them.
+// GPUs of this machine, which can be placed on the drawing. They are queried through trainyard-cli,
+// because CUDA's libraries load slowly and the workbench must not wait for them.
 #pragma once
 
 #include <QObject>
@@ -16,7 +16,7 @@ struct Services;
 
 struct MachineGpu {
   QString name;             // "NVIDIA H200"
-  topology::Device device;  // as drawn, except for its name
+  topology::Device device;  // device to place on the drawing, without a name
   QString links;            // "PCIe 5.0 x16, 18 NVLinks"; empty: unknown
 };
 
@@ -26,11 +26,11 @@ class MachineGpus : public QObject {
   explicit MachineGpus(QObject* parent = nullptr) : QObject(parent) {}
   ~MachineGpus() override;
 
-  void look(const Services& services);  // emits `found` once, later
+  void look(const Services& services);  // starts the query, which later emits `found` once
 
  signals:
   void found(const std::vector<MachineGpu>& gpus,
-             const QString& note);  // reason why there are none or some are omitted
+             const QString& note);  // note: why there are no GPUs, or why some are omitted
 
  private:
   void read_reply();

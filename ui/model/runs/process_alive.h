@@ -5,7 +5,7 @@
 
 namespace trainyard::ui {
 
-// True if the process lives. False for zombies ("Z") and for process <= 0.
+// True if the process lives. False if it is a zombie (state "Z"), or if `process` is <= 0.
 bool process_alive(std::int64_t process);
 
 }  // namespace trainyard::ui

@@ -9,7 +9,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Resets the fields that affect only how a run is watched, not what it learns.
+// Resets the fields that do not affect what a run learns, but only how it is watched.
 experiment::Experiment without_watch_settings(experiment::Experiment experiment) {
   const experiment::RunSpec defaults;
   experiment.run.seconds_per_step = defaults.seconds_per_step;
@@ -18,7 +18,7 @@ experiment::Experiment without_watch_settings(experiment::Experiment experiment)
   experiment.run.restarts = defaults.restarts;
   experiment.run.checkpoint_every_steps = defaults.checkpoint_every_steps;
   experiment.run.resume_from = defaults.resume_from;
-  experiment.training.epochs = 0;  // the resolved step count includes it
+  experiment.training.epochs = 0;  // the resolved number of steps includes the epochs
   return canonical_form(std::move(experiment));
 }
 
@@ -51,9 +51,9 @@ DataAssignment recorded_assignment(const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
+  // the recording of an older version may be readable only partly
   return resolved ? data_assignment(*resolved)
-                  : DataAssignment{experiment::shards_of(*recorded),
-                                   {}};  // recordings of older versions may be read partly
+                  : DataAssignment{experiment::shards_of(*recorded), {}};
 }
 
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
@@ -64,9 +64,9 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Compares both experiments as resolved on the same data. So a value that was given equals the same
-// value chosen by `auto`. If the drawing leaves the times of layers open, both use the times that
-// the run measured.
+// Compares both experiments as resolved with the same data, so that a value that the user gave
+// equals the same value chosen by `auto`. If the drawing does not set the times of layers, both
+// experiments use the times that the run measured.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);

@@ -11,7 +11,7 @@
 
 namespace trainyard::ui {
 
-// Returns the drawing on which the run was started; empty while unknown.
+// Returns the drawing on which the run was started; empty if unknown.
 topology::Topology recorded_topology(const telemetry::History& history);
 
 // Returns the run settings, such as which drawn speeds were imposed; defaults if unknown.
@@ -27,9 +27,9 @@ DataAssignment recorded_assignment(const telemetry::History& history);
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
     const telemetry::History& history);
 
-// True if `experiment`, with data paths relative to `directory`, would train what the run trained:
-// the same drawing (positions are ignored) and the same values, given or resolved. Ignores pace,
-// recording, the starting checkpoint, and descriptive fields.
+// True if `experiment` would train the same as the run. Data paths are relative to `directory`. The
+// drawings must be the same except for positions, and all resolved values must be equal. Pace,
+// recording, the starting checkpoint and descriptive fields are ignored.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history);
 

@@ -27,11 +27,12 @@ struct Run::State {
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
-  bool more = false;  // more frames are waiting
+  bool more = false;  // there are more frames to take
   QTimer timer;
-  std::unique_ptr<RunIo> io;  // last: its thread must end before the other members are destroyed
+  // declared last, because its thread must end before the other members are destroyed
+  std::unique_ptr<RunIo> io;
 
-  // Takes the waiting frames, up to a time limit. Returns true if there were any.
+  // Takes frames from the I/O thread's queue, up to a time limit. Returns true if there were any.
   bool take_frames();
 };
 
@@ -79,7 +80,7 @@ base::Result<std::unique_ptr<Run>> Run::start(const Services& services,
       });
 }
 
-// Called on the I/O thread.
+// Called on the I/O thread when there is new data.
 void Run::wake() {
   QMetaObject::invokeMethod(
       this,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live or old run as views see it: its history, read from the recording by cursor, and, while it
-// lives, its control. A separate I/O thread reads and communicates; the GUI thread receives batches
-// and emits one coalesced signal.
+// A live or old run as views see it: its history, which is read from the recording, and, while the
+// run is live, commands to it. A separate I/O thread reads the recording and communicates with the
+// coordinator. The GUI thread receives batches and emits one combined signal.
 #pragma once
 
 #include <QObject>
@@ -21,28 +21,29 @@ namespace trainyard::ui {
 class Run : public QObject {
   Q_OBJECT
  public:
-  // Opens an old or live run by its directory. A live run can be commanded: the file `control` in
-  // its directory contains its control endpoint, and the endpoint answers.
+  // Opens an old or live run by its directory. Commands are possible if the run is live, which
+  // means that the endpoint in the directory's file `control` answers.
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
-  // Starts `trainyard-cli run`, detached, on a copy of the experiment, and opens the run. A crash
-  // of the workbench therefore loses nothing. If the run dies before it records, `error_reported`
-  // is emitted with the last lines of its output. `name` names the run's directory, and the run if
-  // its experiment has no name.
+  // Starts `trainyard-cli run` on a copy of the experiment, detached, and opens the run. The run
+  // therefore survives a crash of the workbench. If the run dies before it records anything,
+  // `error_reported` is emitted with the last lines of its output. The run's directory is named
+  // after `name`, as is the run itself if its experiment has no name.
   static base::Result<std::unique_ptr<Run>> start(const Services& services,
                                                   const experiment::Experiment& experiment,
                                                   const QString& data_directory,
                                                   const QString& name);
   ~Run() override;
 
-  const telemetry::History& history() const;  // grows on the GUI thread only, between two `updated`
-  const SpanStore& spans() const;             // executed ops; grows like `history`
-  const TrafficMeter& traffic() const;        // recent traffic between ranks; grows like `history`
+  // grows only on the GUI thread, before `updated` is emitted
+  const telemetry::History& history() const;
+  const SpanStore& spans() const;       // executed ops; grow like `history`
+  const TrafficMeter& traffic() const;  // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
   // drawing on which the run was started; empty while unknown
   const topology::Topology& drawing() const;
   bool live() const;
-  bool complete() const;  // the full recording was read and will not grow
+  bool complete() const;  // the full recording was read, and it will not grow
   QString directory() const;
   QString name() const;  // experiment name and time, for legends
 
@@ -52,14 +53,15 @@ class Run : public QObject {
   void stop();
   void set_pace(double seconds_per_step);
   void slow(const session::Slow& slow);                 // slows a rank or ends its slowdown
-  void inject_fault(session::Command fault, int rank);  // kill, stall, wake or restart
-  void set_link(int link, double part);  // index in the recorded drawing; 0: cut, 1: full bandwidth
+  void inject_fault(session::Command fault, int rank);  // fault: kill, stall, wake or restart
+  // link: index in the recorded drawing; part: 0 (cut) to 1 (full bandwidth)
+  void set_link(int link, double part);
 
  signals:
-  void updated();  // history or status grew; at most 30 times a second
-  void ended();    // the run was live and is not any more
+  void updated();  // the history or the status grew; emitted at most 30 times a second
+  void ended();    // the run was live and has ended
   void error_reported(const QString& text);
-  void single_step_requested();  // by the user
+  void single_step_requested();  // the user requested a single step
 
  private:
   struct State;

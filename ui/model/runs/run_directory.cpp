@@ -20,7 +20,8 @@ namespace {
 constexpr auto kTimeInName = "yyyy-MM-dd_HH-mm-ss";
 constexpr int kTimeCharacters = 19;
 constexpr std::size_t kMaxTextBytes = 16u << 20;
-constexpr std::streamoff kMaxPrinted = 64 << 10;  // bytes
+// maximum number of bytes read from the end of an output file
+constexpr std::streamoff kMaxPrinted = 64 << 10;
 constexpr int kLastLines = 12;
 
 const base::Json& child(const base::Json& json, const char* key) {
@@ -30,7 +31,7 @@ const base::Json& child(const base::Json& json, const char* key) {
   return at == json.end() ? nothing : *at;
 }
 
-// Returns the given document, which a resolved experiment contains.
+// Returns the experiment as the user gave it, which a resolved experiment contains as "document".
 const base::Json& document_of(const base::Json& resolved) {
   return child(resolved, "document").is_object() ? child(resolved, "document") : resolved;
 }
@@ -55,7 +56,7 @@ QString time_of(const QString& directory) {
       .toString("yyyy-MM-dd HH:mm:ss");
 }
 
-// Returns the directory's name without its time.
+// Returns the name of a run directory without the time that it begins with.
 QString name_without_time(const QString& directory) {
   const QString whole = QFileInfo(directory).fileName();
   const QString name = time_in_name(directory).isValid() ? whole.mid(kTimeCharacters + 1) : whole;
@@ -90,11 +91,11 @@ void fill_from_recording(RunEntry& entry) {
     entry.state = status;
 }
 
-// Reads the last bytes of a file only, because the user waits for it.
+// Reads only the last bytes of a file, because the user is waiting.
 std::optional<std::string> read_tail(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
-    return {};  // opening a pipe without a writer would block
+    return {};  // does not open a pipe, because opening one without a writer blocks
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) return {};
   const std::streamoff size = in.tellg(), begin = std::max<std::streamoff>(0, size - kMaxPrinted);

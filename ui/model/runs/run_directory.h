@@ -12,36 +12,39 @@
 
 namespace trainyard::ui {
 
-inline constexpr const char* kControlFile = "control";      // the coordinator's control endpoint
-inline constexpr const char* kConsoleFile = "console.log";  // the coordinator's output
+// file with the coordinator's control endpoint
+inline constexpr const char* kControlFile = "control";
+inline constexpr const char* kConsoleFile = "console.log";  // file with the coordinator's output
 inline constexpr const char* kExperimentFile = "experiment.json";
-inline constexpr const char* kLabelFile = "label";  // name given by the user
+inline constexpr const char* kLabelFile = "label";  // file with the name that the user gave the run
 
 struct RunEntry {
   QString directory;
-  // the label, else the experiment's name, else the directory's; "Untitled" if that is only a time
+  // The user's label, else the experiment's name, else the directory's name without its time;
+  // "Untitled" if that is empty.
   QString name;
   QString started;  // local time, "2026-11-21 14:03:12"
   QString strategy;
   QString state;  // from the result: "completed", ...; else "no result"
   int ranks = 0;
-  std::optional<double> accuracy;  // held-out, final
+  std::optional<double> accuracy;  // final accuracy on held-out samples
   base::Json experiment, result;   // resolved; null if not recorded
   base::Json given;                // the experiment as given by the user; null if unreadable
 };
 
 QStringList run_directories(const QString& runs_directory);  // newest first
-// opens only the first and last frames of the recording
+// Reads a run; opens only the first and last frames of its recording.
 RunEntry read_run(const QString& directory);
-// Returns name and time, for legends. `recorded` is the experiment in the recording; null if
-// unknown.
+// Returns the name and time of a run, for legends. `recorded` is the experiment in the recording;
+// null if unknown.
 QString run_name(const QString& directory, const base::Json& recorded = {});
-// empty: removes the label
+// an empty label removes the file
 base::Result<void> set_run_label(const QString& directory, const QString& label);
 
-// Returns the experiment as the user gave it, for another run. Its data paths, which were relative
-// to an unknown directory, are replaced by the absolute paths of `resolved`. Returns `resolved` if
-// the directory contains no experiment or one with another drawing.
+// Returns the experiment as the user gave it, for starting another run. Its relative data paths are
+// replaced by the absolute ones of `resolved`, because the directory that they start from is
+// unknown. Returns `resolved` if the run directory contains no experiment, or one with another
+// drawing.
 experiment::Experiment given_experiment(const QString& directory,
                                         const experiment::Experiment& resolved);
 

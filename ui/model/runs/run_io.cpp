@@ -19,7 +19,7 @@ constexpr std::size_t kQueueBytes = 64u << 20;
 constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
 constexpr auto kAskEvery = 100ms;
 constexpr auto kAnswerTimeout =
-    3s;  // without an answer for this long, the coordinator counts as gone
+    3s;  // after this time without an answer, the coordinator counts as unresponsive
 constexpr auto kIdle = 10ms;
 
 }  // namespace
@@ -30,7 +30,7 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       started_(Clock::now()),
       last_answer_(started_),
       next_id_(static_cast<std::uint64_t>(
-          // first command id: greater than the ids of an earlier workbench
+          // first command id; greater than all ids that an earlier workbench used
           base::now_nanoseconds())),
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });
@@ -51,7 +51,8 @@ void RunIo::loop() {
   live_ = false;
   if (stop_) interrupt_if_stop_pending();
   else wake_();
-  // destroyed on this thread, as it may block while the coordinator does not answer
+  // destroys the client on this thread, because that may block while the coordinator does not
+  // answer
   client_.reset();
 }
 
@@ -70,7 +71,7 @@ bool RunIo::open_recording() {
     reader_ = std::move(*reader);
     return true;
   }
-  if (process_alive()) return false;  // the run is starting
+  if (process_alive()) return false;  // the run has not begun to record yet
   if (target_.process >= 0) fail_start();
   else add_error(base::to_string(reader.error()));
   reading_ = false;
@@ -83,7 +84,7 @@ void RunIo::fail_start() {
             (said.empty() ? " It printed nothing." : "\n" + said));
 }
 
-// Returns true if there was anything to read.
+// Reads frames. Returns true if there were any.
 bool RunIo::read_frames() {
   bool any = false;
   while (!stop_) {
@@ -158,7 +159,8 @@ void RunIo::exchange_messages() {
   receive_all();
 }
 
-// Connects as soon as the coordinator listens; it then writes its endpoint to the file `control`.
+// Connects to the coordinator as soon as it listens, which is when it writes its endpoint to the
+// file `control`.
 void RunIo::connect() {
   auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
   if (!endpoint) return;
@@ -194,7 +196,7 @@ void RunIo::take_answer(const session::Status& status) {
     const std::lock_guard lock(mutex_);
     if (!commands_.empty() && commands_.front().id == status.answers) {
       commands_.pop_front();
-      last_sent_ = {};  // send the next command immediately
+      last_sent_ = {};  // lets the next command be sent immediately
     }
     status_ = status;
   }
@@ -202,7 +204,7 @@ void RunIo::take_answer(const session::Status& status) {
 }
 
 // Detects the end of a run: its result is recorded, or the coordinator does not answer and its
-// process is gone. An old run ends at the end of its recording.
+// process has ended. An old run ends with its recording.
 void RunIo::check_end() {
   if (!reader_ || !read_to_end_ || !reading_) return;
   const bool silent = Clock::now() - last_answer_ > kAnswerTimeout;

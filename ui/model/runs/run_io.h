@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// I/O thread of a run: follows its recording and communicates with its coordinator, so that the GUI
-// thread never waits for either. Data goes through a bounded queue; when it is full, reading
+// I/O thread of a run. It reads the recording and communicates with the coordinator, so that the
+// GUI thread waits for neither. Data goes through a bounded queue. While the queue is full, reading
 // pauses, so nothing is lost.
 #pragma once
 
@@ -21,7 +21,8 @@
 
 namespace trainyard::ui {
 
-// A frame that owns its bytes. Frames of events are split, so that taking one is always fast.
+// A frame that owns its bytes. Large frames of events are split, so that processing one frame is
+// always fast.
 struct OwnedFrame {
   telemetry::FrameType type{};
   int rank = -1;
@@ -32,7 +33,8 @@ class RunIo {
  public:
   struct Target {
     std::filesystem::path directory;
-    session::Connect connect;   // may be empty: no commands possible
+    // function that connects to the coordinator; if it is empty, commands are not possible
+    session::Connect connect;
     std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
   };
   // Starts the thread. It calls `wake` whenever there is new data.
@@ -42,14 +44,15 @@ class RunIo {
   RunIo& operator=(const RunIo&) = delete;
 
   std::optional<OwnedFrame> next_frame();
-  std::optional<session::Status> take_status();  // latest status, returned once
+  std::optional<session::Status> take_status();  // returns the latest status, once
   std::vector<std::string> take_errors();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more data may follow
-  // Queues a command. A command is sent again, with the same id, until it is answered; then the
-  // next one is sent. The destructor interrupts the coordinator's process, as by Ctrl-C, if a stop
-  // is still unanswered because the coordinator does not listen yet.
-  void command(session::Ask ask);  // the id is assigned here
+  // Queues a command. A command is sent repeatedly, with the same id, until the coordinator
+  // answers; then the next command is sent. If a stop is unanswered at destruction because the
+  // coordinator does not listen yet, the destructor interrupts the coordinator's process like
+  // Ctrl-C.
+  void command(session::Ask ask);  // assigns the command's id
 
  private:
   using Clock = std::chrono::steady_clock;

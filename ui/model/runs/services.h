@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Access to the control plane and paths of programs. Supplied by app, the only part that knows
+// Access to runs' coordinators, and paths of programs. Supplied by app, because only app depends on
 // backends.
 #pragma once
 

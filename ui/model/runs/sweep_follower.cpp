@@ -84,7 +84,7 @@ bool SweepFollower::ended_early() const {
   return sweep_ && !live_ && sweep_->state == session::SweepState::running;
 }
 
-// Reads the sweep; at most one read is active.
+// Reads the sweep's manifest. At most one read is active at a time.
 void SweepFollower::look() {
   if (directory_.isEmpty() || looking_) return;
   looking_ = true;
@@ -92,8 +92,8 @@ void SweepFollower::look() {
       [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
         auto news = std::make_shared<SweepUpdate>(SweepUpdate{directory, {}, {}, false});
         const std::string path = directory.toStdString();
-        // checked before reading, so that the read includes everything that the process wrote
-        // before it ended
+        // Checks the process before reading, so that, if it has ended, the read includes everything
+        // that it wrote.
         news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
@@ -119,7 +119,8 @@ void SweepFollower::take(const SweepUpdate& news) {
   live_ = news.live;
   error_text_ = news.error_text;
   if (live_) delay_timer_.start();
-  if (!same || live_) emit changed();  // a live sweep's remaining time changes without new data
+  // emits also without new data, because the remaining time of a live sweep changes
+  if (!same || live_) emit changed();
 }
 
 void SweepFollower::cancel() {

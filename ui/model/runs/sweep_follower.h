@@ -13,7 +13,8 @@
 
 namespace trainyard::ui {
 
-QString sweeps_directory(const Services& services);  // next to the runs
+// directory of all sweeps, next to the directory of runs
+QString sweeps_directory(const Services& services);
 
 class SweepFollower : public QObject {
   Q_OBJECT
@@ -23,17 +24,19 @@ class SweepFollower : public QObject {
   // Starts `trainyard-cli sweep` on a copy of the experiment, and follows it.
   base::Result<void> start(const Services& services, const experiment::Experiment& experiment,
                            const QString& data_directory, const session::SweepRequest& wish);
-  void follow(const QString& directory);  // replaces the followed sweep; empty: none
-  void cancel();  // interrupts it, as Ctrl-C; a second call stops it immediately
+  void follow(const QString& directory);  // follows another sweep; empty: follows none
+  void cancel();  // interrupts the sweep's process like Ctrl-C; a second call stops it immediately
 
   QString directory() const { return directory_; }
-  const std::optional<session::Sweep>& sweep() const { return sweep_; }  // as last read
-  bool live() const { return live_; }                                    // its process runs
+  // the sweep at the last read
+  const std::optional<session::Sweep>& sweep() const { return sweep_; }
+  // the sweep's process is running
+  bool live() const { return live_; }
   bool canceling() const { return live_ && cancels_ > 0; }
-  bool ended_early() const;  // its process ended before the sweep was complete
+  bool ended_early() const;  // the process ended before the sweep was complete
   QString error_text() const {
     return error_text_;
-  }  // why there is no sweep to show; empty otherwise
+  }  // reason why there is no sweep to show; empty if there is one
 
  signals:
   void changed();
@@ -45,7 +48,8 @@ class SweepFollower : public QObject {
   void take(const SweepUpdate& news);
 
   QString directory_, error_text_;
-  std::int64_t process_ = -1;  // just started, may not hold its lock yet
+  // process that was just started, and may not hold the sweep's lock yet
+  std::int64_t process_ = -1;
   std::optional<session::Sweep> sweep_;
   bool live_ = false, looking_ = false;
   int cancels_ = 0;

@@ -8,7 +8,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kPauseMilliseconds = 1;
-constexpr int kReadsPerDraw = 3;  // reads per drawing while both kinds of work wait
+// number of reads per drawing while both kinds of work are waiting
+constexpr int kReadsPerDraw = 3;
 
 }  // namespace
 

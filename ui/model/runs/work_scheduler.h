@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cooperative scheduler for long work on the GUI thread. Runs one piece of work per turn of the
-// event loop, in the order of requests, so that reading a long run and drawing charts never block
-// the workbench. While there is data to read, most turns are for reading; charts are drawn less
-// often instead of falling behind.
+// Cooperative scheduler for long work on the GUI thread, such as reading a long run and drawing
+// charts. It runs one piece of work per turn of the event loop, in the order of requests, so that
+// the workbench never blocks. While there is data to read, most turns are for reading, and charts
+// are drawn less often.
 #pragma once
 
 #include <QObject>
@@ -19,8 +19,8 @@ class WorkScheduler : public QObject {
   Q_OBJECT
  public:
   static WorkScheduler& instance();
-  // Schedules `piece` to run once, unless `owner` is destroyed before. An owner that already waits
-  // keeps its position and its piece.
+  // Schedules `piece` to run once, unless `owner` is destroyed before. If the owner has already
+  // scheduled a piece, that piece and its position in the order stay.
   void ask(QObject* owner, Work work, std::function<void()> piece);
   bool waits(const QObject* owner) const;
 
@@ -36,7 +36,7 @@ class WorkScheduler : public QObject {
   std::deque<Waiting>& next_queue();
 
   std::deque<Waiting> reading_, drawing_;
-  int readings_ = 0;  // since the last drawing, while one waits
+  int readings_ = 0;  // number of reads since the last drawing, while a drawing is waiting
   QTimer turn_;
 };
 

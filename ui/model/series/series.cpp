@@ -22,7 +22,7 @@ void DrawableValues::append(double value, bool joined_to_previous) {
   for (std::size_t level = 0; values_.size() % span == 0; ++level, span *= kFan) raise(level);
 }
 
-// Adds the block that has just become full to its level.
+// Adds the block of values that has just become full to level `level`, as its extremes.
 void DrawableValues::raise(std::size_t level) {
   if (levels_.size() == level) levels_.emplace_back();
   Extremes all;
@@ -54,7 +54,7 @@ Extremes DrawableValues::of_values(std::size_t begin, std::size_t end) const {
   return all;
 }
 
-// Covers the span from `begin` with the largest full blocks that fit.
+// Returns the extremes of a span. Covers the span with the largest full blocks that fit into it.
 Extremes DrawableValues::extremes(std::size_t begin, std::size_t end) const {
   Extremes all;
   while (begin < end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The points of one line of a chart: append-only and unlimited. Supports fast, exact drawing:
-// minimum and maximum of any span in logarithmic time, and the breaks of the line. Plain values;
-// independent of widgets and chart libraries.
+// The points of one line of a chart. Points can be appended without limit. For fast, exact drawing,
+// it finds the minimum and maximum of any span in logarithmic time, and the breaks of the line. It
+// does not depend on widgets or chart libraries.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@ struct SeriesPoint {
          // steps, samples and seconds never decrease within a series; nor do bytes and simulated
          // seconds
       seconds = 0;
-  double value = 0;  // may be NaN or infinite: logged, but not drawable
-  double bytes = 0;  // sent by all ranks
+  double value = 0;  // may be NaN or infinite, which is logged but cannot be drawn
+  double bytes = 0;  // bytes sent by all ranks
   // simulated time by the drawn speeds in seconds; NaN unless requested
   double simulated = std::numeric_limits<double>::quiet_NaN();
-  double passes = 0;  // epochs over the training samples
+  double passes = 0;  // samples in multiples of the number of training samples
   double on(XAxis axis) const {
     return std::array{
         step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)];
@@ -33,9 +33,10 @@ struct SeriesPoint {
 
 // Rule for joining two neighbors by a line.
 enum class Joining {
-  next_step,  // only if no step lies between them: a line would show values that were not logged
-  always,     // a value covers the span since the previous one (a rate)
-  never,      // markers only
+  // only if no step is between them, because the line would show values that were not logged
+  next_step,
+  always,  // always: a value covers the span since the previous one, as a rate does
+  never,   // never: points are markers
 };
 
 // Indices of the minimum and maximum of a span.
@@ -44,7 +45,7 @@ struct Extremes {
   std::uint32_t least = 0, greatest = 0;
 };
 
-// Values that are drawable on one kind of scale, and the breaks between them.
+// Values that can be drawn on a linear or a logarithmic scale, and the breaks between them.
 class DrawableValues {
  public:
   explicit DrawableValues(bool positive_only) : positive_only_(positive_only) {}
@@ -56,7 +57,7 @@ class DrawableValues {
   bool joined(std::size_t from, std::size_t to) const { return breaks_[from] == breaks_[to]; }
   const std::vector<std::uint32_t>& skipped() const {
     return skipped_;
-  }  // indices of values that are not drawable
+  }  // indices of values that cannot be drawn
 
  private:
   static constexpr std::size_t kFan = 16;
@@ -69,8 +70,9 @@ class DrawableValues {
   bool broken_ = false;  // the next drawable point starts a new line
   std::vector<std::uint32_t> skipped_;
   std::vector<double> values_;
-  std::vector<std::uint32_t> breaks_;  // number of breaks up to and including this point
-  // [l][i]: extremes of the kFan^(l+1) values from i kFan^(l+1)
+  // for each point, the number of breaks up to and including it
+  std::vector<std::uint32_t> breaks_;
+  // Extremes of blocks: element [l][i] covers kFan^(l+1) values, from value i * kFan^(l+1) on.
   std::vector<std::vector<Extremes>> levels_;
 };
 
@@ -88,9 +90,9 @@ class PointSeries {
   double value(std::size_t index) const { return values_[index]; }
   Joining joining() const { return joining_; }
 
-  std::size_t first_at_or_after(XAxis axis, double x) const;  // size() if there is none
+  std::size_t first_at_or_after(XAxis axis, double x) const;  // size() if there is no such point
   std::size_t nearest(XAxis axis, double wanted) const;       // the series must not be empty
-  // kind of scale: `log` has only values above 0
+  // log: logarithmic scale, on which only values above 0 can be drawn
   const DrawableValues& drawable(bool log) const;
 
  private:
@@ -100,7 +102,8 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
-  mutable DrawableValues linear_{false}, log_{true};  // built when first used with such a scale
+  // built at the first call of `drawable` for the scale
+  mutable DrawableValues linear_{false}, log_{true};
 };
 
 }  // namespace trainyard::ui

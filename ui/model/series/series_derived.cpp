@@ -35,14 +35,14 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
   if (open.reports < expected_) return {};
   SeriesPoint done = open.all;
   if (over_ == Over::mean) done.value /= expected_;
-  open_.erase(open_.begin(),
-              std::next(open_.find(point.step)));  // earlier steps can no longer be completed
+  // steps before this one can no longer be completed
+  open_.erase(open_.begin(), std::next(open_.find(point.step)));
   return done;
 }
 
 std::optional<SeriesPoint> StepOrder::next() {
   while (!waiting_.empty() && waiting_.begin()->first < next_)
-    waiting_.erase(waiting_.begin());  // the value arrived after its step was given up
+    waiting_.erase(waiting_.begin());  // the value's step already counts as lost
   if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting))
     return {};
   const SeriesPoint first = waiting_.begin()->second;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Derived series: smoothed lines, rates from totals, and one value over several ranks. All are
-// append-only.
+// Series derived from others: smoothed lines, rates of totals, and values combined over ranks.
+// Points are only appended.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace trainyard::ui {
 
 // Exponential moving average, debiased as in TensorBoard: m_k = w m_(k-1) + (1 - w) x_k, shown as
 // m_k / (1 - w^k), so that the first points are not biased toward zero. A value that is not finite
-// is returned as it is and does not change the average.
+// is returned unchanged and does not change the average.
 class Smoother {
  public:
   explicit Smoother(double weight)
-      : weight_(weight) {}  // 0 <= weight < 1; 0 returns the values unchanged
+      : weight_(weight) {}  // 0 <= weight < 1; with 0, values are unchanged
   double next(double value);
 
  private:
@@ -38,13 +38,13 @@ class RateMeter {
 
 enum class Over { sum, mean, greatest };
 
-// Combines the values of `expected` sources (ranks, peers) at a step to one value. A step that some
-// source never reported gives no value, so a gap remains.
+// Combines the values that `expected` sources (ranks or peers) report for a step into one value. If
+// some source never reports the step, the step gets no value and is a gap.
 class StepGather {
  public:
   StepGather(int expected, Over over) : expected_(expected), over_(over) {}
-  // Returns the combined point once the last source has reported the step; its time is the latest
-  // of the sources.
+  // Adds the point of a source. Returns the combined point if all sources have reported the step,
+  // else nothing. Its time is the latest time of the sources.
   std::optional<SeriesPoint> add(const SeriesPoint& point);
 
  private:
@@ -54,18 +54,18 @@ class StepGather {
   };
   int expected_;
   Over over_;
-  std::map<double, Open> open_;  // by step
+  std::map<double, Open> open_;  // incomplete steps
 };
 
-// Restores the order of steps of which each is done by one of several ranks. The first step is 0.
+// Sorts points by step if each step is done by one of several ranks. The first step is 0.
 class StepOrder {
  public:
-  // maximum number of waiting steps; with more, the missing steps before the first of them count as
-  // lost
+  // maximum number of waiting steps; if there are more, steps missing before the first of them
+  // count as lost
   static constexpr std::size_t kWaiting = 256;
 
   void add(const SeriesPoint& point) { waiting_[point.step] = point; }
-  // Returns the point that directly follows the one returned last.
+  // Returns the point of the next step, skipping lost steps; nothing if it has not arrived.
   std::optional<SeriesPoint> next();
 
  private:

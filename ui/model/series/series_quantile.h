@@ -9,16 +9,16 @@
 
 namespace trainyard::ui {
 
-// Points of a series, by index.
+// Range of points of a series, by index.
 struct SeriesPart {
   const PointSeries* points = nullptr;
   std::size_t begin = 0, end = 0;
 };
 
-// Returns the value that a fraction `share` of all finite values does not exceed, or nothing if
-// there are no values. With more than `kQuantileValues` values, it uses a stratified sample: one
-// random value of every n consecutive ones. The same values are chosen each time. Periodic patterns
-// keep their frequency.
+// Returns the `share` quantile of all finite values, or nothing if there are none. If there are
+// more than `kQuantileValues` values, uses a stratified sample: one value at a random position of
+// every n consecutive ones, so that periodic patterns are not distorted. Repeated calls choose the
+// same values.
 inline constexpr std::size_t kQuantileValues = 16'384;
 std::optional<double> quantile(const std::vector<SeriesPart>& parts, double share);
 

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Finds the first drawable point of [begin, end).
+// Finds the first point in [begin, end) that can be drawn.
 std::size_t first_drawable(const DrawableValues& values, std::size_t begin, std::size_t end) {
   while (begin < end && !values.drawable(begin)) ++begin;
   return begin;

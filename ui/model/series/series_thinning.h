@@ -18,13 +18,13 @@ struct Span {
 
 struct DrawnPoint {
   std::size_t index = 0;
-  bool joined = false;  // a line connects it to the previous drawn point
+  bool joined = false;  // a line joins this point to the previous drawn point
 };
 
 struct Thinned {
   std::vector<DrawnPoint> points;
   std::size_t settled = 0;  // number of leading points that do not change when the series grows
-  bool thinned = false;     // some points of the span are omitted
+  bool thinned = false;     // some points of the span were omitted
 };
 
 // Selects the points of a span that is `pixels` wide on screen. Includes one drawable point beyond
@@ -32,13 +32,13 @@ struct Thinned {
 // always included.
 Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
 
-// Incremental thinning of one growing series: complete buckets are not computed again.
+// Incremental thinning of one growing series: buckets that are complete are not computed again.
 class Thinner {
  public:
   const Thinned& update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
   std::size_t kept() const {
     return kept_;
-  }  // number of leading points unchanged by the last update; 0 after a restart
+  }  // number of leading points that the last update did not change; 0 after a restart
 
  private:
   struct Asked {
@@ -61,7 +61,7 @@ class Thinner {
   std::size_t kept_ = 0;
 };
 
-// Returns the bucket width: a power of two of the axis' unit, so that it seldom changes.
+// Returns the bucket width: a power of two times the axis' unit, so that it seldom changes.
 double bucket_width(Span span, int pixels);
 
 }  // namespace trainyard::ui

@@ -9,7 +9,7 @@ namespace {
 
 enum Doing : int { nothing, sending, waiting, transfer };
 
-// Changes in the number of active transfers, waiting receives and active sends at a time.
+// Changes of the numbers of active transfers, waiting receives and active sends at a point of time.
 struct Change {
   Nanoseconds at = 0;
   int transfers = 0, waits = 0, sends = 0;
@@ -35,8 +35,8 @@ Doing doing(const Change& under_way) {
   return under_way.sends > 0 ? sending : nothing;
 }
 
-// Builds the pieces. Extends the previous piece where possible: equal states merge, and a wait
-// merges into its transfer.
+// Builds the pieces. A new state extends the previous piece if the states are equal. A wait is
+// merged into the transfer that follows it.
 class Pieces {
  public:
   explicit Pieces(const OpSpan& prototype) : prototype_(prototype) {}
@@ -84,7 +84,7 @@ std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16
   if (all.empty())
     all.push_back(prototype),
         all.back().begin = all.back().ready = all.back().end =
-            ops.front().begin;  // its duration was below the clock's resolution
+            ops.front().begin;  // the collective's duration was below the clock's resolution
   for (const OpSpan& op : ops) all.back().bytes += op.bytes;
   return all;
 }

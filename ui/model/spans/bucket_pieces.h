@@ -15,9 +15,10 @@
 
 namespace trainyard::ui {
 
-// Returns the pieces of one collective (a receive with its wait, or a send), in order and disjoint.
-// `ops`: all its ops on the rank, in any order. Each piece has the program and number of `first`,
-// which identify it; together the pieces have the bytes of all ops.
+// Returns the pieces of one collective, in order and disjoint. A piece is a receive with its wait,
+// or a send. `ops` contains all ops of the collective on the rank, in any order. Each piece has the
+// program of the ops and the op number `first`, which identify the collective. The bytes of all ops
+// are distributed over the pieces.
 std::vector<OpSpan> pieces_of_bucket(const std::vector<OpSpan>& ops, std::uint16_t first);
 
 }  // namespace trainyard::ui

@@ -11,7 +11,7 @@ namespace trainyard::ui {
 // All adjacent pieces of one collective on a track.
 struct BucketSpan {
   TimeRange range;
-  // pieces whose durations add up to the range
+  // durations of the pieces by state, which add up to the range
   Nanoseconds waiting = 0, transfer = 0, sending = 0, nothing = 0;
   Nanoseconds computing = 0;       // part of the range in which the rank also computed
   double bytes = 0;                // payload sent and received by the rank

@@ -12,7 +12,7 @@ namespace {
 
 using plan::OpKind;
 
-// Returns the token of the chunk's collective in the coarse plan.
+// Returns the token, in the coarse plan, of the collective that a chunk's op belongs to.
 std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   plan::Op whole;
   whole.kind = OpKind::all_reduce;
@@ -23,8 +23,8 @@ std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   return plan::token(whole);
 }
 
-// Finds the collective that a chunk's op belongs to. A program may contain several collectives of a
-// bucket: the next one begins where an op repeats.
+// Assigns each chunk's op to its collective. A program may contain several collectives of one
+// bucket; a new one begins where an op repeats.
 class BucketNaming {
  public:
   explicit BucketNaming(const std::map<std::int32_t, int>& lane_of_group)
@@ -49,9 +49,9 @@ class BucketNaming {
   using OpKey =
       std::tuple<std::int32_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, OpKind>;
   const std::map<std::int32_t, int>& lane_of_group_;
-  std::map<OpKey, int> times_;  // number of occurrences of an op
+  std::map<OpKey, int> times_;  // number of occurrences of each op so far
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int>
-      buckets_;  // by group, bucket, index of the collective
+      buckets_;  // by (group, bucket, number of the collective)
 };
 
 NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
@@ -68,7 +68,7 @@ NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
   return made;
 }
 
-// True if the lane carries pairwise averaging, which is not a collective.
+// True if the lane is for pairwise averaging, which is not a collective.
 bool is_pairwise(const plan::RankPlan& rank, const plan::Lane& lane) {
   const auto pairs_up = [&](const plan::Op& op) {
     return &rank.lanes[op.lane.index()] == &lane && plan::pairs_up(op.kind);
@@ -78,8 +78,8 @@ bool is_pairwise(const plan::RankPlan& rank, const plan::Lane& lane) {
   });
 }
 
-// Adds a lane, after those of the plan, for each group whose collectives are split into chunks.
-// Returns the lanes by group.
+// Adds a lane for each group whose collectives are split into chunks, after the lanes of the plan.
+// Returns the added lanes by group.
 std::map<std::int32_t, int> add_lanes_of_buckets(const plan::RankPlan& rank, RankNames& names) {
   std::map<std::int32_t, int> lane_of_group;
   names.first_bucket_lane = static_cast<int>(names.lanes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Meaning of the numbers in op events, from the recorded plan of a rank: lanes, tokens and kinds of
-// ops.
+// Names for the numbers in op events: lanes, tokens and kinds of ops, from the recorded plan of a
+// rank.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace trainyard::ui {
 
-// Kind of a span on a timeline. `other` is compute that belongs to no segment: learning rate,
+// Kind of a span on a timeline. `other` is computation that belongs to no segment: learning rate,
 // norms, clipping, zeroing.
 enum class SpanKind : std::uint8_t {
   input,
@@ -31,19 +31,21 @@ enum class SpanKind : std::uint8_t {
 };
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
-// send, receive, or a full collective of an engine, which does not report its messages
+// True for a send, a receive, and a full collective of an engine, which does not report its
+// messages.
 bool communicates(SpanKind kind);
 bool computes(SpanKind kind);  // true except for communication, input and swaps
 
 struct NamedOp {
   std::string token;  // "F.s2.m0"
   SpanKind kind = SpanKind::other;
-  int lane = 0;     // index in RankNames::lanes
-  int bucket = -1;  // index in its program; -1: the op is in no bucket, or is the full collective
+  int lane = 0;  // index in RankNames::lanes
+  // index of the bucket in its program; -1 if the op is in no bucket, or is a full collective
+  int bucket = -1;
   OpPayload payload = {};
 };
 
-// A collective of a program, executed as chunk ops.
+// A collective of a program that is executed as chunk ops.
 struct NamedBucket {
   std::string token;        // token of the coarse op: "AR.b1"
   int lane = 0;             // index in RankNames::lanes
@@ -52,23 +54,23 @@ struct NamedBucket {
 };
 
 struct NamedProgram {
-  std::string name;  // "train"
+  std::string name;  // name of the program: "train"
   std::vector<NamedOp> ops;
   std::vector<NamedBucket> buckets;
 };
 
-// Names of one rank. Lane 0 holds ops that the plan does not name. If the plan is unknown, it holds
-// all ops; otherwise it is empty.
+// Names of one rank. Lane 0 contains ops that the plan does not name: all ops if the plan is
+// unknown, otherwise normally none.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
-  // Lanes: `kUnnamed`, then the plan's in its order ("input", "compute", "send.g0", "recv.g0"),
-  // then one lane of full collectives for each group whose collectives are split into chunks
+  // Lane `kUnnamed`; then the plan's lanes in its order ("input", "compute", "send.g0", "recv.g0");
+  // then, for each group whose collectives are split into chunks, a lane of full collectives
   // ("buckets.g0").
   std::vector<std::string> lanes{kUnnamed};
   std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
   int first_bucket_lane = 1;  // index of the first lane of full collectives
   std::vector<NamedProgram> programs;
-  std::optional<plan::Pairing> pairing = {};  // set if the rank averages with a partner per step
+  std::optional<plan::Pairing> pairing = {};  // set if each step averages with one partner
 
   bool is_bucket_lane(int lane) const { return lane >= first_bucket_lane; }
   const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket

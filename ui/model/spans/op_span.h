@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// An executed op as a timeline shows it, and time by category. Times are nanoseconds since the
+// An executed op as shown on a timeline, and sums of time by kind. Times are nanoseconds since the
 // first timestamp of the recording.
 #pragma once
 
@@ -18,18 +18,18 @@ struct TimeRange {
   bool operator==(const TimeRange&) const = default;
 };
 
-// Invariant: begin <= ready <= done() <= end. The op waited for its peer from begin to ready. For a
-// send, only the peer could tell, so ready equals begin. From done() to end the op was held back,
-// because its rank is slowed or paced.
+// Invariant: begin <= ready <= done() <= end. The op waited for its peer from `begin` to `ready`.
+// For a send, `ready` equals `begin`, because only the peer could report the wait. From `done()` to
+// `end` the op was held back, because its rank is slowed or paced.
 struct OpSpan {
   Nanoseconds begin = 0, ready = 0, end = 0;
   Nanoseconds held = 0;
   double bytes = 0;  // payload that moved
   std::int32_t step = 0;
   std::uint16_t program = 0, op = 0;
-  // Number of overlapping ops that are joined in this span. If above 1, program, op and step are
-  // those of the first op, bytes is the sum, `ready` is when the first op's peer was ready, and
-  // `held` is that of the op that ends last.
+  // Number of overlapping ops that are joined in this span. If it is above 1: program, op, step and
+  // `ready` are those of the first op, `bytes` is the sum, and `held` is that of the op that ends
+  // last.
   std::uint32_t ops = 1;
   SpanKind kind = SpanKind::other;
 
@@ -37,7 +37,7 @@ struct OpSpan {
   bool operator==(const OpSpan&) const = default;
 };
 
-// Nanoseconds by kind; waiting for a peer and held back are separate.
+// Nanoseconds by kind of op. Waiting for a peer and being held back are counted separately.
 struct SpanTimes {
   std::array<Nanoseconds, kSpanKinds> busy{};
   Nanoseconds waiting = 0, held = 0;
@@ -45,7 +45,7 @@ struct SpanTimes {
   Nanoseconds& of(SpanKind kind) { return busy[static_cast<std::size_t>(kind)]; }
   Nanoseconds of(SpanKind kind) const { return busy[static_cast<std::size_t>(kind)]; }
   Nanoseconds total() const;
-  // Adds the part of a span before `until`.
+  // Adds the times of the part of a span before `until`.
   void add(const OpSpan& span, Nanoseconds until);
   SpanTimes operator-(const SpanTimes& earlier) const;
   bool operator==(const SpanTimes&) const = default;

@@ -16,8 +16,8 @@ bool goes_forward(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::statistics || kind == OpKind::partial;
 }
 
-// True for ops with a micro-batch and a segment, and for the loss, which belongs to the last
-// segment.
+// True for ops that belong to a pass through a stage: those with a micro-batch and a segment, and
+// the loss, which belongs to the last segment.
 bool passes(const plan::Op& op) {
   return op.micro >= 0 && (op.segment >= 0 || op.kind == OpKind::loss);
 }
@@ -29,7 +29,8 @@ int stage_of(const plan::Op& op, const std::vector<model::Stage>& stages) {
   return at == stages.end() ? -1 : static_cast<int>(at - stages.begin());
 }
 
-// Returns the last op that passes a gradient on, by (stage, micro-batch).
+// Returns, by (stage, micro-batch), the number of the last op that computes the gradient for the
+// previous segment.
 std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan::Op>& ops,
                                                          const std::vector<model::Stage>& stages) {
   std::map<std::pair<int, int>, std::size_t> last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipeline diagram of a step, as in papers: cells, each of which is one pass of one micro-batch
-// through one stage, with idle time between them. Pure.
+// Pipeline diagram of a step, as in papers. A cell is one pass of one micro-batch through one
+// stage; there is idle time between cells. Pure.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@
 namespace trainyard::ui {
 
 // Returns the cell of each op of a rank's program, by op number. Update, communication and input
-// ops have no cell. The loss and the recomputation of outputs belong to the last stage's backward
-// pass. `has_weight_pass`: weight gradients computed after the gradient at their stage's input form
-// a separate pass.
+// ops have no cell. The loss and the recomputation of outputs belong to the backward pass of the
+// last stage. `has_weight_pass`: weight gradients that are computed after the gradient at their
+// stage's input form a separate pass.
 using OpCells = std::vector<std::optional<experiment::Cell>>;
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
                      bool has_weight_pass);
@@ -29,7 +29,7 @@ struct ExecutedOp {
   TimeRange range;
 };
 
-// A cell from the first begin to the last end of its ops. `op` is the first of them.
+// A cell, from the first begin to the last end of its ops. `op` is the first of these ops.
 struct PassCell {
   experiment::Cell of;
   int op = 0;
@@ -40,18 +40,18 @@ struct PassCell {
 // Returns the cells of one rank from its ops in execution order.
 std::vector<PassCell> pass_cells(const OpCells& cells, const std::vector<ExecutedOp>& ops);
 
-// One step of all ranks, by rank and in time order.
+// Cells of one step, by rank and in time order.
 struct StepCells {
   std::vector<std::vector<PassCell>> ranks;
   TimeRange range = {};  // from the first begin to the last end of all cells; empty without cells
 
   static StepCells of(std::vector<std::vector<PassCell>> ranks);
   int micro_batches() const;
-  // Returns the fraction of all ranks' time in the range that lies in no cell: 1 - busy / (p x
-  // makespan). As in the formulas of schedules (`experiment::ideal_bubble_fraction`), the update is
-  // not included.
+  // Returns the fraction of all ranks' time in the range that is in no cell: 1 - busy / (p x
+  // makespan). The time of the update does not count, as in the formulas of schedules
+  // (`experiment::ideal_bubble_fraction`).
   double bubble() const;
-  std::vector<TimeRange> idle(int rank) const;  // within the range
+  std::vector<TimeRange> idle(int rank) const;  // times without a cell, within the range
   const PassCell* find(int rank, const experiment::Cell& of) const;
   bool operator==(const StepCells&) const = default;
 };

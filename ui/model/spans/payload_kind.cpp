@@ -24,8 +24,8 @@ bool is_reduction(OpKind collective) {
          collective == OpKind::reduce;
 }
 
-// Returns the kind of the collective that a send belongs to; sends of no listed postcondition
-// belong to an all-reduce.
+// Returns the kind of the collective that a send belongs to. It is found in the program's list of
+// postconditions; if it is not listed, it is an all-reduce.
 OpKind collective_of(const plan::Program& program, const plan::Op& op) {
   if (op.kind != OpKind::send) return op.kind;
   const auto at = std::ranges::find_if(program.wanted, [&](const plan::Wanted& wanted) {
@@ -45,7 +45,7 @@ PayloadKind of_gradients(OpKind collective) {
                                               : PayloadKind::gradients;
 }
 
-// Returns "act" for "act.s3@1".
+// Returns the kind of a buffer: "act" for "act.s3@1".
 std::string_view kind_of_buffer(std::string_view name) {
   return plan::base_name(name).substr(0, name.find('.'));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Payload kind of a message between ranks. It follows from the buffer that the sending op reads,
-// and from the collective of that op, if any. Pure.
+// Payload kind of a message between ranks. It is determined by the buffer that the sending op
+// reads, and by the op's collective, if any. Pure.
 #pragma once
 
 #include <QString>
@@ -13,8 +13,8 @@ namespace trainyard::ui {
 enum class PayloadKind : std::uint8_t {
   activations,
   activation_gradients,
-  partial_sums,           // outputs of layers shared by ranks
-  partial_gradient_sums,  // gradients at the inputs of such layers
+  partial_sums,           // outputs of layers that are sharded over ranks
+  partial_gradient_sums,  // gradients at the inputs of sharded layers
   parameters,
   gathered_parameters,
   averaged_parameters,
@@ -23,18 +23,18 @@ enum class PayloadKind : std::uint8_t {
   scattered_gradients,
   compressed_gradients,
   samples,
-  table_rows,  // rows of embedding tables, requested by a worker
-  statistics,  // norms, losses, sums of normalizations
-  turns,       // assignment of rounds to workers
+  table_rows,  // rows of embedding tables that a worker requests
+  statistics,  // norms, losses, and sums for normalization
+  turns,       // messages that assign rounds to workers
   other,
 };
 
-// Payload of an op that counts as a message on its rank: a send to a peer, or an op by which a
+// Payload of an op that counts as a message on its rank: a send to a peer, or the op by which a
 // worker receives a server's reply.
 struct OpPayload {
   PayloadKind payload = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message
-  bool arrives = false;    // received from the peer
+  bool arrives = false;    // the rank receives the message from the peer
   bool pairs = false;      // the peer is the partner of the step (`plan::Pairing`)
 };
 

@@ -7,10 +7,10 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kAlone = 2;  // columns; a span of at least this many columns is a separate piece
+constexpr int kAlone = 2;  // a span that is at least this many columns wide is a piece of its own
 
 // Returns the end of the spans that share the column of `first`. A span of kAlone or more columns
-// does not share.
+// shares its column with no other.
 std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t limit,
                           const Columns& columns, int column) {
   if (first + 1 == limit || columns.of(track[first + 1].begin) > column) return first + 1;
@@ -26,7 +26,7 @@ Columns::Columns(const TimeRange& range, int pixels)
       pixels_(pixels),
       per_nanosecond_(std::nextafter(
           pixels / static_cast<double>(std::max<Nanoseconds>(range.width(), 1)), HUGE_VAL)) {
-}  // the end of the range is at `pixels`
+}  // rounded up, so that the end of the range maps to column `pixels`
 
 double Columns::position(Nanoseconds time) const {
   return static_cast<double>(time - range_.begin) * per_nanosecond_;
@@ -36,7 +36,7 @@ Nanoseconds Columns::time_at(double position) const {
   return range_.begin + static_cast<Nanoseconds>(std::llround(position / per_nanosecond_));
 }
 
-// Avoids std::floor, which would take half of the painting time.
+// Returns the column of a time. Avoids std::floor, which would take half of the painting time.
 int Columns::of(Nanoseconds time) const {
   const double at = std::clamp(position(time), -1e9, 1e9);
   const int cut = static_cast<int>(at);
@@ -55,7 +55,7 @@ bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& c
                      std::vector<SpanPiece>& out) {
   out.clear();
   bool merged = false;
-  int free = 0;  // first free column
+  int free = 0;  // first column that no piece covers yet
   for (std::size_t i = track.first_ending_after(columns.range().begin, limit);
        i < limit && track[i].begin < columns.range().end;) {
     const int begin = columns.of(track[i].begin), reached = columns.of(track[i].end);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps spans of a track to columns of pixels: one piece per span where there is room, otherwise one
-// column for all spans that begin in it. Every span is in a piece, and every piece has at least one
-// column. The cost grows with the pixels, not with the spans.
+// Maps the spans of a track to columns of pixels. A span that is wide enough is one piece; other
+// spans that begin in the same column share a piece. Every span is in a piece, and every piece has
+// at least one column. The cost grows with the number of pixels, not with the number of spans.
 #pragma once
 
 #include <vector>
@@ -19,11 +19,11 @@ class Columns {
   int pixels() const { return pixels_; }
   double per_nanosecond() const {
     return per_nanosecond_;
-  }  // stored, because a division per span took half of a frame
+  }  // quotient, stored because a division per span took half of a frame
 
-  int of(Nanoseconds time) const;           // column of a time; may be outside of the range
+  int of(Nanoseconds time) const;           // column of a time; may be outside of [0, n)
   Nanoseconds begin_of(int column) const;   // first nanosecond of a column
-  double position(Nanoseconds time) const;  // in columns, with fraction
+  double position(Nanoseconds time) const;  // position of a time in columns, with fraction
   Nanoseconds time_at(double position) const;
 
  private:
@@ -34,13 +34,14 @@ class Columns {
 
 struct SpanPiece {
   int left = 0, right = 0;  // columns [left, right), clipped to the range
-  std::size_t first = 0;    // number of its first span
+  std::size_t first = 0;    // number of the piece's first span
   std::size_t spans = 1;
-  SpanTimes times;  // sum over the merged spans, including parts outside; empty for a single span
+  // sum over the merged spans, including their parts outside of the column; empty for a single span
+  SpanTimes times;
 };
 
-// Clears `out` and fills it. Spans from number `limit` on are omitted. Returns true if any spans
-// were merged.
+// Replaces the content of `out` by the pieces of all spans before number `limit`. Returns true if
+// any spans were merged.
 bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns,
                      std::vector<SpanPiece>& out);
 

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kMaxSeconds =
-    4e9;  // bounds hostile values of a recording, so that differences do not overflow
+    4e9;  // limits invalid values in a recording, so that differences do not overflow
 
 Nanoseconds nanoseconds(double seconds) {
   return std::llround(std::clamp(seconds, -kMaxSeconds, kMaxSeconds) * 1e9);
@@ -18,7 +18,8 @@ Nanoseconds nanoseconds(double seconds) {
 
 }  // namespace
 
-// Returns the first track on which the span overlaps no other. The last track accepts any span.
+// Returns the first track on which the span overlaps no other span. If there is none, returns the
+// last track, on which overlapping spans are joined.
 SpanTrack& SpanLane::track_for(const OpSpan& span) {
   const auto free =
       std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
@@ -33,7 +34,7 @@ void SpanLane::add(const OpSpan& span) {
   if (joined_) joined_->join(span);
 }
 
-// all spans are on the track of the first one
+// puts all spans on the track of the first one
 void SpanLane::add_together(const std::vector<OpSpan>& spans) {
   if (spans.empty()) return;
   SpanTrack& track = track_for(spans.front());
@@ -78,7 +79,8 @@ void SpanStore::read(const telemetry::History& history) {
   }
 }
 
-// If the text cannot be parsed, ops keep their numbers as names.
+// Names the ops of a rank by the text of its plan. If the text cannot be parsed, ops keep their
+// numbers as names.
 void SpanStore::name(Rank& rank, const std::string& plan_text) {
   if (plan_text.empty()) return;
   rank.named = true;
@@ -112,8 +114,8 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   forget(rank);
 }
 
-// Collects the spans of a collective. A collective that lacks an op, because its event was lost, is
-// never shown.
+// Collects the spans of a collective, which is shown when all of its ops are known. If the event of
+// an op was lost, the collective is never shown.
 void SpanStore::collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan& span) {
   const NamedBucket& bucket = *rank.names.bucket(span.program, span.op);
   std::vector<OpSpan>& ops = rank.open[{span.program, named.bucket}];
@@ -127,7 +129,7 @@ void SpanStore::collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan
   ops.clear();
 }
 
-// Drops blocks, each from the lane with the oldest one.
+// Drops blocks of spans until the rank is below its limit, each time the oldest block of all lanes.
 void SpanStore::forget(Rank& rank) {
   if (rank.spans <= std::max(kept_ / ranks_.size(), 4 * SpanTrack::kBlock)) return;
   SpanTrack* oldest = nullptr;

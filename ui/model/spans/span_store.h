@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ops of a run by rank and lane, sorted for a timeline, and full collectives beside their
-// chunks (bucket_pieces.h) once all their ops are known. Fed from a history by cursor. Overlapping
-// ops of one lane (the sends of one round) go on separate tracks; beyond eight tracks they are
-// joined on the last one. Each rank's storage is bounded: the oldest ops are dropped and counted.
+// All ops of a run by rank and lane, sorted for a timeline. Full collectives are added beside their
+// chunks (bucket_pieces.h) once all of their ops are known. The store reads a history by cursor.
+// Ops of one lane that overlap, such as the sends of one round, go on separate tracks; there are at
+// most eight tracks, and further overlapping ops are joined on the last one. The storage of each
+// rank is bounded: the oldest ops are dropped and counted.
 #pragma once
 
 #include <map>
@@ -21,31 +22,32 @@ class SpanLane {
   static constexpr std::size_t kTracks = 8;
 
   void add(const OpSpan& span);
-  void add_together(const std::vector<OpSpan>& spans);  // all on one track
+  void add_together(const std::vector<OpSpan>& spans);  // adds spans to one track
   const std::vector<std::unique_ptr<SpanTrack>>& tracks() const {
     return tracks_;
-  }  // their addresses are stable
-  // Returns one track of all ops, with overlapping ones joined.
+  }  // the tracks' addresses do not change
+  // Returns a track with all ops of the lane, on which overlapping ops are joined.
   const SpanTrack& joined() const { return joined_ ? *joined_ : *tracks_.front(); }
   bool empty() const { return tracks_.empty(); }
-  std::size_t size() const;   // on all tracks
+  std::size_t size() const;   // number of spans on all tracks
   SpanTrack* oldest() const;  // track with the oldest first block; null if none can be dropped
-  void forget_joined(Nanoseconds before);  // drops joined spans that ended by then
+  void forget_joined(Nanoseconds before);  // drops joined spans that ended before that time
 
  private:
   SpanTrack& track_for(const OpSpan& span);
   std::vector<std::unique_ptr<SpanTrack>> tracks_;
-  std::unique_ptr<SpanTrack> joined_;  // exists from the second track on
+  std::unique_ptr<SpanTrack> joined_;  // null if there is only one track
 };
 
 class SpanStore {
  public:
-  static constexpr std::size_t kSpans = std::size_t{1} << 20;  // maximum, over all ranks
+  // maximum number of spans, over all ranks
+  static constexpr std::size_t kSpans = std::size_t{1} << 20;
 
   explicit SpanStore(std::size_t kept = kSpans) : kept_(kept) {}
 
-  // Reads what was recorded since the last call. Nothing is missed if it is called after every
-  // frame.
+  // Reads what was recorded since the last call. If it is called after every frame, it misses
+  // nothing.
   void read(const telemetry::History& history);
 
   int ranks() const { return static_cast<int>(ranks_.size()); }
@@ -58,7 +60,7 @@ class SpanStore {
   }
 
   std::uint64_t taken() const { return taken_; }      // number of ops since the start
-  std::uint64_t lacking() const { return lacking_; }  // how many of them were dropped
+  std::uint64_t lacking() const { return lacking_; }  // number of ops that were lost or dropped
   std::optional<TimeRange> extent() const {
     return extent_;
   }  // from the first begin to the last end of all ops read
@@ -73,7 +75,7 @@ class SpanStore {
     bool named = false;
     std::vector<SpanLane> lanes{1};
     std::map<std::pair<int, int>, std::vector<OpSpan>>
-        open;  // ops of unfinished collectives, by (program, bucket)
+        open;  // ops of incomplete collectives, by (program, bucket)
     std::size_t spans = 0;
     Nanoseconds latest = 0;
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Consecutive, non-overlapping ops: begins and ends are both in ascending order. Sums by kind are
-// stored at every 16th span, so the times of any range cost one search and a few additions. Spans
-// are numbered from the start of the run, also after the first are dropped.
+// Consecutive, non-overlapping ops of one lane, so that begins and ends are both in ascending
+// order. Sums by kind are stored for every 16th span: the times in any range are found by a search
+// and a few additions. Spans are numbered from the start of the run, and keep their number when
+// earlier ones are dropped.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +17,8 @@ class SpanTrack {
   static constexpr std::size_t kBlock = 16;
 
   bool takes(const OpSpan& span) const { return spans_.empty() || span.begin >= spans_.back().end; }
-  void append(const OpSpan& span);  // the track must accept it (`takes`)
-  // Appends a span and merges it with those at the end that it overlaps.
+  void append(const OpSpan& span);  // requires that `takes` returns true for the span
+  // Appends a span. If it overlaps spans at the end of the track, they are merged.
   void join(OpSpan span);
   void drop_block();  // drops the first 16 spans
   bool may_forget() const { return spans_.size() > 2 * kBlock; }
@@ -27,12 +28,13 @@ class SpanTrack {
   std::size_t size() const { return spans_.size(); }
   const OpSpan& operator[](std::size_t number) const { return spans_[number - forgotten_]; }
 
-  // Return span numbers in [first, end), or `limit` if no span before it matches.
+  // Each returns the number of the first matching span before `limit`, or `limit` if there is none.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
-  std::size_t first_beginning_from(Nanoseconds time, std::size_t from,
-                                   std::size_t limit) const;  // faster near `from`
+  // searches from `from` on; fast if the result is near
+  std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;
 
-  SpanTimes times_of(std::size_t begin, std::size_t end) const;  // sum over full spans
+  // sum over the full spans [begin, end)
+  SpanTimes times_of(std::size_t begin, std::size_t end) const;
   SpanTimes times_within(const TimeRange& range,
                          // sum over the parts inside the range, for spans before `limit`
                          std::size_t limit) const;
@@ -42,7 +44,7 @@ class SpanTrack {
   SpanTimes times_until(Nanoseconds time, std::size_t limit) const;
 
   std::deque<OpSpan> spans_;
-  std::deque<SpanTimes> sums_;  // sum before span forgotten_ + 16 i
+  std::deque<SpanTimes> sums_;  // element i: sum over all spans before number forgotten_ + 16 i
   std::size_t forgotten_ = 0;   // number of dropped spans, a multiple of 16
 };
 

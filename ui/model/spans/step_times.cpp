@@ -14,7 +14,7 @@ const telemetry::Series* reports_of(const telemetry::History& history, int rank)
   return history.find({telemetry::Metric::step_seconds, rank, 0});
 }
 
-// Computes the range of a step, which is reported at its end with its duration.
+// Returns the range of a reported step. A step is reported at its end, together with its duration.
 TimeRange range_of(const telemetry::Series& reports, std::size_t i) {
   const auto ns = [](double seconds) { return std::llround(std::clamp(seconds, -4e9, 4e9) * 1e9); };
   const Nanoseconds end = ns(reports.seconds[i]),
@@ -40,7 +40,8 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   return more;
 }
 
-// Adds a report. Ranks report in order, so the step is the last one, the one before, or new.
+// Adds a report. A rank reports its steps in order, so the step is the last or the second to last
+// known one, or a new one.
 void StepTimes::take(std::int32_t step, const TimeRange& range) {
   const auto at = std::partition_point(steps_.begin(), steps_.end(),
                                        [step](const StepTime& known) { return known.step < step; });

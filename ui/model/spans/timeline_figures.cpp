@@ -72,7 +72,7 @@ RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at)
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
     if (lane.empty() || store.names(rank).is_bucket_lane(l))
-      continue;  // lanes of full collectives repeat the ops of other lanes
+      continue;  // skips lanes of full collectives, because they repeat the ops of other lanes
     const SpanTrack& track = lane.joined();
     const SpanKind kind = track[track.first()].kind;
     if (computes(kind)) compute = either(compute, under_way(track, all));

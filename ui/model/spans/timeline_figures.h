@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Breakdown of ranks' time over any set of times, from recorded ops. |X| is the length of a set of
-// times; T is the set that is examined.
+// Figures about ranks' use of time within any set of times T, from recorded ops. |X| is the total
+// length of a set of times X.
 //
 //   compute         C = times in T at which an op of the compute lane ran
 //   communication   M = times in T at which a send or receive was posted and not done
@@ -25,23 +25,24 @@ using Times = std::vector<TimeRange>;  // disjoint, in order
 
 struct RankFigures {
   Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
-  bool waiting_known = true;              // false for full collectives of an engine
+  // false for full collectives of an engine, which does not report waiting
+  bool waiting_known = true;
   double efficiency() const;              // compute efficiency; 0 if T is empty
   std::optional<double> overlap() const;  // nothing if there was no communication
   double share_of_communication() const;  // |M| / |T|
   double share_of_waiting() const;
 };
 
-// Returns the figures of one rank within `looked_at`.
+// Returns the figures of one rank within the times `looked_at`.
 RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at);
 
-// Figures over all ranks: means over the ranks' fractions. `overlap` is computed from the
-// communication of all ranks together.
+// Figures of all ranks: the means of the ranks' fractions. `overlap` is an exception: it is
+// computed from the communication of all ranks together.
 struct TimelineFigures {
   int ranks = 0;
   double efficiency = 0, communication = 0;
-  std::optional<double> waiting;  // nothing if unknown for any rank
-  int least_efficient = -1;       // rank number
+  std::optional<double> waiting;  // nothing if it is unknown for a rank
+  int least_efficient = -1;       // rank with the lowest efficiency
   double min_efficiency = 0;
   std::optional<double> overlap;
 };

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kResolutionSeconds =
     1.0 / 256;  // seconds; messages that end within this interval are summed
-constexpr double kRetentionSeconds = 60;  // seconds
+constexpr double kRetentionSeconds = 60;  // messages older than this number of seconds are dropped
 
 }  // namespace
 

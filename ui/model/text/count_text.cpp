@@ -11,13 +11,13 @@
 namespace trainyard::ui {
 namespace {
 
-// English plurals of texts with a count. Languages get theirs from translation files.
+// English plurals of texts with a count. The plurals of other languages are in translation files.
 class EnglishPlurals : public QTranslator {
  public:
   explicit EnglishPlurals(QObject* parent) : QTranslator(parent) {}
   bool isEmpty() const override { return false; }
   QString translate(const char*, const char* source, const char*, int n) const override {
-    if (n < 0) return {};  // no count: the text itself
+    if (n < 0) return {};  // a text without a count is unchanged
     QString text = QString::fromUtf8(source);
     text.replace("(s)", n == 1 ? "" : "s").replace("(es)", n == 1 ? "" : "es");
     return text.replace("%n", grouped(n));
@@ -43,7 +43,8 @@ QString size_text(std::int64_t bytes) {
 
 QString singular(const QString& noun) {
   if (noun.size() < 3 || noun.contains('/') || !noun.endsWith('s')) return noun;
-  const bool ends_in_es = noun.endsWith("sses") || noun.endsWith("ches");  // classes, switches
+  // as in "classes", "switches"
+  const bool ends_in_es = noun.endsWith("sses") || noun.endsWith("ches");
   return noun.chopped(ends_in_es ? 2 : 1);
 }
 

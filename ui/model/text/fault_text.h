@@ -13,15 +13,15 @@
 
 namespace trainyard::ui {
 
-// True if a rank can die or hang while the others live, because each rank is a process. With inproc
-// and the virtual clock, all ranks share one process.
+// True if a rank can die or hang while the others live, because each rank is a separate process.
+// With the transport inproc or the virtual clock, all ranks share one process.
 bool fails_alone(const experiment::RunSpec& run);
 
 // True if the other ranks can continue without this rank, as long as enough of them are left. The
-// document must be runnable.
+// experiment must be free of problems.
 bool is_loss_allowed(const experiment::Experiment& experiment, int rank);
 
-// A row of "When it fails".
+// A row of the table "When it fails".
 struct RoleFailure {
   QString role;    // "chief (rank 0)"
   QString others;  // effect on the other ranks
@@ -36,22 +36,22 @@ std::vector<RoleFailure> when_ranks_fail(const experiment::Experiment& experimen
 struct LinkFaults {
   int link = -1;  // index in the recorded drawing
   bool possible = false;
-  QString why_not;  // empty if possible
+  QString why_not;  // reason why it is not possible now; empty if it is possible
   double part = 1;
 };
-// Returns nothing if the recorded run has no such link.
+// Returns nothing if the recorded run does not have the link.
 std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experiment,
                                          const session::Status& status, const std::string& from,
                                          const std::string& to);
 
-// Commands for a rank of a live run that its coordinator would accept now.
+// Commands for a rank of a live run, as far as its coordinator would accept them now.
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
-  bool spared = false;  // the others continue without it
+  bool spared = false;  // the other ranks can continue without this rank
   // effect of losing the rank: "training goes on with the 3 other workers", "ends the run"
   QString outcome;
 };
-// `experiment`: as recorded by the run.
+// `experiment`: the experiment that the run recorded.
 RankFaults faults_of_rank(const experiment::Experiment& experiment, const session::Status& status,
                           int rank);
 

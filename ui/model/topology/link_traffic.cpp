@@ -31,12 +31,13 @@ const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
   const auto found =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!found) return at->second;
-  std::set<std::string> crossed;  // a route enters and leaves a bus, which counts once
+  // avoids counting a bus twice, because a route enters and leaves it
+  std::set<std::string> crossed;
   for (const topology::Hop& hop : found->hops) {
     const topology::Edge& edge = network_.edges()[hop.edge.index()];
     if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
     else if (crossed.insert(edge.to).second)
-      at->second.push_back({std::nullopt, edge.to, true});  // device to its host's bus
+      at->second.push_back({std::nullopt, edge.to, true});  // edge from a device to its host's bus
   }
   return at->second;
 }

@@ -16,7 +16,7 @@
 
 namespace trainyard::ui {
 
-// One crossing of a route: a link in one direction, or the bus of `host`, which has no directions.
+// One section of a route: a link in one direction, or the bus of `host`, which has no directions.
 struct Crossing {
   std::optional<LinkName> link;
   std::string host;
@@ -27,12 +27,13 @@ struct Crossing {
 
 class LinkTraffic {
  public:
-  explicit LinkTraffic(const topology::Topology& topology);  // topology of a run; must be valid
+  // topology of a run; must be free of problems
+  explicit LinkTraffic(const topology::Topology& topology);
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 
-  // Visits each total payload sent from one rank to another, with the crossings of its route. Ranks
-  // that are not drawn are skipped.
+  // Visits all pairs of ranks with traffic: the total payload sent from one rank to the other, and
+  // the crossings of its route. Ranks that are not drawn are skipped.
   using Visit =
       std::function<void(const telemetry::SeriesKey& sent, const std::vector<Crossing>& route)>;
   void visit(const telemetry::History& history, const Visit& visit);
@@ -41,8 +42,8 @@ class LinkTraffic {
   const topology::Network& network() const { return network_; }
   const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
-  const std::vector<Crossing>& route(int from,
-                                     int to);  // between ranks, in order; empty if there is none
+  // route between two ranks, in order; empty if there is none
+  const std::vector<Crossing>& route(int from, int to);
 
  private:
   topology::Topology topology_;

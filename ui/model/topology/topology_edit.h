@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Edits of a drawing: plain functions on a topology, called inside `Document::edit`. Objects are
-// identified by name, never by pointer. New names are unused ones ("host3"). An edit that is not
+// Edits of a drawing: functions on a topology, called inside `Document::edit`. Objects are
+// identified by name, never by pointer. New objects get unused names ("host3"). An edit that is not
 // possible returns a Problem and changes nothing.
 #pragma once
 
@@ -20,14 +20,14 @@ struct Position {
 };
 Position snapped(Position place, double grid = 8);
 
-// Look-up.
+// Look-up of objects.
 std::set<std::string> object_names(const topology::Topology& topology);
 // Returns the elements of `picked` that are still in the topology.
 SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
-topology::Topology without_positions(
-    topology::Topology topology);  // resets all positions, to compare drawings
-std::string free_name(const std::set<std::string>& taken,
-                      const std::string& prototype);  // "gpu2" -> first unused "gpuN"
+// resets all positions, so that drawings can be compared without them
+topology::Topology without_positions(topology::Topology topology);
+// first unused name with the same stem: "gpu3" for "gpu2"
+std::string free_name(const std::set<std::string>& taken, const std::string& prototype);
 topology::Host* find_host(topology::Topology& topology, const std::string& name);
 topology::Switch* find_switch(topology::Topology& topology, const std::string& name);
 topology::Device* find_device(topology::Topology& topology, const std::string& name);
@@ -36,39 +36,40 @@ const topology::Host* find_host(const topology::Topology& topology, const std::s
 const topology::Device* find_device(const topology::Topology& topology, const std::string& name);
 const topology::Host* host_of(const topology::Topology& topology, const std::string& device);
 std::optional<int> rank_of(const topology::Topology& topology,
-                           const std::string& device);  // nothing for an idle device
+                           const std::string& device);  // rank of the device; nothing if it is idle
 
 // Insertion. These functions return the name of the new object.
 std::string add_host(topology::Topology& topology, Position place);
 std::string add_switch(topology::Topology& topology, Position place);
-topology::Device default_device(topology::DeviceKind kind);  // without a name
+topology::Device default_device(topology::DeviceKind kind);  // device of a kind, without a name
+// adds a device, which gets a new name after its kind
 std::string add_device(topology::Topology& topology, const std::string& host,
-                       topology::Device device);  // named by its kind
+                       topology::Device device);
 
-// Links two objects. Devices of different hosts are not linked directly; their hosts are. Refuses a
-// link to itself and a duplicate link.
+// Links two objects. For devices of different hosts, links their hosts instead. Refuses a link from
+// an object to itself, and a duplicate link.
 base::Result<LinkName> connect(topology::Topology& topology, const std::string& from,
                                const std::string& to);
 base::Result<void> rename(topology::Topology& topology, const std::string& name,
                           const std::string& to);
 
-// also removes links that lose an end
+// Removes the objects, and the links that end at them.
 void remove(topology::Topology& topology, const SelectedObjects& picked);
 void move_by(topology::Topology& topology, const std::set<std::string>& names, Position by);
-void move_to_host(topology::Topology& topology, const std::string& device,
-                  const std::string& host);  // removes links to its old neighbors
-void shift_device(topology::Topology& topology, const std::string& device,
-                  int by);  // within its host; ranks follow the drawing order
+// moves a device to another host; removes its links to devices of the old host
+void move_to_host(topology::Topology& topology, const std::string& device, const std::string& host);
+// moves a device among those of its host; ranks follow the drawing order
+void shift_device(topology::Topology& topology, const std::string& device, int by);
 
-// Roles. If a role may exist only once (chief, evaluator) and another device takes it, its previous
-// holder becomes a worker.
+// Edits of roles. If a device takes a role that only one may have (chief, evaluator), the device
+// that had the role becomes a worker.
 bool is_unique_role(topology::Role role);
 std::string holder_of(const topology::Topology& topology,
-                      topology::Role role);  // holder of a unique role; empty if there is none
+                      topology::Role role);  // device with a unique role; empty if there is none
 void give_role(topology::Topology& topology, const std::string& device, topology::Role role);
 
-// A part of a drawing for copying: full hosts and switches, devices without their host, and the
-// links among them.
+// A part of a drawing to copy: hosts with all devices, switches, devices without their host, and
+// the links among them.
 struct Fragment {
   topology::Topology topology;
   std::vector<topology::Device> devices;
@@ -78,8 +79,8 @@ struct Fragment {
   }
 };
 Fragment copy_of(const topology::Topology& topology, const SelectedObjects& picked);
-// Inserts the fragment under unused names, moved by `by`. Its loose devices join `host`, or a new
-// host if there is no such host. Returns the inserted objects.
+// Inserts the fragment under unused names, moved by `by`. Devices without a host join `host`, or a
+// new host if `host` does not exist. Returns the inserted objects.
 SelectedObjects paste(topology::Topology& topology, const Fragment& fragment, Position by,
                       const std::string& host);
 

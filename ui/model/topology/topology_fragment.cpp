@@ -13,8 +13,8 @@ using topology::Link;
 using topology::Switch;
 using topology::Topology;
 
-// Gives each copied object an unused name and maps old names to new ones, so that copied links are
-// updated.
+// Gives each copied object an unused name. Stores which old name it replaces, so that copied links
+// get the new names.
 class FragmentInserter {
  public:
   FragmentInserter(Topology& into, Position by)

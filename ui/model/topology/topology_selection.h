@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selection on the drawing, by name. Shared by canvas, tree and inspector; none of them owns it.
+// Selected objects of the drawing, by name. Canvas, tree and inspector share one selection.
 #pragma once
 
 #include <QObject>
@@ -11,7 +11,7 @@
 
 namespace trainyard::ui {
 
-// A link, identified by its ends in the document's order.
+// A link, identified by its two ends in the order of the document.
 struct LinkName {
   std::string from, to;
   auto operator<=>(const LinkName&) const =
@@ -27,7 +27,7 @@ struct SelectedObjects {
   bool operator==(const SelectedObjects&) const = default;
 };
 
-// Returns all hosts, switches and links; devices are included by their hosts.
+// Returns all hosts, switches and links. Devices are not listed, because their hosts include them.
 SelectedObjects everything(const topology::Topology& topology);
 
 class Selection : public QObject {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text for values of the drawing, the same on the canvas, tree and status bar.
+// Text for values of the drawing. Canvas, tree and status bar show the same text.
 #pragma once
 
 #include <QStringList>
@@ -18,7 +18,8 @@ QString speed_text(double bandwidth_bits_per_second,
 QString address_text(const topology::Host& host);  // "this machine"
 QString as_text(topology::Role role);              // "parameter server"
 QString role_icon(topology::Role role);            // name of the icon
-QString duty_text(std::string_view duty);          // for `experiment::duty_of`: "parameter server"
+// text for a result of `experiment::duty_of`: "parameter server"
+QString duty_text(std::string_view duty);
 QString role_text(const topology::Topology& topology,
                   const topology::Device& device);  // "rank 3", "chief, rank 3", "idle"
 
