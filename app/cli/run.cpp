@@ -396,7 +396,8 @@ void add_run(Verb& program) {
   verb.examples(
       "Examples:\n  trainyard-cli run resources/experiments/one_device_digits.json\n  "
       "trainyard-cli run e.json --set strategy.algorithm=direct --steps 200 "
-      "--json\nCtrl-C stops in order and keeps the result (exit code 130); a second Ctrl-C stops "
+      "--json\nCtrl-C stops the run properly and keeps the result (exit code 130); a second Ctrl-C "
+      "stops "
       "immediately.");
 }
 
