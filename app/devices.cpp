@@ -15,7 +15,7 @@ namespace {
 using topology::Device;
 
 constexpr const char* kAdvice =
-    "Set it to -1 to emulate the device on the CPU (with run.emulate). trainyard-cli doctor lists "
+    "Set gpu to -1 to emulate the device on the CPU (with run.emulate). trainyard-cli doctor lists "
     "the GPUs of this machine.";
 
 // Returns the problem if this machine lacks the GPU that a device names, or cannot compute on it.

@@ -125,7 +125,7 @@ base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::nccl)
     return {{"engine_needs_gpus", base::ProblemCode::bad_usage, "--engine",
              "nccl works between GPUs, but the ranks of a bench are on CPUs", "own, gloo",
-             "Choose one of these."}};
+             "Choose another engine."}};
   base::Problems problems = experiment::absent_engine(job.engine);
   const std::string name(base::name_of(job.engine));
   if (job.algorithm != BenchJob().algorithm)

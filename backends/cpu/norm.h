@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over a tensor that several ops share.
+// Functions that sum over a tensor, used by several ops.
 #pragma once
 
 #include "backends/cpu/kernels.h"

@@ -31,9 +31,9 @@ struct Range {
   std::string_view unit{};  // unit of both bounds, used in messages
 };
 
-// Specialize it with `title`, `table()`, and optionally `hides(document, part, field)`. `hides`
-// returns true if field `field` of the nested document `part` has no effect because of the outer
-// document.
+// Specialize this template for each type of document, with the static members `title`, `table()`,
+// and optionally `hides(document, part, field)`. `hides` returns true if the outer document makes
+// the field `field` of its nested document `part` have no effect.
 template <class Document>
 struct Fields;
 

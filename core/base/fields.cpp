@@ -199,7 +199,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string guess = nearest(key, known);
     report(problems, kUnknownKey, child(path, shortened(key)), "unknown key", join_names(known),
-           guess.empty() ? "Remove it." : fmt::format("Did you mean \"{}\"?", guess));
+           guess.empty() ? "Remove the key." : fmt::format("Did you mean \"{}\"?", guess));
   }
 }
 

@@ -4,14 +4,16 @@
 // values by the sender's, or add them. At the end every element of a bucket must be the result of
 // its collective. After an all-reduce this is a tree that contains every member exactly once and is
 // equal on all members. Updates and norms read no other values of a reduced buffer. A leaf
-// identifies the rank of a value, but not its step. Values that are encoded before they are sent
-// have a leaf only after their rank encoded them; until then they belong to no rank (coding.h).
+// identifies the rank of a value, but not its step. A value that is encoded before it is sent gets
+// its leaf when its rank encodes it (coding.h).
 //
-// If parameters are averaged, a step starts with the sum of the previous step; forward, backward
-// and update read nothing else. The result of an update is a contribution only after it is
-// multiplied by its weight. Three kinds of values have no leaf until an op writes them: sums of
-// synchronized batch norm (statistics.h), rows that are exchanged during the passes (vertical.h),
-// and partial results of layers (layers.h).
+// If parameters are averaged, the parameters of a step are the weighted sum of the previous step.
+// Forward, backward and update read only these. An updated parameter becomes the rank's
+// contribution when it is multiplied by the rank's weight.
+//
+// Three kinds of values get their leaf only when an op writes them: sums of synchronized batch norm
+// (statistics.h), rows that are exchanged during the passes (vertical.h), and partial results of
+// layers (layers.h).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -165,7 +167,8 @@ class Execution {
     if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      // the span that MIX also writes holds the rank's local value instead of a sum
+      // MIX (weighted averaging) reads and writes one span, which holds the rank's local value, not
+      // a sum
       const bool adds = op.kind == OpKind::mix && access == op.writes.front();
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
           !reads_sum(at, access))

@@ -2,13 +2,12 @@
 // Proves freedom from data races with vector clocks over the lanes of all ranks. A clock records
 // which events happen before an event. The order is defined by the following rules.
 //
-// Before the start of an op come the ends of its dependencies, and of the earlier ops of its lane
-// except those of its own round. Before the start of a receive also comes the start of its send,
-// because a receive changes nothing before the send starts.
+// An op starts after its dependencies have ended. It also starts after the earlier ops of its lane
+// have ended, except the ops of the same round. A receive also starts after its send has started,
+// because it changes nothing before that.
 //
-// Before the end of an op comes its start. Before the end of a send also comes the end of its
-// receive. Before the end of a collective also come the starts of all members. The ends of
-// different members are not ordered.
+// An op ends after it has started. A send also ends after its receive has ended. A collective also
+// ends after it has started on all members. The ends on different members are not ordered.
 //
 // Two ops of a rank race if they access the same element, one of them writes it, and the end of the
 // earlier op in the rehearsal does not come before the start of the later one. A send reads its

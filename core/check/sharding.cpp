@@ -280,7 +280,8 @@ class Sharding {
             "Reduce every unit over all ranks before the update, and keep the rank's shard.");
     if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
       return report(at, *flaw, "the gradients of all replicas",
-                    "Shard a unit over all replicas, or sum the shards of the replicas that do.");
+                    "Shard every unit over all replicas, or sum the shards over the groups of "
+                    "replicas that shard it.");
     overwrites(at, op);
     set(at.rank, to, {values_.number({ShardValue::after, persistent.position}), 0});
     return true;

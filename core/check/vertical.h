@@ -46,7 +46,8 @@ class Vertical {
   }
 
  private:
-  // Contribution of a member to a bucket: its micro-step, and its columns if only some.
+  // Contribution of a member to a bucket: the micro-step, and, if it covers only some columns,
+  // these columns.
   struct Made {
     std::int32_t micro = -1;
     plan::Columns columns;

@@ -96,7 +96,7 @@ Result<Characters> characters_of(std::string_view text, const std::string& where
     return fail({"not_utf8", ProblemCode::bad_input, where,
                  fmt::format("the text is not UTF-8: byte {} does not begin a character",
                              format_count(wrong - text.begin())),
-                 "text in UTF-8", "Convert it, for example with iconv -t UTF-8."});
+                 "text in UTF-8", "Convert the file, for example with iconv -t UTF-8."});
   std::map<std::uint32_t, std::int32_t> numbers;
   for (auto at = text.begin(); at != text.end();) numbers.emplace(utf8::unchecked::next(at), 0);
   Characters characters;

@@ -27,7 +27,7 @@ Bipartition bipartition_of(const Graph& graph);
 // True for gossip with mode asynchronous.
 bool is_asynchronous_gossip(const StrategySpec& strategy);
 
-// Returns problems of the connected graph that only asynchronous gossip has.
+// Returns the problems of a connected graph that are problems only for asynchronous gossip.
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph);
 
 }  // namespace trainyard::experiment

@@ -49,7 +49,7 @@ base::Problem never_gathered(const std::string& kind, const std::string& strateg
                       "data while it passes from rank to rank",
                       kind, strategy, algorithm),
           "none, or a summable compression: fp16, bf16, random_k, power_sgd",
-          "Set it to bf16 or none, or strategy.kind to mirrored."};
+          "Set strategy.compression.kind to bf16 or none, or strategy.kind to mirrored."};
 }
 
 std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
@@ -103,7 +103,8 @@ base::Problem not_all_reduced(const StrategySpec& strategy) {
           weights ? std::string("weights are averaged, but only gradients can be compressed")
                   : fmt::format("{} does not compress gradients", base::name_of(strategy.kind)),
           "none",
-          "Set it to none, or use mirrored, multi_worker_mirrored, ddp or tpu with averaged "
+          "Set strategy.compression.kind to none, or use mirrored, multi_worker_mirrored, ddp or "
+          "tpu with averaged "
           "gradients."};
 }
 

@@ -41,7 +41,7 @@ Problem newer_version(const Json& version) {
           fmt::format("the experiment has version {}; this software reads versions up to {}",
                       version.dump(), kVersion),
           fmt::format("1 to {}", kVersion),
-          "Open it with a newer Trainyard."};
+          "Open the file with a newer version of Trainyard."};
 }
 
 Problem missing_version() {

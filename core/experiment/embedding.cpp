@@ -56,7 +56,7 @@ Problem too_few_rows(std::int64_t rows, const data::Indices& indices, const std:
           fmt::format("the table has {} rows, but the data have {} indices", format_count(rows),
                       format_count(indices.vocabulary)),
           fmt::format("at least {}", format_count(indices.vocabulary)),
-          "Raise it, or lower data.vocabulary."};
+          "Raise rows, or lower data.vocabulary."};
 }
 
 // Checks a lookup layer.

@@ -35,8 +35,8 @@ enum class StrategyKind {
   // A replica on every device, with local parameters. Every H steps all replicas are averaged, or
   // pulled toward a center.
   local_sgd,
-  // As mirrored, on (emulated) TPUs in a torus. Inputs of matrix multiplications are bfloat16;
-  // gradients are summed along rows and columns of the torus.
+  // Like `mirrored`, but on (emulated) TPUs in a torus. Inputs of matrix multiplications are
+  // bfloat16. Gradients are summed along the rows and the columns of the torus.
   tpu,
   // Each device has some layers. Activations of every sample pass from device to device, and
   // gradients pass back.

@@ -207,11 +207,11 @@ std::optional<Problem> host_group_problem(const std::vector<int>& hosts) {
                     "their shards together",
                     format_count(least->second), format_count(most->second)),
         "the same number of workers on every host",
-        "Draw the same number on each host, or set it to world.");
+        "Draw the same number of workers on each host, or set strategy.fsdp.group to world.");
   if (most->second > 1) return std::nullopt;
   return of_group(
       "every host has one worker, so each worker would keep the full model and nothing is sharded",
-      "two workers or more on every host", "Set it to world, or use ddp.");
+      "two workers or more on every host", "Set strategy.fsdp.group to world, or use ddp.");
 }
 
 base::Problems fsdp_problems(const Experiment& experiment) {
@@ -227,7 +227,7 @@ base::Problems fsdp_problems(const Experiment& experiment) {
         {"algorithm_cannot_scatter", ProblemCode::bad_input, "strategy.algorithm",
          fmt::format("{} has no separate all-gather and reduce-scatter, which fsdp needs",
                      base::name_of(algorithm)),
-         "ring, direct or auto", "Choose one of these."});
+         "ring, direct or auto", "Choose another algorithm."});
   return problems;
 }
 

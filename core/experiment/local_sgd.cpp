@@ -46,7 +46,8 @@ base::Problems local_sgd_problems(const Experiment& experiment) {
            fmt::format("an elasticity of {} on each of {} ranks would move the center beyond the "
                        "mean of the ranks",
                        base::Json(local.elasticity).dump(), n),
-           fmt::format("more than 0, up to 1/{0}; 0: 0.9/{0}", n), "Lower it, or set it to 0."}};
+           fmt::format("more than 0, up to 1/{0}; 0: 0.9/{0}", n),
+           "Lower strategy.local_sgd.elasticity, or set it to 0."}};
 }
 
 std::int64_t count_meetings(const Resolved& e) {

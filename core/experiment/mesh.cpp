@@ -67,7 +67,7 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
                                "{}; the layers are all-reduced between them twice per micro-batch",
                                rank, rank + 1, name(host), name(next)),
                    "a divisor of the number of workers of every host",
-                   "Lower it, or draw more devices on each host."};
+                   "Lower strategy.mesh.tensor, or draw more devices on each host."};
   }
   return std::nullopt;
 }
@@ -102,7 +102,7 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
         fmt::format("{} has no separate all-gather and reduce-scatter, which sharded replicas need",
                     base::name_of(strategy.algorithm)),
         "ring, direct or auto",
-        "Choose one of these, or set strategy.mesh.shards_data to false."};
+        "Choose another algorithm, or set strategy.mesh.shards_data to false."};
   return std::nullopt;
 }
 

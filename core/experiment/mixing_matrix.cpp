@@ -274,7 +274,7 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
       fmt::format("{} {} not connected with rank 0", ranks_text(lost),
                   lost.size() == 1 ? "is" : "are"),
       "a connected graph",
-      "Connect them (with graph=drawn: draw a link between their hosts), or use a ring.");
+      "Connect the workers (with graph=drawn: draw a link between their hosts), or use a ring.");
 }
 
 Problem not_by_engine() {
@@ -283,7 +283,7 @@ Problem not_by_engine() {
           "strategy.engine",
           "gossip sends parameters between neighbors, which collectives libraries do not support",
           "own",
-          "Set it to own, or use mirrored."};
+          "Set strategy.engine to own, or use the strategy mirrored."};
 }
 
 void add_weight_problems(const Experiment& e, const Graph& graph, Problems& problems) {

@@ -24,16 +24,15 @@ Problem fp64_problem(Multiplies asked) {
 }
 
 Problem in_mixed(Multiplies asked, Precision precision) {
-  return {
-      "multiplies_with_mixed_precision",
-      ProblemCode::bad_input,
-      "training.multiplies",
-      fmt::format("with {} the inputs of matrix multiplications already have 16 bits",
-                  base::name_of(precision)),
-      "full, auto",
-      fmt::format(
-          "Leave it on auto; or set training.precision to fp32, with which {} rounds only factors.",
-          said(asked))};
+  return {"multiplies_with_mixed_precision",
+          ProblemCode::bad_input,
+          "training.multiplies",
+          fmt::format("with {} the inputs of matrix multiplications already have 16 bits",
+                      base::name_of(precision)),
+          "full, auto",
+          fmt::format("Set training.multiplies to auto; or set training.precision to fp32, with "
+                      "which {} rounds only the inputs of matrix multiplications.",
+                      said(asked))};
 }
 
 Problem tpu_in_fp64() {
@@ -42,16 +41,18 @@ Problem tpu_in_fp64() {
           "training.precision",
           "tpu does not support fp64: it multiplies in bfloat16 and sums in fp32",
           "fp32",
-          "Set it to fp32, or strategy.kind to mirrored."};
+          "Set training.precision to fp32, or strategy.kind to mirrored."};
 }
 
 Problem tpu_problem(Multiplies asked) {
   return {"tpu_multiplies_in_bfloat16",
           ProblemCode::bad_input,
           "training.multiplies",
-          fmt::format("a TPU rounds factors to bfloat16, but this field asks for {}", said(asked)),
+          fmt::format("a TPU rounds the inputs of matrix multiplications to bfloat16, but this "
+                      "field asks for {}",
+                      said(asked)),
           "bfloat16, auto",
-          "Set it to bfloat16, or strategy.kind to mirrored."};
+          "Set training.multiplies to bfloat16, or strategy.kind to mirrored."};
 }
 
 // Kinds of devices that ranks compute on: real GPUs, anything else, or both.

@@ -73,12 +73,13 @@ base::Problems loss_scale_problems(const Experiment& e) {
                         "stop would end the run at the first step with too large a loss scale, but "
                         "such steps are needed to find the scale",
                         "go_on, skip",
-                        "Leave it at its default: such steps are skipped, and the run ends if the "
+                        "Set training.non_finite to skip, its default: such steps are skipped, and "
+                        "the run ends if the "
                         "scale falls below training.loss_scale.least."});
   if (scale.least > scale.initial)
     problems.push_back({"loss_scale_bounds", ProblemCode::bad_input, "training.loss_scale.least",
                         "the minimum loss scale is above the initial one",
-                        "at most training.loss_scale.initial", "Lower it."});
+                        "at most training.loss_scale.initial", "Lower training.loss_scale.least."});
   return problems;
 }
 
@@ -105,7 +106,7 @@ base::Problems precision_problems(const Experiment& e) {
   if (data::owns_columns(e.data.sharding))
     problems.push_back(refused(
         e, "vertical sharding sums the products of the first layer over ranks, which needs fp32",
-        "fp32, fp64", "Set it to fp32, or set data.sharding.kind to iid."));
+        "fp32, fp64", "Set training.precision to fp32, or data.sharding.kind to iid."));
   if (e.strategy.kind == StrategyKind::tpu)
     problems.push_back(refused(
         e, "the emulated tpu stores fp32 and rounds only the inputs of matrix multiplications",

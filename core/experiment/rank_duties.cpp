@@ -102,7 +102,7 @@ Problems data_parallel_problems(const Experiment& experiment) {
          fmt::format("with {} sharding every rank owns its samples, but in data_parallel rank 0 "
                      "reads all samples and scatters them at every step",
                      base::name_of(experiment.data.sharding.kind)),
-         "iid", "Set it to iid, or use ddp."});
+         "iid", "Set data.sharding.kind to iid, or use ddp."});
   return problems;
 }
 
@@ -170,7 +170,7 @@ Problems skip_update_problems(const Experiment& experiment) {
       {"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
        fmt::format("skip needs a gradient of all ranks, but in {} every rank has local parameters",
                    base::name_of(experiment.strategy.kind)),
-       "go_on, stop", "Set it to stop, or use mirrored."}};
+       "go_on, stop", "Set training.non_finite to stop, or use the strategy mirrored."}};
 }
 
 Problems no_order(const Experiment& experiment) {
@@ -178,14 +178,16 @@ Problems no_order(const Experiment& experiment) {
   if (is_asynchronous_gossip(experiment.strategy))
     return {{"clock_not_supported", ProblemCode::bad_input, "run.clock",
              "the virtual clock supports parameter servers, but not asynchronous gossip", "machine",
-             "Set it to machine: its ranks record the order of their averages, and trainyard-cli "
+             "Set run.clock to machine: the ranks record the order of their averages, and "
+             "trainyard-cli "
              "replay --recompute replays the run."}};
   return {
       {"clock_not_supported", ProblemCode::bad_input, "run.clock",
        fmt::format("the virtual clock determines the order of events, which has no effect on {}",
                    base::name_of(experiment.strategy.kind)),
        "machine",
-       "Set it to machine, or use parameter_server; trainyard-cli simulate predicts the times of "
+       "Set run.clock to machine, or use parameter_server; trainyard-cli simulate predicts the "
+       "times of "
        "any strategy."}};
 }
 
@@ -198,12 +200,12 @@ Problems virtual_clock_problems(const Experiment& experiment) {
     problems.push_back(
         {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.links",
          "links cannot be imposed on the virtual clock, which uses the drawn speeds already",
-         "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+         "drawn_only", "Set run.links to drawn_only, or run.clock to machine."});
   if (experiment.run.devices == DeviceSpeed::paced)
     problems.push_back(
         {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.devices",
          "devices cannot be paced on the virtual clock, which uses the drawn speeds already",
-         "drawn_only", "Set it to drawn_only, or run.clock to machine."});
+         "drawn_only", "Set run.devices to drawn_only, or run.clock to machine."});
   return problems;
 }
 

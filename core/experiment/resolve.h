@@ -15,10 +15,10 @@
 namespace trainyard::experiment {
 
 struct Resolved {
-  // Document in which every `auto`, and every 0 that means automatic, is replaced by its value,
-  // with absolute data paths. Only run.transport may remain `auto`, if some ranks share a drawn
-  // host: it then means shm within a host and zmq between hosts. With an engine other than own it
-  // means that ranks are processes.
+  // Document in which every `auto`, and every 0 that means automatic, is replaced by its value.
+  // Data paths are absolute. Exception: run.transport remains `auto` if some ranks share a drawn
+  // host. It then means shm within a host and zmq between hosts. If the engine is not `own`, a
+  // transport of `auto` means that each rank is a process.
   Experiment document;
   data::DataSummary data;
   model::Model model;

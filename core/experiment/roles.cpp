@@ -72,12 +72,12 @@ void add_other_chief(const Experiment& experiment, Problems& problems) {
   if (chiefs.size() != 1) return;
   const int rank = chief_rank(experiment);
   const auto refuse = [&](const std::string& what, const char* accepted) {
-    problems.push_back(
-        {"wrong_chief", ProblemCode::bad_input, chiefs.front().path,
-         fmt::format("{} is the chief, which writes checkpoints: {}", chiefs.front().device->name,
-                     what),
-         accepted,
-         "Make it a worker. The chief is then chosen automatically, or set it yourself."});
+    problems.push_back({"wrong_chief", ProblemCode::bad_input, chiefs.front().path,
+                        fmt::format("{} is the chief, which writes checkpoints: {}",
+                                    chiefs.front().device->name, what),
+                        accepted,
+                        "Make the device a worker. The chief is then chosen automatically, unless "
+                        "another device has the role chief."});
   };
   if (rank == storage_rank(experiment))
     refuse("it keeps the variables, and takes no samples", "a device that computes");
@@ -121,8 +121,8 @@ int chief_rank(const Experiment& experiment) {
 Problems role_problems(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems;
   add_unused_roles(experiment, problems);
-  add_second(experiment, Role::chief, "Make one of them a worker.", problems);
-  add_second(experiment, Role::evaluator, "Make one of them idle.", problems);
+  add_second(experiment, Role::chief, "Make one of the chiefs a worker.", problems);
+  add_second(experiment, Role::evaluator, "Make one of the evaluators idle.", problems);
   add_other_chief(experiment, problems);
   add_idle_evaluator(experiment, data, problems);
   return problems;

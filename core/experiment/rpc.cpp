@@ -63,7 +63,8 @@ Problems remote_problems(const Experiment& experiment, const model::Model& model
   if (most == 0)
     return {{"no_remote_layers", ProblemCode::bad_input, "strategy.rpc.remote",
              "the model has no embedding table that a server could keep", "all",
-             "Set it to all, or use a model with an embedding, embedding_bag or wide layer."}};
+             "Set strategy.rpc.remote to all, or use a model with an embedding, embedding_bag or "
+             "wide layer."}};
   if (servers <= most) return {};
   return {{"too_many_servers", ProblemCode::bad_input, "topology.hosts",
            fmt::format("{} cannot share {}, because each server keeps full layers",
@@ -89,13 +90,14 @@ Problems remote_place_problems(const Experiment& experiment, const model::Model&
             ? Problem{"layer_not_remote", ProblemCode::bad_input, where,
                       fmt::format("{} is on {}, but it has no table, and {}", name,
                                   server(owners[s]), remote),
-                      "place 0, the trainers", "Place it at 0, or set strategy.rpc.remote to all."}
+                      "place 0, the trainers",
+                      "Place the layer at 0, or set strategy.rpc.remote to all."}
             : Problem{"layer_not_local", ProblemCode::bad_input, where,
                       fmt::format("{} has parameters and is on the trainers, but {}", name, remote),
                       "places from 1 on, the parameter servers",
                       rpc.remote == RemoteLayers::all
-                          ? "Place it on a server, or set strategy.rpc.remote to embeddings."
-                          : "Place it on a server."}};
+                          ? "Place the layer on a server, or set strategy.rpc.remote to embeddings."
+                          : "Place the layer on a server."}};
   }
   return {};
 }

@@ -27,8 +27,8 @@ namespace trainyard::experiment {
 //   norms are summed;
 // - fsdp and sharded replicas: see core/strategy/strategy.h, within each shard group.
 //
-// Returns zeros for a single rank. Returns nothing for strategies that reduce in other ways, and
-// for engines other than own.
+// Returns zeros for a single rank. Returns nothing for strategies that are not listed above, and if
+// the engine is not `own`.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -46,7 +46,7 @@ Problem too_few_rows(std::int64_t rows, const data::DataSummary& data) {
           fmt::format("the table has {} rows, but the text has {} distinct characters",
                       format_count(rows), format_count(data.classes)),
           fmt::format("0, or at least {}", format_count(data.classes)),
-          "Set it to 0, the number of distinct characters."};
+          "Set rows to 0, which stands for the number of distinct characters."};
 }
 
 Problem other_sharding(const Experiment& e) {
@@ -60,7 +60,7 @@ Problem other_sharding(const Experiment& e) {
               : fmt::format("{} assigns samples by class, but a sample of {} has no single class",
                             base::name_of(e.data.sharding.kind), named(e.data)),
           "iid",
-          "Set it to iid."};
+          "Set data.sharding.kind to iid."};
 }
 
 Problem other_labels(std::int64_t made, const data::DataSummary& data, std::size_t output) {

@@ -150,14 +150,15 @@ void add_mode_problems(const Experiment& experiment, Problems& problems) {
         {"softsync_exceeds_workers", ProblemCode::bad_input, "strategy.servers.softsync",
          fmt::format("an update takes workers / n gradients, but n is {} and there are {}",
                      base::format_count(servers.softsync), base::counted(workers, "worker")),
-         fmt::format("1 to {}", base::format_count(workers)), "Lower it, or draw more workers."});
+         fmt::format("1 to {}", base::format_count(workers)),
+         "Lower strategy.servers.softsync, or draw more workers."});
   if (servers.mode == ServerMode::backup_workers && servers.backups >= workers)
     problems.push_back(
         {"backups_exceed_workers", ProblemCode::bad_input, "strategy.servers.backups",
          fmt::format("{} of {} are backups, so no gradient is left to apply",
                      base::format_count(servers.backups), base::counted(workers, "worker")),
          workers > 1 ? fmt::format("0 to {}", base::format_count(workers - 1)) : "0",
-         "Lower it, or draw more workers."});
+         "Lower strategy.servers.backups, or draw more workers."});
 }
 
 // Refuses several servers with backup workers. Each server would take the gradients that arrive
@@ -183,14 +184,15 @@ void refuse(const char* where, const std::string& what, const char* accepted, co
 void add_refusals(const Experiment& experiment, Problems& problems) {
   if (experiment.training.clip_norm > 0)
     refuse("training.clip_norm", "no server has the full gradient, whose norm would be clipped",
-           "0", "Set it to 0, or use mirrored.", problems);
+           "0", "Set training.clip_norm to 0, or use the strategy mirrored.", problems);
   if (experiment.training.non_finite == NonFinite::skip)
     refuse("training.non_finite", "no server has the full gradient, which skip would check",
-           "go_on, stop", "Set it to stop, or use mirrored.", problems);
+           "go_on, stop", "Set training.non_finite to stop, or use the strategy mirrored.",
+           problems);
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     refuse("data.sharding.kind",
            "the next samples go to the next free worker, so no worker owns any", "iid",
-           "Set it to iid, or use mirrored.", problems);
+           "Set data.sharding.kind to iid, or use the strategy mirrored.", problems);
 }
 
 }  // namespace
@@ -332,11 +334,12 @@ Problems checkpoint_problems(const Experiment& experiment) {
     problems.push_back(
         {"checkpoints_not_supported", ProblemCode::bad_input, "run.checkpoint_every_steps",
          fmt::format("only parameter_server writes checkpoints during training: {}", why), "0",
-         "Set it to 0, or use parameter_server with run.clock=machine."});
+         "Set run.checkpoint_every_steps to 0, or use parameter_server with run.clock=machine."});
   if (!run.resume_from.empty())
     problems.push_back({"resume_not_supported", ProblemCode::bad_input, "run.resume_from",
                         fmt::format("only parameter_server resumes from a checkpoint: {}", why),
-                        "empty", "Clear it, or use parameter_server with run.clock=machine."});
+                        "empty",
+                        "Clear run.resume_from, or use parameter_server with run.clock=machine."});
   return problems;
 }
 
@@ -356,7 +359,7 @@ Problems place_problems(const Experiment& experiment, const model::Model& model)
            fmt::format("{} is placed on server {}, but there {} {}, counted from 0",
                        places[i].variable, places[i].server, servers == 1 ? "is" : "are",
                        base::counted(servers, "server")),
-           fmt::format("0 to {}", servers - 1), "Lower it, or draw more servers."});
+           fmt::format("0 to {}", servers - 1), "Choose another server, or draw more servers."});
     if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
       problems.push_back({"unknown_variable", ProblemCode::bad_input, where + ".variable",
                           fmt::format("the model has no variable \"{}\"", places[i].variable),

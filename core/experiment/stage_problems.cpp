@@ -182,7 +182,7 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
              fmt::format("{} stages on each of {} exceed the {} that the model can be cut into",
                          format_count(strategy.stages.chunks), all, base::counted(most, "layer")),
              fmt::format("at most {}", format_count(most / ranks)),
-             "Lower it, choose another schedule, or a deeper model."}};
+             "Lower strategy.stages.chunks, choose another schedule, or use a deeper model."}};
   if (ranks <= most) return {};
   return {{"too_few_layers", ProblemCode::bad_input,
            mesh ? "strategy.mesh.pipeline" : "topology.hosts",
@@ -190,7 +190,7 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
                        base::counted(most, "layer"),
                        bound ? ", because its last layer is tied to its first" : ""),
            fmt::format("at most {}", base::counted(most, who(strategy))),
-           mesh ? "Lower it, or use a deeper model."
+           mesh ? "Lower strategy.mesh.pipeline, or use a deeper model."
                 : "Set the role of some devices to idle, or use a deeper model."}};
 }
 
@@ -216,7 +216,7 @@ Problems split_problems(const Experiment& experiment) {
          "this setting needs the full gradient, but with pipedream each stage updates as soon as "
          "it has its own gradient",
          experiment.training.clip_norm > 0 ? "0" : "go_on, stop",
-         "Change it, or choose another schedule, such as 1f1b."});
+         "Change this setting, or choose another schedule, such as 1f1b."});
   const std::int64_t stages = mesh_of(experiment).pipeline,
                      micro_batches = experiment.training.accumulation_steps;
   if (schedule_of(experiment.strategy) == PipelineSchedule::interleaved_1f1b && stages > 0 &&
@@ -237,7 +237,7 @@ Problems split_problems(const Experiment& experiment) {
              : fmt::format("in {} the samples of each step are assigned evenly to trainers, so "
                            "trainers cannot own samples",
                            kind),
-         "iid", "Set it to iid."});
+         "iid", "Set data.sharding.kind to iid."});
   if (has_stages(experiment.strategy.kind) &&
       experiment.strategy.stages.partition == Partition::by_hand &&
       experiment.strategy.stages.places.empty())

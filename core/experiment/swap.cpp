@@ -56,9 +56,11 @@ Problems offload_problems(const Experiment& e) {
     problems.push_back(
         of_optimizer("servers keep the moments and update when gradients arrive, so they cannot "
                      "fetch moments ahead",
-                     "Set it to nowhere, or draw more servers: each then keeps fewer moments."));
+                     "Set training.swap.optimizer to nowhere, or draw more servers, so that each "
+                     "keeps fewer moments."));
   else if (swap.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
-    problems.push_back(of_optimizer("sgd without momentum has no moments", "Set it to nowhere."));
+    problems.push_back(of_optimizer("sgd without momentum has no moments",
+                                    "Set training.swap.optimizer to nowhere."));
   if (!swap.directory.empty() && swap.directory.front() != '/')
     problems.push_back(
         {"relative_directory", ProblemCode::bad_input, "training.swap.directory",
@@ -79,7 +81,7 @@ Problems offload_directory_problems(const Experiment& e) {
   if (why.empty()) return {};
   return {{"directory_not_writable", ProblemCode::bad_input, "training.swap.directory",
            fmt::format("cannot create a file in {}: {}", directory, why), "a writable directory",
-           "Create it, choose another directory, or offload to host."}};
+           "Create the directory, choose another one, or offload to host."}};
 }
 
 }  // namespace trainyard::experiment

@@ -101,11 +101,12 @@ base::Problems sync_batch_norm_problems(const Experiment& experiment) {
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)
     if (is_sync_batch_norm(experiment.model.layers[i]))
-      problems.push_back({"synchronized_not_supported", base::ProblemCode::bad_input,
-                          fmt::format("model.layers[{}].synchronized", i), reason, "false",
-                          averages_weights(experiment.strategy)
-                              ? "Set it to false, or strategy.average to gradients."
-                              : "Set it to false, or use mirrored, multi_worker_mirrored or ddp."});
+      problems.push_back(
+          {"synchronized_not_supported", base::ProblemCode::bad_input,
+           fmt::format("model.layers[{}].synchronized", i), reason, "false",
+           averages_weights(experiment.strategy)
+               ? "Set synchronized to false, or strategy.average to gradients."
+               : "Set synchronized to false, or use mirrored, multi_worker_mirrored or ddp."});
   return problems;
 }
 

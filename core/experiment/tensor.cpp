@@ -136,7 +136,7 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
         fmt::format("the model has no layer that {} can split among {}",
                     base::name_of(experiment.strategy.kind), base::counted(ranks, "worker")),
         "two consecutive linear layers, or a last one with at least as many classes as workers",
-        mesh ? "Lower it, or use wider layers."
+        mesh ? "Lower strategy.mesh.tensor, or use wider layers."
              : "Use fewer workers, wider layers, or model_parallel, which does not split layers."));
   return problems;
 }

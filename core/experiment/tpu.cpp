@@ -39,7 +39,7 @@ Problem not_the_torus(Algorithm algorithm, std::string_view reason) {
           "strategy.algorithm",
           fmt::format("tpu does not support {}: {}", base::name_of(algorithm), reason),
           "torus, auto",
-          "Set it to torus, or strategy.kind to mirrored."};
+          "Set strategy.algorithm to torus, or strategy.kind to mirrored."};
 }
 
 Problem not_our_engine(Engine engine) {

@@ -73,7 +73,7 @@ Problems accumulation_problems(const Experiment& e, std::int64_t consumers, std:
                    format_count(training.batch_per_rank), on_each_rank_text(e, consumers),
                    exceeds_samples_text(samples)),
        fmt::format("1 to {}", format_count(most)),
-       "Lower it or training.batch_per_rank, or use more samples."}};
+       "Lower training.accumulation_steps or training.batch_per_rank, or use more samples."}};
 }
 
 Problems batch_problems(const Experiment& e, std::int64_t consumers, std::int64_t samples) {
@@ -90,7 +90,7 @@ Problems batch_problems(const Experiment& e, std::int64_t consumers, std::int64_
            fmt::format("{} samples{}{}", format_count(batch_per_rank),
                        on_each_rank_text(e, consumers), exceeds_samples_text(samples)),
            fmt::format("1 to {}", format_count(samples / consumers)),
-           "Lower it, or use more samples."}};
+           "Lower training.batch_per_rank, or use more samples."}};
 }
 
 Problems average_problems(const Experiment& experiment) {
@@ -101,7 +101,7 @@ Problems average_problems(const Experiment& experiment) {
   if (strategy.kind == StrategyKind::mirrored)
     return {{"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
              "skip needs the gradient of all ranks, but with averaged weights there is none",
-             "go_on, stop", "Set it to stop, or strategy.average to gradients."}};
+             "go_on, stop", "Set training.non_finite to stop, or strategy.average to gradients."}};
   return {{"average_not_supported", ProblemCode::bad_input, "strategy.average",
            fmt::format("{} does not average weights", base::name_of(strategy.kind)), "gradients",
            "Set strategy.kind to mirrored, or strategy.average to gradients."}};
@@ -112,7 +112,8 @@ Problems accumulation_problems(const Experiment& experiment) {
       experiment.strategy.kind != StrategyKind::data_parallel)
     return {};
   return {{"accumulation_not_supported", ProblemCode::bad_input, "training.accumulation_steps",
-           "data_parallel scatters the batch of a step at once", "1", "Set it to 1, or use ddp."}};
+           "data_parallel scatters the batch of a step at once", "1",
+           "Set training.accumulation_steps to 1, or use ddp."}};
 }
 
 // Maximum number of samples for which all labels are always read, because that is fast. For more
@@ -211,7 +212,7 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
            fmt::format("{} would own no samples", ranks_text(without)),
            "shards of at least 1 sample",
            by_label ? "Raise alpha, use another seed, or fewer workers."
-                    : "Lower it, use more samples, or fewer workers."}};
+                    : "Lower size_ratio, use more samples, or fewer workers."}};
 }
 
 model::Shape sample_shape(const data::DataSummary& data) {

@@ -26,7 +26,7 @@ MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const st
         "layer_needs_image", where,
         fmt::format("{} needs an image, but its input has the shape {}", kind, to_text(input)),
         "height x width x channels",
-        "Move it before flatten and linear, or choose data that are images.");
+        "Move the layer before flatten and linear, or choose data that are images.");
   const compute::Window window = window_of(layer);
   if (is_pool(layer) && 2 * window.padding > window.kernel)
     return at("padding_too_large", where + ".padding",

@@ -30,16 +30,16 @@ class Judge {
              ".tied");
     if (is_bag(layer) && i > 0)
       report(i, "layer_not_first", "embedding_bag needs indices, which only samples have",
-             "the first layer", "Put it first, before any other layer.");
+             "the first layer", "Move the layer before all other layers.");
     if (is_embedding(layer) && i > 0)
       report(i, "layer_not_first", "embedding needs indices, which only samples have",
-             "the first layer", "Put it first, before any other layer.");
+             "the first layer", "Move the layer before all other layers.");
     if (looks_up(layer.kind) && layer.rows < 1)
       report(i, "table_without_rows", "the table has no rows", "at least 1", "", ".rows");
     if (layer.kind == LayerKind::add) judge_sum(i, layer.back);
     if (is_wide(layer) && i + 1 < layers_.size())
       report(i, "layer_not_last", "wide adds to the logits, so it must be the last layer",
-             "one wide layer, at the end", "Put it last, or remove it.");
+             "one wide layer, at the end", "Move the layer to the end, or remove it.");
   }
 
   void judge_output(std::int64_t classes) {

@@ -195,8 +195,9 @@ struct Wanted {
 };
 
 struct Program {
-  std::string name;  // "start", "train", "tail", "tail2", ..., "train_average", ..., "average",
-                     // "evaluate", "evaluate_tail", "end"
+  // name of the program: "start", "train", "tail", "tail2", ..., "train_average", ..., "average",
+  // "evaluate", "evaluate_tail", "end"
+  std::string name;
   std::int64_t samples = 0;         // samples of this rank
   std::int64_t global_samples = 0;  // samples of all ranks
   std::int64_t repeats = 1;         // for an evaluation: number of consecutive runs

@@ -100,8 +100,9 @@ void ServerClock::allow(std::int64_t steps, bool last) {
   if (!is_at_limit()) begin_job(0);
 }
 
-// True if the requested steps are complete. Virtual time then stops while all workers are working,
-// so that the limit does not affect events when the caller later allows more steps.
+// True if the allowed steps are complete. Virtual time then stops at a moment when all workers
+// compute, so no worker waits because of the limit. If the caller later allows more steps, the
+// events are the same as without the limit.
 bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }

@@ -203,9 +203,9 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// Returns the time for the number of samples of a full step. If ranks run out of samples at
-// different steps, full steps alone would be too optimistic, so it uses the mean over an epoch or
-// the run.
+// Returns the time in which as many samples are processed as in a full step. If ranks run out of
+// samples at different steps, this is a mean over the epoch or the run, because full steps alone
+// would be too optimistic.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)

@@ -86,8 +86,8 @@ enum class BoundKind {
   engine,   // sequential collectives of an engine, computed by formula
 };
 
-// Lower bound of a full step's time from one resource, if everything else overlaps perfectly.
-// Comments name the kinds of bounds that use a member.
+// Lower bound of the time of a full step that one resource imposes, if everything else overlaps
+// perfectly. The comment of each member names the kinds of bounds that use the member.
 struct Bound {
   BoundKind kind = BoundKind::device;
   double seconds = 0;

@@ -124,7 +124,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
       "strategy.kind",
       "central_storage needs a cpu that keeps the variables, and devices that compute",
       "one cpu beside gpus or tpus",
-      "Draw them on one host, or use mirrored."};
+      "Draw these devices on one host, or use the strategy mirrored."};
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
                          "strategy.kind",
                          "parameter_server needs a worker and a server",
                          "one of each, or more",
-                         "Draw them, or use mirrored."};
+                         "Draw a worker and a server, or use the strategy mirrored."};
   for (int server = 0; server < e.servers; ++server)
     if (std::ranges::none_of(serving.shares,
                              [server](const Share& share) { return share.server == server; }))
@@ -80,7 +80,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
       fmt::format("the servers would keep {} pieces, each of which is sent separately",
                   serving.shares.size()),
       fmt::format("at most {}", kMaxGroups - static_cast<std::size_t>(e.servers)),
-      "Set it to balanced, or draw fewer servers."};
+      "Set strategy.servers.placement to balanced, or draw fewer servers."};
 }
 
 }  // namespace

@@ -57,12 +57,13 @@ base::Result<void> check_header(const Frame& frame, const std::string& where) {
     return base::fail(unreadable("bad_recording_schema", where,
                                  "the header of the recording has no valid schema"));
   if (*schema > kRecordingSchema)
-    return base::fail({"newer_recording", base::ProblemCode::refused, where,
-                       fmt::format("the recording has schema {}, which is newer than this program",
-                                   schema->dump()),
-                       fmt::format("schema 1 to {}", kRecordingSchema),
-                       fmt::format("Open it with the version that wrote it (software: {}).",
-                                   header->value("software", base::Json("unknown")).dump())});
+    return base::fail(
+        {"newer_recording", base::ProblemCode::refused, where,
+         fmt::format("the recording has schema {}, which is newer than this program",
+                     schema->dump()),
+         fmt::format("schema 1 to {}", kRecordingSchema),
+         fmt::format("Open the recording with the version that wrote it (software: {}).",
+                     header->value("software", base::Json("unknown")).dump())});
   return {};
 }
 

@@ -51,7 +51,8 @@ void check_end(const NameCheck& names, const std::string& end, const std::string
   if (names.host_of(end) == -2)
     problems.push_back({"unknown_link_end", ProblemCode::bad_input, path,
                         fmt::format("there is no object named \"{}\"", end),
-                        "the name of a host, switch or device", "Draw it, or delete the link."});
+                        "the name of a host, switch or device",
+                        "Draw that object, or delete the link."});
 }
 
 void check_link(const NameCheck& names, const Link& link, const std::string& path,
@@ -61,7 +62,7 @@ void check_link(const NameCheck& names, const Link& link, const std::string& pat
   if (link.from == link.to)
     problems.push_back({"link_to_itself", ProblemCode::bad_input, path,
                         fmt::format("the link connects \"{}\" with itself", link.from),
-                        "two different ends", "Delete it."});
+                        "two different ends", "Delete the link."});
   const int from = names.host_of(link.from), to = names.host_of(link.to);
   if (from > -2 && to > -2 && (from >= 0 || to >= 0) && from != to)
     problems.push_back({"link_leaves_host", ProblemCode::bad_input, path,

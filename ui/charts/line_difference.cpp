@@ -32,8 +32,8 @@ void widen(Span& x, const Parts& old, const Parts& now) {
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
 
-// Extends `x` by the areas that differ, including the edge before the first differing corner,
-// because that edge changes too.
+// Extends the range `x` so that it covers all areas that differ. The edge that leads to the first
+// different corner is included, because it changes too.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
     return std::equal(p.begin(), p.end(), q.begin(), q.end(),

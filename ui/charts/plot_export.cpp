@@ -91,7 +91,7 @@ base::Result<void> save_plot(PlotView& view, const QString& file) {
         path, view.counts().isEmpty() ? csv_of(view.model()) : csv_of(view.model(), view.counts()));
   return base::fail({"unknown_format", base::ProblemCode::bad_input, path,
                      "unsupported chart file format", ".png, .svg, .csv",
-                     "Use one of these suffixes."});
+                     "Use an accepted suffix."});
 }
 
 }  // namespace trainyard::ui

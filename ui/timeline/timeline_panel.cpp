@@ -69,7 +69,7 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
-    // the pipeline view describes the selected cell instead
+    // in the pipeline view, the selected cell is described, not the selected op
     if (!shows_pipeline()) emit_selected(false);
   });
   connect(view_, &TimelineView::plan_requested, this, [this] { emit_selected(true); });

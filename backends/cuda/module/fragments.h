@@ -32,9 +32,9 @@
 //                                                of the team to shared memory
 //   power_of_two(number)
 //
-// A product reads as many rows and columns of the tile as its operand and accumulator need. Rows
-// and columns are multiples of 16. All threads of a warp make the same call together. Bodies run in
-// any order.
+// A product reads as many rows and columns of the tile as its operand and accumulator need; both
+// numbers are multiples of 16. All threads of a warp make the same call together. Functions passed
+// as `body` are called in any order.
 #pragma once
 
 #include "backends/cuda/module/launch.h"

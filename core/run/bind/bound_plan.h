@@ -93,7 +93,8 @@ struct BoundOp {
   // predictions
   bool leaves_loss = false;
   bool leaves_first_loss = false;  // true if the op is the first of the program that writes a loss
-  // compute ops; for a server's update at [from * places + to]
+  // kernels of a compute op; a server's update has one for each pair of version slots: the kernel
+  // that reads slot `from` and writes slot `to` is at [from * slots + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
   // for offer and agree ops: selects one of `peers` in each step
   std::shared_ptr<const plan::Pairing> pairing;

@@ -49,11 +49,11 @@ std::string advice(const experiment::Resolved& e, int rank,
   const topology::Network network(e.document.topology);
   if (e.servers > 0 && network.device(e.ranks[static_cast<std::size_t>(rank)]).role ==
                            topology::Role::parameter_server)
-    return "Give it more memory, draw more servers, or use a smaller model.";
-  if (e.is_evaluator(rank)) return "Give it more memory, or use a smaller model.";
+    return "Give the device more memory, draw more servers, or use a smaller model.";
+  if (e.is_evaluator(rank)) return "Give the device more memory, or use a smaller model.";
   const std::vector<MemoryOption> ways = options_that_fit(e, lacking, cost);
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
-    return "Give it more memory, or use a smaller model or batch.";
+    return "Give the device more memory, or use a smaller model or batch.";
   if (ways.empty())
     return "No other setting fits at this global batch: give it more memory, draw more devices, or "
            "use a smaller model or batch.";

@@ -56,7 +56,8 @@ struct CoordinatorParts {
   std::filesystem::path run_directory;  // Created by `make_run_directory`.
   ControlServer* server = nullptr;
   Launch launch;
-  // Number of Ctrl-Cs so far: the first stops in order, the second immediately.
+  // Returns how often Ctrl-C was pressed. The first Ctrl-C stops the run properly and keeps its
+  // result; the second one stops it immediately.
   std::function<int()> interrupts;
   // Called with the state of the run a few times a second.
   std::function<void(const Status& status, const telemetry::History& history)> observe;

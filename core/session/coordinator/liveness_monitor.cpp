@@ -127,7 +127,7 @@ Problem LivenessMonitor::died(int rank, const std::string& how) const {
           names_[static_cast<std::size_t>(rank)],
           fmt::format("ended by {}; its last heartbeat was {}", how, place(rank)),
           "",
-          "The other ranks were stopped; see its log."};
+          "The other ranks were stopped. See the log of this rank."};
 }
 
 std::string LivenessMonitor::place(int rank) const {

@@ -129,7 +129,7 @@ TEST(Fields, an_unknown_key_is_refused_with_the_nearest_known_one) {
   const Problems problems = problems_of(R"({"sped": 1, "spare": {"zzzzzz": 1}})");
   ASSERT_THAT(problems, ElementsAre(at("spare.zzzzzz", "unknown key"), at("sped", "unknown key")));
   EXPECT_EQ(problems[0].accepted, "name, radius");
-  EXPECT_EQ(problems[0].advice, "Remove it.");
+  EXPECT_EQ(problems[0].advice, "Remove the key.");
   EXPECT_EQ(problems[1].advice, "Did you mean \"speed\"?");
 }
 

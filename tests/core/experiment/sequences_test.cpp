@@ -36,7 +36,7 @@ TEST(Sequences, every_character_has_a_row) {
   e.model.layers[0].rows = 5;
   EXPECT_THAT(problems_of(e),
               AllOf(HasSubstr("model.layers[0].rows"), HasSubstr("has 5 rows, but the text has"),
-                    HasSubstr("Set it to 0")));
+                    HasSubstr("Set rows to 0")));
 }
 
 TEST(Sequences, what_is_flattened_foretells_one_class_only) {

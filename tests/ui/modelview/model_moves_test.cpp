@@ -156,7 +156,7 @@ TEST(ModelMoves, of_layers_that_are_called_go_from_server_to_server_and_end_as_t
   const auto refused = moved_to_device(picture, {1}, "cpu1");
   ASSERT_FALSE(refused) << "a trainer";
   EXPECT_EQ(refused.error().id, "layer_not_local");
-  EXPECT_THAT(refused.error().advice, HasSubstr("Place it on a server"));
+  EXPECT_THAT(refused.error().advice, HasSubstr("Place the layer on a server"));
 }
 
 TEST(ModelMoves, to_servers_that_keep_tables_alone_are_refused_to_all_else) {
