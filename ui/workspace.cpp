@@ -2,6 +2,7 @@
 #include "ui/workspace.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QChildEvent>
 #include <QDockWidget>
 #include <QMainWindow>
@@ -31,6 +32,14 @@ Qt::DockWidgetArea area_of(Workspace::Area area) {
                                           : Qt::BottomDockWidgetArea;
 }
 
+// Focuses the content of a dock, or the dock itself if nothing in it takes the focus, as in some
+// empty panels. F1 then explains this panel.
+void focus_content(QDockWidget& dock, Qt::FocusReason reason) {
+  dock.widget()->setFocus(reason);
+  const QWidget* focused = QApplication::focusWidget();
+  if (!focused || !dock.isAncestorOf(focused)) dock.setFocus(reason);
+}
+
 }  // namespace
 
 Workspace::Workspace(QMainWindow& window, QSettings& settings)
@@ -55,8 +64,7 @@ void Workspace::focus_clicked(const QString& title) {
   for (const auto& [name, one] : docks_)
     if (one->windowTitle() == title)
       QMetaObject::invokeMethod(
-          one->widget(), [widget = one->widget()] { widget->setFocus(Qt::MouseFocusReason); },
-          Qt::QueuedConnection);
+          one, [dock = one] { focus_content(*dock, Qt::MouseFocusReason); }, Qt::QueuedConnection);
 }
 
 void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content) {
@@ -77,7 +85,7 @@ void Workspace::toggle(const QString& name) {
   QDockWidget& one = dock(name);
   if (one.visibleRegion().isEmpty()) {
     raise(name);
-    one.widget()->setFocus(Qt::ShortcutFocusReason);
+    focus_content(one, Qt::ShortcutFocusReason);
   } else {
     one.close();
   }

@@ -305,6 +305,9 @@ base::Result<std::string> apply_override(Json& document, const std::string& path
   const Json value = override_value(path, path_and_value.substr(equals + 1));
   if (const auto set = base::set_value_at(document, path, value); !set)
     return base::fail(set.error());
+  if (path.starts_with("topology"))  // the value may be a device group, or the count of one
+    if (const Problems problems = expand_device_groups(document); !problems.empty())
+      return base::fail(problems.front());
   if (!path.ends_with(".kind") || (before && *before == value)) return std::string();
   return drop_foreign_keys(document, path.substr(0, path.rfind('.')));
 }
@@ -313,6 +316,10 @@ Json schema() {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
   schema.update(base::json_schema(base::describe(Experiment{}), base::Fields<Experiment>::title));
   schema["required"] = {"version"};
+  Json& version = schema["properties"]["version"];
+  version.erase("minimum");
+  version.erase("maximum");
+  version["const"] = kVersion;  // older documents have other keys
   Json& device = schema["properties"]["topology"]["properties"]["hosts"]["items"]["properties"]
                        ["devices"]["items"]["properties"];
   device["count"] = {

@@ -225,6 +225,23 @@ TEST_F(Document, version_1_opens_with_the_keys_of_other_kinds) {
   EXPECT_EQ(loaded->strategy.gossip, GossipSpec{});
 }
 
+TEST_F(Document, an_override_may_be_a_device_group) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]}})");
+  const auto names = [&](const std::string& override) {
+    std::vector<std::string> all;
+    const auto loaded = load(file_, {override});
+    if (!loaded) return std::vector{base::to_string(loaded.error())};
+    for (const auto& device : loaded->topology.hosts[0].devices) all.push_back(device.name);
+    return all;
+  };
+  EXPECT_THAT(names("topology.hosts[0].devices=[{\"name\": \"cpu\", \"count\": 3}]"),
+              ElementsAre("cpu0", "cpu1", "cpu2"));
+  EXPECT_THAT(names("topology.hosts[0].devices[0].count=2"), ElementsAre("d0", "d1"));
+  const auto refused = load(file_, {"topology.hosts[0].devices[0].count=0"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), Contains(Field(&Problem::where, EndsWith("devices[0].count"))));
+}
+
 TEST_F(Document, an_override_of_a_kind_drops_the_keys_of_the_old_one) {
   write(R"({"version": 2, "strategy": {"kind": "mirrored", "average": "weights",
             "bucket_bytes": 77, "segment_bytes": 0}})");

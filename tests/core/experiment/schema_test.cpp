@@ -60,6 +60,8 @@ TEST_F(DocumentSchema, accepts_every_example) {
 TEST_F(DocumentSchema, refuses_what_the_software_refuses) {
   for (const char* text : {
            R"({})",
+           R"({"version": 1})",
+           R"({"version": 3})",
            R"({"version": 2, "colour": 3})",
            R"({"version": 2, "training": {"batch_per_rank": 0}})",
            R"({"version": 2, "model": {"layers": [{"kind": "relu", "heads": 4}]}})",
