@@ -60,9 +60,10 @@ TEST_P(Version1Document, has_the_same_plan) {
 }
 
 TEST_P(Version1Document, equals_the_example_in_the_present_version) {
-  const auto before = experiment::load(GetParam()),
-             now = experiment::load(kExamples / GetParam().filename());
+  const auto before = experiment::load(GetParam());
+  auto now = experiment::load(kExamples / GetParam().filename());
   ASSERT_TRUE(before && now);
+  now->notes = before->notes;  // the notes of examples may be reworded
   EXPECT_TRUE(*before == *now);
 }
 
