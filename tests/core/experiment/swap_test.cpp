@@ -87,8 +87,7 @@ TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
         problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, directory)),
         testing::AllOf(HasSubstr(std::string("training.swap.directory: cannot create a file in ") +
                                  directory + ": "),
-                       HasSubstr("a writable directory"),
-                       HasSubstr("or offload to host")));
+                       HasSubstr("a writable directory"), HasSubstr("or offload to host")));
   }
 }
 
