@@ -37,7 +37,9 @@ Qt::DockWidgetArea area_of(Workspace::Area area) {
 void focus_content(QDockWidget& dock, Qt::FocusReason reason) {
   dock.widget()->setFocus(reason);
   const QWidget* focused = QApplication::focusWidget();
-  if (!focused || !dock.isAncestorOf(focused)) dock.setFocus(reason);
+  if (focused && focused->isVisible() && dock.isAncestorOf(focused)) return;
+  dock.setFocusPolicy(Qt::ClickFocus);
+  dock.setFocus(reason);
 }
 
 }  // namespace
