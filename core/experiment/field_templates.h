@@ -8,10 +8,12 @@
 
 namespace trainyard::base {
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and keywords cannot be in parentheses
 #define TRAINYARD_FIELD_TEMPLATES(PREFIX, DOCUMENT)                        \
   PREFIX template std::vector<FieldDescription> describe(const DOCUMENT&); \
   PREFIX template Json write_document(const DOCUMENT&);                    \
   PREFIX template void read_document(const Json&, DOCUMENT&, const std::string&, Problems&);
+// NOLINTEND(bugprone-macro-parentheses)
 
 TRAINYARD_FIELD_TEMPLATES(extern, experiment::Experiment)
 TRAINYARD_FIELD_TEMPLATES(extern, topology::Topology)
