@@ -78,7 +78,7 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   window_.addDockWidget(area_of(area), dock);
   QAction* action = dock->toggleViewAction();
   disconnect(action, &QAction::triggered, dock,
-             nullptr);  // without a parent, because Qt would close a dock behind another tab
+             nullptr);  // Qt would close a dock behind another tab
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 

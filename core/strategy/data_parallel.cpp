@@ -90,7 +90,7 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
 }
 
-// What the transfers of rank `of`'s rows wait for, on the sender or on the receiver.
+// Dependencies of the transfers of rank `of`'s rows, on the sender or on the receiver.
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };

@@ -32,7 +32,7 @@ QString picture_text(const char* source) {
   return QCoreApplication::translate("model_picture", source);
 }
 
-// What is known of an experiment that may have problems.
+// Known parts of an experiment that may have problems.
 struct Known {
   // contains at least document, data and model; contains everything if there are no problems
   Resolved resolved;

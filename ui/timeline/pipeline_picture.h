@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the pipeline view shows: a step as planned above a step as executed, and the geometry of
+// Content of the pipeline view: a step as planned above a step as executed, and the geometry of
 // their cells. Pure.
 #pragma once
 

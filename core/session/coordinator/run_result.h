@@ -18,7 +18,7 @@ struct RunFacts {
   std::optional<base::Problem> problem;
   double wall_seconds = 0;      // Seconds since the user started the run.
   std::int64_t started_ns = 0;  // Start time of the run (CLOCK_MONOTONIC).
-  // What each rank reported when it finished, by rank.
+  // Final report of each rank, by rank.
   std::vector<std::optional<Finished>> finished;
   std::filesystem::path run_directory;
   // By rank: true if it runs on another device than drawn.

@@ -9,8 +9,8 @@
 
 namespace trainyard::ui {
 
-// Of each kind of state that is sharded, a rank keeps shard number `part` of `parts`. Of the other
-// kinds, it keeps everything.
+// State that a rank keeps: shard number `part` of `parts` of each kind that is sharded, and all of
+// the other kinds.
 struct KeptShard {
   int part = 0, parts = 1;
   // true if this kind is sharded; moments, if there are any, are always sharded
