@@ -4,11 +4,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
 
+#include "app/command_line.h"
 #include "app/data_plane.h"
 #include "app/devices.h"
 #include "app/drawn_times.h"
@@ -65,46 +65,62 @@ base::Result<void> run_virtual(int ranks, const std::string& endpoint) {
 }
 
 int finish(const base::Result<void>& done) {
-  if (done) base::log_info("ended in order");
+  if (done) base::log_info("finished without errors");
   return done ? 0 : exit_code(done.error());
+}
+
+struct RankArguments {
+  int rank = 0;
+  std::string endpoint;
+  int parent = 0;
+  bool is_virtual = false;
+  app::Inherited inherited;
+};
+
+session::RankServices services_of(const RankArguments& arguments) {
+  session::RankServices services;
+  services.connect = zmq::connect;
+  services.make_compute = app::make_compute;
+  services.drawn_op_times = app::drawn_op_times;
+  services.make_data_plane = [&arguments](const session::DataPlaneRequest& request) {
+    return app::make_data_plane(request, arguments.inherited, socket_directory(arguments.endpoint));
+  };
+  services.make_engine = app::make_engine;
+  return services;
+}
+
+int run_rank(const RankArguments& arguments) {
+  if (!end_with_parent(arguments.parent)) return not_a_child(arguments.parent);
+  // ignored, so that a failed write is an error to report instead of ending the process
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
+  if (arguments.is_virtual) return finish(run_virtual(arguments.rank + 1, arguments.endpoint));
+  session::RankIdentity identity{arguments.rank, "", arguments.endpoint};
+  std::getline(std::cin, identity.token);
+  base::set_log_name("rank " + std::to_string(identity.rank));
+  // logged at the start, because a killed process cannot log it
+  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
+  return finish(session::run_rank(identity, services_of(arguments)));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program{"One rank of a Trainyard run. trainyard-cli starts it; do not start it by hand.",
-                   "trainyard-rank"};
-  session::RankIdentity identity;
-  app::Inherited inherited;
-  pid_t parent = 0;
-  bool all = false;
-  program.add_option("--rank", identity.rank, "Number of this rank")->required();
-  program.add_flag("--virtual", all,
-                   "Run all ranks up to --rank in this process, on the virtual clock");
-  program.add_option("--endpoint", identity.endpoint, "Control endpoint of the coordinator")
-      ->required();
-  program.add_option("--parent", parent, "Process ID of the coordinator")->required();
-  program.add_option("--shared-memory", inherited.shared_memory,
-                     "File descriptor of the shared memory");
-  program.add_option("--shaped-links", inherited.shaped_links,
-                     "File descriptor of the imposed links");
-  CLI11_PARSE(program, argc, argv);
-  if (!end_with_parent(parent)) return not_a_child(parent);
-  // ignored, so that a failed write is an error to report instead of ending the process
-  for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
-  if (all) return finish(run_virtual(identity.rank + 1, identity.endpoint));
-  std::getline(std::cin, identity.token);
-  base::set_log_name("rank " + std::to_string(identity.rank));
-
-  session::RankServices services;
-  services.connect = zmq::connect;
-  services.make_compute = app::make_compute;
-  services.drawn_op_times = app::drawn_op_times;
-  services.make_data_plane = [&](const session::DataPlaneRequest& request) {
-    return app::make_data_plane(request, inherited, socket_directory(identity.endpoint));
-  };
-  services.make_engine = app::make_engine;
-  // logged at the start, because a killed process cannot log it
-  base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
-  return finish(session::run_rank(identity, services));
+  app::Program program(
+      "trainyard-rank",
+      "One rank of a Trainyard run. trainyard-cli starts it; do not start it by hand.",
+      TRAINYARD_VERSION);
+  app::Verb verb = program.verb();
+  RankArguments& arguments = verb.on_run(run_rank);
+  verb.option("--rank", arguments.rank, "Number of this rank").required();
+  verb.flag("--virtual", arguments.is_virtual,
+            "Run all ranks up to --rank in this process, on the virtual clock");
+  verb.option("--endpoint", arguments.endpoint, "Control endpoint of the coordinator").required();
+  verb.option("--parent", arguments.parent, "Process ID of the coordinator").required();
+  verb.option("--shared-memory", arguments.inherited.shared_memory,
+              "File descriptor of the shared memory");
+  verb.option("--shaped-links", arguments.inherited.shaped_links,
+              "File descriptor of the imposed links");
+  const auto ran = program.run(argc, argv);
+  if (!ran) std::cerr << "error: " << base::to_string(ran.error()) << "\n";
+  return ran ? *ran : exit_code(ran.error());
 }

@@ -13,15 +13,19 @@
 namespace trainyard::app {
 namespace {
 
-constexpr int kSettleMilliseconds =
-    1500;  // Default delay of a screenshot, after which charts and cost line are drawn.
+// Default delay of a screenshot, after which charts and cost line are drawn.
+constexpr int kSettleMilliseconds = 1500;
 constexpr int kMaxWaitMilliseconds = 3'600'000;
 constexpr int kMinSide = 100, kMaxSide = 16'384;  // limits of a window's width and height in pixels
 
-base::Problem bad(const QString& where, const QString& what, const QString& accepted,
-                  const QString& advice = {}) {
-  return {"bad_arguments",    base::ProblemCode::bad_usage, where.toStdString(),
-          what.toStdString(), accepted.toStdString(),       advice.toStdString()};
+base::Problem bad(const char* id, const QString& where, const QString& what,
+                  const QString& accepted, const QString& advice = {}) {
+  return {id,
+          base::ProblemCode::bad_usage,
+          where.toStdString(),
+          what.toStdString(),
+          accepted.toStdString(),
+          advice.toStdString()};
 }
 
 // Removes Qt's own options and their values. The list contains the options that take a value.
@@ -49,7 +53,7 @@ base::Result<QSize> read_size(const QString& text) {
   const QSize size(match.captured(1).toInt(), match.captured(2).toInt());
   const auto fits = [](int side) { return side >= kMinSide && side <= kMaxSide; };
   if (match.hasMatch() && fits(size.width()) && fits(size.height())) return size;
-  return base::fail(bad("--size", QString("cannot be \"%1\"").arg(text),
+  return base::fail(bad("bad_value", "--size", QString("unknown value: \"%1\"").arg(text),
                         QString("WIDTHxHEIGHT in pixels, each from %1 to %2, as in 1600x1000")
                             .arg(kMinSide)
                             .arg(kMaxSide)));
@@ -59,13 +63,14 @@ base::Result<int> read_wait(const QString& text) {
   bool whole = false;
   const int milliseconds = text.toInt(&whole);
   if (whole && milliseconds >= 0 && milliseconds <= kMaxWaitMilliseconds) return milliseconds;
-  return base::fail(bad("--wait", QString("cannot be \"%1\"").arg(text),
-                        QString("whole milliseconds from 0 to %1").arg(kMaxWaitMilliseconds)));
+  return base::fail(
+      bad("bad_value", "--wait", QString("unknown value: \"%1\"").arg(text),
+          QString("an integer from 0 to %1, in milliseconds").arg(kMaxWaitMilliseconds)));
 }
 
-bool holds_sweep(const QDir& directory) { return directory.exists(session::kSweepFile); }
-bool holds_run(const QDir& directory) {
-  return !holds_sweep(directory) &&
+bool contains_sweep(const QDir& directory) { return directory.exists(session::kSweepFile); }
+bool contains_run(const QDir& directory) {
+  return !contains_sweep(directory) &&
          (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
@@ -74,13 +79,15 @@ bool holds_run(const QDir& directory) {
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
-    if (!QFileInfo::exists(path)) return bad(path, "is not there", "");
-    const bool may_be_sweep = path == options.experiment && holds_sweep(path);
-    if (QFileInfo(path).isDir() && !holds_run(path) && !may_be_sweep)
-      return bad(path, "is a directory that holds no run", "");
+    if (!QFileInfo::exists(path)) return bad("missing_file", path, "the file does not exist", "");
+    const bool may_be_sweep = path == options.experiment && contains_sweep(path);
+    if (QFileInfo(path).isDir() && !contains_run(path) && !may_be_sweep)
+      return bad("not_a_run_directory", path, "the directory contains no run and no sweep",
+                 "a directory with recording.try, experiment.json or sweep.json");
   }
   if (!options.run_directory.isEmpty() && !QFileInfo(options.run_directory).isDir())
-    return bad(options.run_directory, "is no directory", "");
+    return bad("not_a_directory", options.run_directory, "this is a file",
+               "the directory of a run");
   return {};
 }
 
@@ -89,25 +96,29 @@ std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
                                              const WorkbenchOptions& options) {
   const QStringList files = parser.positionalArguments();
   if (files.size() > 1)
-    return bad(files.mid(1).join(" "), "is one too many", "one experiment",
-               "Quote a name that contains spaces");
+    return bad("unexpected_argument", files.mid(1).join(" "), "only one experiment can be opened",
+               "one file or directory", "Quote a name that contains spaces");
   if (options.run && !options.run_directory.isEmpty())
-    return bad("--run", "cannot be combined with --run-directory", "one of them");
+    return bad("conflicting_options", "--run", "cannot be combined with --run-directory",
+               "one of them");
   if (options.run && (options.experiment.isEmpty() || QFileInfo(options.experiment).isDir()))
-    return bad("--run", "needs an experiment", "trainyard --run EXPERIMENT.json");
+    return bad("missing_argument", "--run", "needs an experiment",
+               "trainyard --run EXPERIMENT.json");
   if (parser.isSet("wait") && options.screenshot.isEmpty())
-    return bad("--wait", "sets the delay of a screenshot, but --screenshot is missing",
+    return bad("missing_argument", "--wait",
+               "sets the delay of a screenshot, but --screenshot is missing",
                "together with --screenshot FILE.png");
   if (!options.screenshot.isEmpty() && !options.screenshot.endsWith(".png", Qt::CaseInsensitive))
-    return bad("--screenshot", QString("cannot be \"%1\"").arg(options.screenshot),
-               "a name that ends in .png");
+    return bad("bad_value", "--screenshot",
+               QString("unknown value: \"%1\"").arg(options.screenshot),
+               "a file name that ends in .png");
   return {};
 }
 
 // Treats a directory in place of an experiment as a run directory.
 void use_directory_as_run(WorkbenchOptions& options) {
   if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() &&
-      !holds_sweep(options.experiment))
+      !contains_sweep(options.experiment))
     options.experiment.swap(options.run_directory);
 }
 
@@ -140,8 +151,9 @@ base::Result<WorkbenchOptions> read_options(const QStringList& arguments) {
   QCommandLineParser parser;
   describe(parser);
   if (!parser.parse(without_options_of_qt(arguments)))
-    return base::fail(
-        bad("", parser.errorText().remove(QRegularExpression("\\.$")), "", "See trainyard --help"));
+    return base::fail(bad("unknown_option", "trainyard",
+                          parser.errorText().remove(QRegularExpression("\\.$")), "",
+                          "See trainyard --help"));
   WorkbenchOptions options;
   options.experiment = parser.positionalArguments().value(0);
   options.run_directory = parser.value("run-directory");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // completion: a bash script that completes verbs, options, their values and files. It is generated
 // from the verbs.
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/cli/verbs.h"
@@ -12,57 +12,16 @@
 namespace trainyard::cli {
 namespace {
 
-struct VerbCompletion {
-  std::string verb;
-  std::string options;                                      // all options, separated by spaces
-  std::vector<std::pair<std::string, std::string>> values;  // (option, its accepted values)
-  // accepted words of the positional argument, or "file" or "directory"
-  std::string positional;
-};
-
-// Returns the accepted values of an option. CLI11 appends them to the option's type:
-// "TEXT:{csv,trace}".
-std::string accepted_words(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::size_t begin = type.find('{'), end = type.rfind('}');
-  if (begin == std::string::npos || end == std::string::npos) return "";
-  std::string words = type.substr(begin + 1, end - begin - 1);
-  for (char& c : words)
-    if (c == ',') c = ' ';
-  return words;
+std::string join(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
-std::string positional_values(const CLI::Option& option) {
-  if (std::string words = accepted_words(option); !words.empty()) return words;
-  const std::string type = option.get_type_name();
-  if (type == "DIR") return "@directory";
-  return type == "FILE" ? "@file" : "";  // a number or free text cannot be completed
-}
-
-void add_options(const CLI::App& verb, VerbCompletion& c) {
-  for (const CLI::Option* option : verb.get_options()) {
-    if (option->get_positional()) {
-      c.positional = positional_values(*option);
-      continue;
-    }
-    for (const std::string& name : option->get_lnames()) {
-      if (name != "help" || c.options.empty())
-        c.options += (c.options.empty() ? "--" : " --") + name;
-      if (option->get_items_expected_max() > 0)
-        c.values.emplace_back("--" + name, positional_values(*option));
-    }
-  }
-}
-
-// Collects the completions of a verb. A verb with subcommands gets their names and options.
-VerbCompletion completed(const CLI::App& verb) {
-  VerbCompletion c{verb.get_name(), "", {}, ""};
-  add_options(verb, c);
-  for (const CLI::App* inner : verb.get_subcommands([](const CLI::App*) { return true; })) {
-    add_options(*inner, c);
-    c.positional += (c.positional.empty() ? "" : " ") + inner->get_name();
-  }
-  return c;
+// Returns the words that complete a value, or "@file" or "@directory"; empty if nothing completes
+// it, for example a number.
+std::string values_of(const app::OptionSummary& option) {
+  if (!option.accepted.empty()) return join(option.accepted);
+  if (option.type_name == "DIR") return "@directory";
+  return option.type_name == "FILE" ? "@file" : "";
 }
 
 std::string reply(const std::string& words) {
@@ -74,22 +33,45 @@ std::string reply(const std::string& words) {
   return "mapfile -t COMPREPLY < <(compgen -W '" + words + "' -- \"$cur\")";
 }
 
-std::string verb_case(const VerbCompletion& c) {
-  std::string text = "    " + c.verb + ")\n      case \"$prev\" in\n";
-  for (const auto& [option, words] : c.values)
-    text += "        " + option + ") " + reply(words) + "; return ;;\n";
-  text += "      esac\n";
-  text += "      if [[ $cur == -* ]]; then " + reply(c.options) + "; return; fi\n";
-  if (!c.positional.empty()) text += "      " + reply(c.positional) + "\n";
+struct VerbCompletion {
+  std::vector<std::string> options;
+  std::string cases;                    // a case of bash for each option that takes a value
+  std::vector<std::string> positional;  // completions of the positional argument
+};
+
+// Adds the options of a verb, and those of its own verbs.
+void add_options(const app::VerbSummary& verb, VerbCompletion& completion) {
+  for (const app::OptionSummary& option : verb.options) {
+    if (option.names.empty()) completion.positional.push_back(values_of(option));
+    for (const std::string& name : option.names) {
+      if (name == "--help" && !completion.options.empty()) continue;  // a nested verb's --help
+      completion.options.push_back(name);
+      if (option.takes_value)
+        completion.cases += "        " + name + ") " + reply(values_of(option)) + "; return ;;\n";
+    }
+  }
+  for (const app::VerbSummary& inner : verb.verbs) {
+    completion.positional.push_back(inner.name);
+    add_options(inner, completion);
+  }
+}
+
+std::string verb_case(const app::VerbSummary& verb) {
+  VerbCompletion completion;
+  add_options(verb, completion);
+  std::string text = "    " + verb.name + ")\n      case \"$prev\" in\n" + completion.cases +
+                     "      esac\n      if [[ $cur == -* ]]; then " +
+                     reply(join(completion.options)) + "; return; fi\n";
+  if (!completion.positional.empty()) text += "      " + reply(join(completion.positional)) + "\n";
   return text + "      ;;\n";
 }
 
-std::string script(const CLI::App& program) {
+std::string script(const app::VerbSummary& program) {
   std::string verbs, cases;
-  for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
-    if (verb->get_group().empty()) continue;  // hidden verb
-    verbs += (verbs.empty() ? "" : " ") + verb->get_name();
-    cases += verb_case(completed(*verb));
+  for (const app::VerbSummary& verb : program.verbs) {
+    if (verb.hidden) continue;
+    verbs += (verbs.empty() ? "" : " ") + verb.name;
+    cases += verb_case(verb);
   }
   return "# bash completion of trainyard-cli\n"
          "_trainyard_cli() {\n"
@@ -109,22 +91,22 @@ std::string script(const CLI::App& program) {
 }
 
 struct CompletionArguments {
-  const CLI::App* program = nullptr;
+  const app::Program* program = nullptr;
   std::string shell = "bash";
 };
 
 int run_completion(const CompletionArguments& arguments) {
-  const std::string text = script(*arguments.program);
+  const std::string text = script(arguments.program->summary());
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }
 
 }  // namespace
 
-void add_completion(Verb& program) {
-  Verb verb = program.add_verb("completion", "Print a shell completion script");
+void add_completion(app::Program& program) {
+  Verb verb = program.verb().add_verb("completion", "Print a shell completion script");
   CompletionArguments& arguments = verb.on_run(run_completion);
-  arguments.program = &program.app();
+  arguments.program = &program;
   verb.option("shell", arguments.shell, "Shell").one_of({"bash"});
   verb.examples(
       "Examples:\n"

@@ -52,7 +52,7 @@ int print_topic(const manual::Manual& manual, const ManualArguments& arguments) 
   if (!place) return complain({place.error()}, arguments.json);
   const manual::Page& page = *manual.page(place->file);
   const manual::Section* section = page.section(place->slug);
-  std::string text(section ? page.text_with_subsections(*section) : page.text);
+  std::string text = manual.text(*place);
   text.resize(text.find_last_not_of('\n') + 1);
   if (arguments.json)
     print_json({{"type", "result"},
@@ -61,6 +61,9 @@ int print_topic(const manual::Manual& manual, const ManualArguments& arguments) 
                 {"title", section ? section->title : page.title},
                 {"text", text}});
   else std::printf("%s\n", text.c_str());
+  if (!arguments.json && !place->word.empty())
+    std::printf("\nMore: trainyard-cli manual %s#%s\n", topic_of(page.file).c_str(),
+                place->slug.c_str());
   return 0;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/options.h"
+#include "app/command_line.h"
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/experiment/resolve.h"
@@ -17,6 +17,9 @@
 #include "core/telemetry/history.h"
 
 namespace trainyard::cli {
+
+using app::Option;
+using app::Verb;
 
 void add_run(Verb& program);
 void add_sweep(Verb& program);
@@ -30,7 +33,7 @@ void add_list(Verb& program);
 void add_bench(Verb& program);
 void add_bench_rank(Verb& program);  // hidden verb: one rank of a bench
 void add_doctor(Verb& program);
-void add_completion(Verb& program);
+void add_completion(app::Program& program);
 void add_schema(Verb& program);
 void add_manual(Verb& program);
 
@@ -57,9 +60,10 @@ struct ExperimentArguments {
   std::vector<std::string> overrides;
   bool json = false;
 
-  void add_to(Verb& verb);
   // directory that relative data paths start from; empty: the directory of the file
   std::string data_directory;
+
+  void add_to(Verb& verb);
   base::Result<std::filesystem::path> directory() const;
 };
 
@@ -81,8 +85,8 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
 
 // Prints one line per rank.
 void print_shards(const data::ShardTable& shards);
-void print_columns(const experiment::Resolved&
-                       resolved);  // Prints the feature columns of each rank, if they are sharded.
+// Prints the feature columns of each rank, if they are sharded.
+void print_columns(const experiment::Resolved& resolved);
 
 // Loads the recording of a run directory. If it cannot be read, that is bad input. Warns of damage
 // on standard error.

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -47,8 +48,15 @@ std::pair<std::string, std::string> split(std::string_view target) {
           std::string(target.substr(std::min(hash + 1, target.size())))};
 }
 
+// Returns the text as search compares it: in lower case, with spaces for underscores.
+std::string searchable(std::string_view text) {
+  std::string result = lower(text);
+  std::ranges::replace(result, '_', ' ');
+  return result;
+}
+
 std::vector<std::string> words_of(std::string_view text) {
-  std::istringstream in{lower(text)};
+  std::istringstream in{searchable(text)};
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   return words;
@@ -73,6 +81,67 @@ std::string excerpt_around(std::string text, std::size_t at) {
   for (const char c : part)
     if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;
   return (begin > 0 ? "... " : "") + result + (end < text.size() ? " ..." : "");
+}
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (static_cast<unsigned char>(c) & 0x80);
+}
+
+// Returns the position of the first word in searchable text that begins with `word`; npos if there
+// is none.
+std::size_t find_word(std::string_view text, std::string_view word, std::size_t from = 0) {
+  for (std::size_t at = text.find(word, from); at != std::string_view::npos;
+       at = text.find(word, at + 1))
+    if (at == 0 || !is_word_character(text[at - 1]) || !is_word_character(word.front())) return at;
+  return std::string_view::npos;
+}
+
+// Returns the number of characters from `at` to the end of the word.
+std::size_t word_length(std::string_view text, std::size_t at) {
+  const auto end = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(),
+                                    is_word_character);
+  return static_cast<std::size_t>(end - text.begin()) - at;
+}
+
+bool contains_word(std::string_view text, std::string_view word) {
+  return find_word(text, word) != std::string_view::npos;
+}
+
+// Points of a search hit for each word in a title, and for a page for developers.
+constexpr int kPageTitle = -4, kSectionTitle = -3, kTitleOfPage = -1, kDeveloperPage = 2;
+
+// Returns the rank of a section in the results of a search.
+int rank_of(const Page& page, const Section& section, const std::vector<std::string>& words) {
+  const std::string heading = searchable(section.title), title = searchable(page.title);
+  int rank = page.file.starts_with("developers/") ? kDeveloperPage : 0;
+  for (const std::string& word : words) {
+    if (contains_word(heading, word)) rank += section.level == 1 ? kPageTitle : kSectionTitle;
+    else if (contains_word(title, word)) rank += kTitleOfPage;
+  }
+  return rank;
+}
+
+// Returns the rank and the hit of a section if each word is in the section or in the page's title.
+// The section itself contains at least one of the words.
+std::optional<std::pair<int, SearchHit>> match(const Page& page, const Section& section,
+                                               const std::vector<std::string>& words) {
+  const std::string plain =
+      plain_text(std::string_view(page.text).substr(section.begin, section.end - section.begin));
+  const std::string body = searchable(plain), title = searchable(page.title);
+  std::size_t first = std::string::npos;  // position of the first word below the heading
+  bool in_section = false;
+  const std::size_t line = std::min(plain.find('\n'), plain.size());
+  for (const std::string& word : words) {
+    const bool found = contains_word(body, word);
+    if (!found && !contains_word(title, word)) return std::nullopt;
+    in_section = in_section || found;
+    first = std::min(first, find_word(body, word, line));
+  }
+  if (!in_section) return std::nullopt;
+  SearchHit hit{{page.file, section.slug, ""}, page.title, section.title, ""};
+  hit.excerpt = excerpt_around(plain.substr(line), first == std::string::npos ? 0 : first - line);
+  if (first != std::string::npos) hit.place.word = plain.substr(first, word_length(body, first));
+  return std::pair(rank_of(page, section, words), std::move(hit));
 }
 
 std::string first_link(std::string_view markdown) {
@@ -166,42 +235,27 @@ void Manual::read_problems() {
 std::vector<SearchHit> Manual::search(std::string_view text, std::size_t most) const {
   const std::vector<std::string> words = words_of(text);
   if (words.empty()) return {};
-  std::vector<std::pair<int, SearchHit>> found;  // (rank, hit)
-  for (const Page& page : pages_)
-    for (const Section& section : page.sections) {
-      if (page.file == kContentsPage) continue;  // skips the page that only lists the other pages
-      const std::string plain = plain_text(
-          std::string_view(page.text).substr(section.begin, section.end - section.begin));
-      const std::string body = lower(plain), heading = lower(section.title),
-                        title = lower(page.title);
-      int rank = 0;  // position of the hit among the results; lower is better
-      bool all = true;
-      for (const std::string& word : words) {
-        const bool in_body = body.find(word) != std::string::npos;
-        const bool in_title = title.find(word) != std::string::npos;
-        all = all && (in_body || in_title);
-        if (heading.find(word) != std::string::npos) rank -= section.level == 1 ? 3 : 2;
-        else if (in_title) rank -= 1;
-      }
-      // If all words are in a title above the section, the section is a result only if it contains
-      // at least one of the words itself.
-      const auto first = std::ranges::find_if(
-          words, [&](const std::string& w) { return body.find(w) != std::string::npos; });
-      if (!all || first == words.end()) continue;
-      const std::size_t line = std::min(plain.find('\n'), plain.size());
-      const std::size_t below = body.find(*first, line);
-      found.emplace_back(rank,
-                         SearchHit{{page.file, section.slug, ""},
-                                   page.title,
-                                   section.title,
-                                   excerpt_around(plain.substr(line),
-                                                  below == std::string::npos ? 0 : below - line)});
-    }
+  std::vector<std::pair<int, SearchHit>> found;  // (rank, hit); lower ranks come first
+  for (const Page& page : pages_) {
+    if (page.file == kContentsPage) continue;  // only lists the other pages
+    for (const Section& section : page.sections)
+      if (auto hit = match(page, section, words)) found.push_back(std::move(*hit));
+  }
   std::ranges::stable_sort(found, {}, &std::pair<int, SearchHit>::first);
   std::vector<SearchHit> hits;
   for (auto& [rank, hit] : found)
     if (hits.size() < most) hits.push_back(std::move(hit));
   return hits;
+}
+
+std::string Manual::text(const ManualLocation& place) const {
+  const Page* found = page(place.file);
+  if (!found) return "";
+  const Section* section = found->section(place.slug);
+  if (!section) return found->text;
+  if (place.word.empty()) return std::string(found->text_with_subsections(*section));
+  std::string rows = table_rows_with(*found, *section, "`" + place.word + "`");
+  return rows.empty() ? std::string(found->text_with_subsections(*section)) : rows;
 }
 
 std::optional<ManualLocation> Manual::heading(std::string_view file, std::string_view slug) const {

@@ -36,7 +36,7 @@ struct ContentsGroup {
 };
 
 struct SearchHit {
-  ManualLocation place;
+  ManualLocation place;       // its word is the first match below the heading
   std::string page, section;  // titles of the page and of the section
   std::string excerpt;        // plain text around the first matching word
 };
@@ -51,9 +51,15 @@ class Manual {
   const Page* page(std::string_view file) const;  // null if there is no such page
   // Groups of pages in index.md. Pages that index.md does not list are left out.
   const std::vector<ContentsGroup>& contents() const { return contents_; }
-  // Returns the sections that contain all words, at most `most`. Sections with the words in a title
-  // come first.
+  // Returns the sections that contain words which begin with the given ones, at most `most`. An
+  // underscore separates words. Sections with the words in a title come first; pages for
+  // developers come later.
   std::vector<SearchHit> search(std::string_view words, std::size_t most = 100) const;
+
+  // Returns the Markdown of a page or of a section with its subsections. If the place has a word,
+  // returns only the rows of the section's tables that contain it as code, each table with its
+  // header. An unknown page gives an empty text.
+  std::string text(const ManualLocation& place) const;
 
   // Returns the section about a topic. A topic is a file ("training.md" or "training"), a file and
   // a slug ("training.md#fields"), a title, or the name of a verb, strategy, algorithm, panel or

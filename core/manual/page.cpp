@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <regex>
+#include <utility>
 
 namespace trainyard::manual {
 namespace {
@@ -196,6 +197,25 @@ std::vector<TableRow> table_rows_of(const Page& page) {
     std::vector<std::string> cells = cells_of(line.text);
     if (is_ruler(cells)) body = true;
     else if (body) rows.push_back({std::move(cells), slug});
+  });
+  return rows;
+}
+
+std::string table_rows_with(const Page& page, const Section& section, std::string_view text) {
+  std::string rows, header;  // lines of the current table up to the line below its header
+  bool in_body = false;
+  for_each_line(page.text, [&](const Line& line) {
+    if (line.begin < section.begin || line.begin >= section.end) return;
+    if (!is_table_line(line)) {
+      header.clear();
+      in_body = false;
+    } else if (!in_body) {
+      header += std::string(line.text) + "\n";
+      in_body = is_ruler(cells_of(line.text));
+    } else if (line.text.find(text) != std::string_view::npos) {
+      rows += (rows.empty() || header.empty() ? "" : "\n") + std::exchange(header, "") +
+              std::string(line.text) + "\n";
+    }
   });
   return rows;
 }

@@ -52,6 +52,10 @@ std::vector<Link> links_of(const Page& page);
 std::vector<CodeBlock> code_blocks_of(const Page& page);
 std::vector<TableRow> table_rows_of(const Page& page);
 
+// Returns the rows of a section's tables that contain a text, each table with its header, as
+// Markdown.
+std::string table_rows_with(const Page& page, const Section& section, std::string_view text);
+
 std::string slug_of(std::string_view title);
 // Returns the text without links, emphasis and code marks.
 std::string plain_text(std::string_view markdown);

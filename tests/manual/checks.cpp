@@ -220,19 +220,25 @@ Findings check_links(const Manual& manual, const fs::path& directory) {
 }
 
 Findings check_problem_ids(const Manual& manual, const fs::path& source) {
-  std::set<std::string> missing;
-  for (const auto& [id, place] : manual.problems()) missing.insert(id);
-  for (const char* folder : {"core", "app", "backends"})
+  static const std::regex problem(R"re("([a-z0-9_]+)"\s*,\s*(?:base::)?ProblemCode::)re");
+  std::set<std::string> unused, unexplained;
+  for (const auto& [id, place] : manual.problems()) unused.insert(id);
+  for (const char* folder : {"core", "app", "backends", "ui"})
     for (const auto& entry : fs::recursive_directory_iterator(source / folder)) {
       const fs::path& file = entry.path();
-      if (file.extension() != ".cpp" && file.extension() != ".h") continue;
+      if (file.extension() != ".cpp" && file.extension() != ".h" && file.extension() != ".cu")
+        continue;
       const std::string text = base::read_file(file, std::size_t{1} << 22).value_or("");
-      std::erase_if(missing, [&](const std::string& id) {
+      std::erase_if(unused, [&](const std::string& id) {
         return text.find('"' + id + '"') != std::string::npos;
       });
+      for (auto at = std::sregex_iterator(text.begin(), text.end(), problem);
+           at != std::sregex_iterator(); ++at)
+        if (!manual.problems().contains((*at)[1])) unexplained.insert((*at)[1]);
     }
   Findings findings;
-  for (const std::string& id : missing) findings.push_back("no source file names " + id);
+  for (const std::string& id : unused) findings.push_back("no source file names " + id);
+  for (const std::string& id : unexplained) findings.push_back("problems.md does not list " + id);
   return findings;
 }
 

@@ -26,7 +26,8 @@ Findings check_names(const Manual& manual, const Names& names);
 Findings check_field_tables(const Manual& manual, const std::vector<std::string>& fields);
 Findings check_contents(const Manual& manual);  // index.md leads to every page
 Findings check_links(const Manual& manual, const std::filesystem::path& directory);
-// Each id of a table of problems is an id that a source file below `source` gives a problem.
+// The tables of problems list every id that a source file below `source` gives a problem, and no
+// other id.
 Findings check_problem_ids(const Manual& manual, const std::filesystem::path& source);
 Findings check_example_names(const Manual& manual, const std::filesystem::path& source);
 

@@ -21,7 +21,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLineCharacters = 86;
+constexpr int kLineCharacters = 86, kPageCharacters = 124;  // of text; of tables and code
 
 // Returns the path of a link target, relative to the directory of the manual. `file` contains the
 // link.
@@ -37,6 +37,7 @@ ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& direct
   setOpenLinks(false);
   setFrameShape(QFrame::NoFrame);
   setAccessibleName(tr("Manual page"));
+  setWordWrapMode(QTextOption::WordWrap);  // also applies to documents that are set later
   setTextInteractionFlags(Qt::TextBrowserInteraction);
   // the scroll bar is always shown, so that all pages have the same width
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
@@ -97,7 +98,7 @@ void ManualBrowser::render() {
   auto* formatted = new QTextDocument(this);
   formatted->setUndoRedoEnabled(false);
   formatted->setMarkdown(markdown_of(*page));
-  format_page(*formatted);
+  format_page(*formatted, widths());
   fit_width(*formatted);
   formatted->setTextWidth(viewport()->width());
   setExtraSelections({});  // removes the selections of the old document
@@ -113,29 +114,40 @@ void ManualBrowser::render() {
   highlight_words(words_);
 }
 
-int ManualBrowser::text_width() const {
-  const int margin = Theme::instance().pixels(2 * kGrid);
-  return std::max(kGrid, std::min(viewport()->width() - 2 * margin,
-                                  column_width(Theme::instance().font(), kLineCharacters)));
+PageWidths ManualBrowser::widths() const {
+  const int margin = Theme::instance().pixels(2 * kGrid),
+            available = std::max(kGrid, viewport()->width() - 2 * margin);
+  const QFont& font = Theme::instance().font();
+  return {std::min(available, column_width(font, kPageCharacters)),
+          std::min(available, column_width(font, kLineCharacters))};
 }
 
-// Centers the column of text, and fits pictures to it.
+// Centers the page, and fits pictures to it.
 void ManualBrowser::fit_width(QTextDocument& page) {
   page.setDocumentMargin(0);
-  set_margins(page, std::max(0, viewport()->width() - text_width()) / 2,
+  set_margins(page, std::max(0, viewport()->width() - widths().page) / 2,
               Theme::instance().pixels(2 * kGrid));
-  fit_pictures(page, text_width(), [this](const QString& name) { return picture(name).size(); });
+  fit_pictures(page, widths().page, [this](const QString& name) { return picture(name).size(); });
+}
+
+// Returns the first occurrence of a word, whether or not it contains the zero-width spaces of code
+// in tables; null if there is none.
+QTextCursor ManualBrowser::find_word(const QString& word, int from) const {
+  QTextCursor first;
+  if (word.isEmpty()) return first;
+  for (const QString& form : QSet<QString>{word, breakable(word)})
+    if (const QTextCursor found = document()->find(form, from);
+        !found.isNull() && (first.isNull() || found.position() < first.position()))
+      first = found;
+  return first;
 }
 
 void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const auto heading = headings_.find(to_qstring(place.slug));
   if (place.slug.empty() || heading == headings_.end()) return verticalScrollBar()->setValue(0);
   QTextBlock block = heading->second;
-  if (!place.word.empty()) {
-    const QTextCursor word = document()->find(breakable(to_qstring(place.word)), block.position(),
-                                              QTextDocument::FindCaseSensitively);
-    if (!word.isNull()) block = word.block();
-  }
+  const QTextCursor word = find_word(to_qstring(place.word), block.position());
+  if (!word.isNull()) block = word.block();
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
   // Scrolls so that the row is in the middle of the view, because the surrounding rows of the table
   // help to understand it.
@@ -147,25 +159,21 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
 void ManualBrowser::highlight_words(const QStringList& words) {
   words_ = words;
   QList<QTextEdit::ExtraSelection> selections;
-  const auto mark = [&](const QString& word, int from, bool all, const QColor& background,
+  const auto mark = [&](const QTextCursor& text, const QColor& background,
                         const QColor& foreground) {
-    for (QTextCursor at = document()->find(word, from); !at.isNull();
-         at = document()->find(word, at)) {
-      QTextEdit::ExtraSelection selection;
-      selection.cursor = at;
-      selection.format.setBackground(background);
-      selection.format.setForeground(foreground);
-      selections << selection;
-      if (!all) break;
-    }
+    QTextEdit::ExtraSelection selection;
+    selection.cursor = text;
+    selection.format.setBackground(background);
+    selection.format.setForeground(foreground);
+    selections << selection;
   };
   for (const QString& word : words)
-    for (const QString& form : QSet<QString>{word, breakable(word)})
-      mark(form, 0, true, colors().selection, colors().text);
-  if (const auto heading = headings_.find(to_qstring(now_.place.slug));
-      !now_.place.word.empty() && heading != headings_.end())
-    mark(breakable(to_qstring(now_.place.word)), heading->second.position(), false, colors().accent,
-         colors().on_accent);
+    for (QTextCursor at = find_word(word, 0); !at.isNull(); at = find_word(word, at.selectionEnd()))
+      mark(at, colors().selection, colors().text);
+  if (const auto heading = headings_.find(to_qstring(now_.place.slug)); heading != headings_.end())
+    if (const QTextCursor word = find_word(to_qstring(now_.place.word), heading->second.position());
+        !word.isNull())
+      mark(word, colors().accent, colors().on_accent);
   setExtraSelections(selections);
 }
 
@@ -191,7 +199,7 @@ QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   const QImage full = picture(name.toString());
   if (full.isNull()) return {};
   const double ratio = devicePixelRatioF();
-  const int width = std::min(text_width(), full.width());
+  const int width = std::min(widths().page, full.width());
   // converted, because the file may use a palette
   QImage shown = full.convertToFormat(QImage::Format_ARGB32_Premultiplied)
                      .scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/manual/manual.h"
+#include "ui/manual/page_document.h"
 
 namespace trainyard::ui {
 
@@ -54,7 +55,8 @@ class ManualBrowser : public QTextBrowser {
   void fit_width(QTextDocument& page);
   void scroll_to(const manual::ManualLocation& place);
   QImage picture(const QString& name);
-  int text_width() const;
+  PageWidths widths() const;
+  QTextCursor find_word(const QString& word, int from) const;
 
   const manual::Manual& manual_;
   QString directory_;

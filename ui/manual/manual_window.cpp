@@ -13,6 +13,7 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStyledItemDelegate>
+#include <QTextLayout>
 #include <QToolBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -42,6 +43,25 @@ QTreeWidgetItem* item_of(QTreeWidgetItem* parent, const QString& title, const st
   return item;
 }
 
+// Returns the first `lines` lines of a text of this width; if there are more, the last line ends
+// in an ellipsis.
+QString first_lines(const QString& text, const QFont& font, int width, int lines) {
+  QTextLayout layout(text, font);
+  QStringList shown;
+  layout.beginLayout();
+  for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+    line.setLineWidth(width);
+    if (shown.size() + 1 == lines) {
+      const QString rest = text.mid(line.textStart());
+      shown << QFontMetrics(font).elidedText(rest, Qt::ElideRight, width);
+      break;
+    }
+    shown << text.mid(line.textStart(), line.textLength());
+  }
+  layout.endLayout();
+  return shown.join('\n');
+}
+
 // Paints a result of a search: the title, and below it an excerpt of a few lines.
 class HitDelegate : public QStyledItemDelegate {
  public:
@@ -62,10 +82,8 @@ class HitDelegate : public QStyledItemDelegate {
                       title.elidedText(parts.value(0), Qt::ElideMiddle, area.width()));
     painter->setFont(Theme::instance().font());
     painter->setPen(selected ? colors().text : colors().dim);
-    // leaves room for the descenders of the last line
-    painter->setClipRect(area.adjusted(0, 0, 0, 3));
-    painter->drawText(area.adjusted(0, title.lineSpacing(), 0, 0),
-                      Qt::AlignTop | Qt::AlignLeft | Qt::TextWordWrap, parts.value(1));
+    painter->drawText(area.adjusted(0, title.lineSpacing(), 0, 0), Qt::AlignTop | Qt::AlignLeft,
+                      excerpt(parts.value(1), area.width()));
     painter->restore();
   }
 
@@ -73,15 +91,16 @@ class HitDelegate : public QStyledItemDelegate {
     const auto* list = qobject_cast<const QListWidget*>(option.widget);
     const int width = list ? list->viewport()->width() : option.rect.width();
     const QFontMetrics title(Theme::instance().font(1, true)), line(Theme::instance().font());
-    const QRect excerpt =
-        line.boundingRect({0, 0, width - margins().left() - margins().right(), 10000},
-                          Qt::TextWordWrap, index.data().toString().section('\n', 1));
-    return {width, title.lineSpacing() +
-                       std::min(excerpt.height(), kExcerptLines * line.lineSpacing()) +
-                       margins().top() + margins().bottom()};
+    const QString text = excerpt(index.data().toString().section('\n', 1),
+                                 width - margins().left() - margins().right());
+    return {width, title.lineSpacing() + line.size(0, text).height() + margins().top() +
+                       margins().bottom()};
   }
 
  private:
+  static QString excerpt(const QString& text, int width) {
+    return first_lines(text, Theme::instance().font(), width, kExcerptLines);
+  }
   static QMargins margins() {
     const int grid = Theme::instance().pixels(kGrid);
     return {grid / 2, grid * 3 / 4, grid, grid * 3 / 4};

@@ -6,6 +6,7 @@
 #include <QTextDocumentFragment>
 #include <QTextFrame>
 #include <QTextList>
+#include <QTextOption>
 #include <QTextTable>
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ namespace {
 constexpr QChar kBreak(0x200B);  // zero-width space, at which code can be broken
 constexpr double kHeadingSizes[] = {1.7, 1.3, 1.1};
 constexpr double kFrameExcess = 2;  // pixels by which Qt makes a frame with a border too wide
-constexpr double kCodeSize = 0.92, kLineHeight = 125, kTableLineHeight = 108,
+constexpr double kCodeSize = 0.92, kMinCodeScale = 0.8, kLineHeight = 125, kTableLineHeight = 108,
                  kCodeLineHeight = 115;  // line height of code relative to that of text, in percent
 
 bool is_code_block(const QTextBlock& block) {
@@ -39,10 +40,14 @@ QTextCursor cursor_over(const QTextBlock& first, const QTextBlock& last) {
   return cursor;
 }
 
-QTextCharFormat code_format() {
-  const Theme& theme = Theme::instance();
-  QFont font = theme.fixed_font();
-  font.setPointSizeF(font.pointSizeF() * kCodeSize);
+QFont code_font(double scale = 1) {
+  QFont font = Theme::instance().fixed_font();
+  font.setPointSizeF(font.pointSizeF() * kCodeSize * scale);
+  return font;
+}
+
+QTextCharFormat code_format(double scale = 1) {
+  const QFont font = code_font(scale);
   QTextCharFormat format;
   format.setFontFamilies({font.family()});
   format.setFontFixedPitch(true);
@@ -136,10 +141,24 @@ void remove_line_in_table(QTextBlock behind) {
   if (cell.lastCursorPosition().block() != behind) cursor.deleteChar();
 }
 
-// Puts the lines of a code block on a background, with space around them. Lines that are too long
-// are wrapped.
-void format_code_block(const QTextBlock& first, const QTextBlock& last) {
+// Returns the scale of the font at which the longest line has `width` pixels, at most 1. Returns 1
+// if the lines would be too small to read.
+double code_scale(const QTextBlock& first, const QTextBlock& last, double width) {
+  const QFontMetricsF metrics(code_font());
+  double longest = 1;
+  for (QTextBlock block = first; block.isValid(); block = block.next()) {
+    longest = std::max(longest, metrics.horizontalAdvance(block.text()));
+    if (block == last) break;
+  }
+  const double scale = std::min(1.0, width / longest);
+  return scale < kMinCodeScale ? 1 : scale;
+}
+
+// Puts the lines of a code block on a background, with space around them.
+void format_code_block(const QTextBlock& first, const QTextBlock& last, int width) {
   const Theme& theme = Theme::instance();
+  const double padding = theme.pixels(kGrid) + kFrameExcess;
+  const double scale = code_scale(first, last, width - 2 * padding);
   QTextFrameFormat around;
   around.setBackground(colors().tile);
   around.setBorder(1);
@@ -159,8 +178,18 @@ void format_code_block(const QTextBlock& first, const QTextBlock& last) {
   line.setLeftMargin(0);
   line.setLineHeight(kCodeLineHeight, QTextBlockFormat::ProportionalHeight);
   lines.mergeBlockFormat(line);
-  lines.mergeCharFormat(code_format());
+  lines.mergeCharFormat(code_format(scale));
   remove_line_in_table(frame->lastCursorPosition().block().next());
+}
+
+// Limits the lines of text to the width of the text.
+void narrow_text(QTextDocument& document, const PageWidths& widths) {
+  QTextBlockFormat narrow;
+  narrow.setRightMargin(widths.page - widths.text);
+  for (QTextBlock block = document.begin(); block.isValid(); block = block.next())
+    if (QTextCursor cursor(block);
+        cursor.currentFrame() == document.rootFrame() && !has_picture(block))
+      cursor.mergeBlockFormat(narrow);
 }
 
 // Gives no height to the empty blocks that remain behind frames.
@@ -205,8 +234,11 @@ QString markdown_of(const manual::Page& page) {
   return lines.join('\n');
 }
 
-void format_page(QTextDocument& document) {
+void format_page(QTextDocument& document, const PageWidths& widths) {
   document.setDefaultFont(Theme::instance().font());
+  QTextOption option = document.defaultTextOption();
+  option.setWrapMode(QTextOption::WordWrap);
+  document.setDefaultTextOption(option);
   document.setIndentWidth(Theme::instance().pixels(3 * kGrid));
   std::vector<std::pair<QTextBlock, QTextBlock>> codes;
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
@@ -223,7 +255,9 @@ void format_page(QTextDocument& document) {
   }
   for (QTextFrame* frame : document.rootFrame()->childFrames())
     if (auto* table = qobject_cast<QTextTable*>(frame)) format_table(*table);
-  for (auto at = codes.rbegin(); at != codes.rend(); ++at) format_code_block(at->first, at->second);
+  for (auto at = codes.rbegin(); at != codes.rend(); ++at)
+    format_code_block(at->first, at->second, widths.page);
+  narrow_text(document, widths);
   hide_empty_blocks(document);
 }
 

@@ -28,8 +28,16 @@ QString markdown_of(const manual::Page& page);
 QString breakable(QString code);
 QString without_breaks(QString text);
 
-// Formats a document that was read from `markdown_of`. Pictures are resized separately.
-void format_page(QTextDocument& document);
+// Widths of a page in pixels. Text has short lines; tables and code may use the full page.
+struct PageWidths {
+  int page = 0;  // from the left edge of the text to the right edge of tables and code
+  int text = 0;  // at most `page`
+};
+
+// Formats a document that was read from `markdown_of`. Pictures are resized separately. Words in
+// tables are never broken. The font of code is reduced, within limits, so that its lines fit;
+// longer lines wrap.
+void format_page(QTextDocument& document, const PageWidths& widths);
 // Makes pictures at most `width` pixels wide. `size_of` returns the size of a picture by its name.
 void fit_pictures(QTextDocument& document, int width,
                   const std::function<QSize(const QString& name)>& size_of);
