@@ -77,7 +77,9 @@ std::string excerpt_around(std::string text, std::size_t at) {
   begin = character_start(text, begin);
   std::size_t end = std::min(begin + length, text.size());
   if (end < text.size()) end = std::max(text.rfind(' ', end), begin);
-  std::string part = text.substr(begin, end - begin), result;
+  static const std::regex ruler("-{3,}");  // the line below the header of a table
+  const std::string part = std::regex_replace(text.substr(begin, end - begin), ruler, "");
+  std::string result;
   for (const char c : part)
     if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;
   return (begin > 0 ? "... " : "") + result + (end < text.size() ? " ..." : "");

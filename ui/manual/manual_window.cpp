@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPainter>
+#include <QRegularExpression>
 #include <QScreen>
 #include <QScrollBar>
 #include <QShortcut>
@@ -298,7 +299,8 @@ void ManualWindow::search() {
 void ManualWindow::open_hit(int row) {
   if (row < 0 || row >= static_cast<int>(found_.size())) return;
   browser_->show_place(found_[static_cast<std::size_t>(row)].place);
-  browser_->highlight_words(search_->text().split(' ', Qt::SkipEmptyParts));
+  static const QRegularExpression separators(R"([\s_]+)");
+  browser_->highlight_words(search_->text().split(separators, Qt::SkipEmptyParts));
 }
 
 void ManualWindow::show_place(const manual::ManualLocation& place) {
