@@ -85,12 +85,14 @@ base::Result<std::filesystem::path> ExperimentArguments::directory() const {
   return base_path;
 }
 
-experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments) {
+experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments,
+                                                 std::vector<std::string>* notes) {
   const auto directory = arguments.directory();
   if (!directory) return tl::unexpected(base::Problems{directory.error()});
-  std::vector<std::string> notes;
-  auto loaded = experiment::load(arguments.file, arguments.overrides, *directory, &notes);
-  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  std::vector<std::string> printed;
+  auto loaded = experiment::load(arguments.file, arguments.overrides, *directory,
+                                 notes != nullptr ? notes : &printed);
+  for (const std::string& note : printed) std::fprintf(stderr, "note: %s\n", note.c_str());
   return loaded;
 }
 

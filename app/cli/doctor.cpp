@@ -115,7 +115,7 @@ Finding gloo() {
 // Opens NCCL's library and reads its version, which needs no GPU.
 Finding nccl() {
   const auto bound = nccl::bind({.rank = 0, .groups = {{0}}}, nullptr);
-  if (bound) return {"nccl", Verdict::good, "is installed; its ranks need GPUs", ""};
+  if (bound) return {"nccl", Verdict::good, "installed; needs GPUs", ""};
   return {"nccl", Verdict::absent, bound.error().what, bound.error().advice};
 }
 
@@ -161,14 +161,14 @@ Finding process_descriptors() {
     return {"pidfd", Verdict::absent, std::string("not in this kernel: ") + std::strerror(errno),
             ""};
   ::close(static_cast<int>(fd));
-  return {"pidfd", Verdict::good, "there", ""};
+  return {"pidfd", Verdict::good, "supported by this kernel", ""};
 }
 
 Finding runtime_directory() {
   const auto directory = session::SocketDirectory::make();
   if (!directory)
     return {"runtime_directory", Verdict::bad, base::to_string(directory.error()),
-            "Set XDG_RUNTIME_DIR to a directory of yours."};
+            "Set XDG_RUNTIME_DIR to a directory that you own."};
   return {"runtime_directory", Verdict::good,
           "sockets are created below " + directory->path().parent_path().string(), ""};
 }
@@ -199,7 +199,7 @@ Finding runs_directory() {
 Finding program(const char* name, const char* file, Verdict when_missing, const char* advice) {
   const fs::path path = app::program_directory() / file;
   if (::access(path.c_str(), X_OK) == 0) return {name, Verdict::good, path.string(), ""};
-  return {name, when_missing, "no " + path.string(), advice};
+  return {name, when_missing, path.string() + " does not exist", advice};
 }
 
 Finding examples() {

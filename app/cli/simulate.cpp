@@ -105,11 +105,10 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
   std::printf("step %s, on a virtual clock from the drawn speeds\n",
               base::format_seconds(o.median_step_seconds).c_str());
   std::printf("  why                 %s\n", o.explain.c_str());
-  std::printf("  idle                %.1f %% of all ranks' time\n", 100 * o.bubble_fraction);
+  std::printf("  idle                %.1f %% of the time of all ranks\n", 100 * o.bubble_fraction);
   if (const auto ideal = experiment::ideal_bubble_fraction(resolved))
     std::printf(
-        "  idle, at best       %.1f %%, by the formula for equal stages, links without cost and no "
-        "update\n",
+        "  ideal idle          %.1f %% with equal stages, instant links and no optimizer step\n",
         100 * *ideal);
   if (const auto mesh = experiment::mesh_line(resolved))
     std::printf("  mesh                %s\n", mesh->c_str());
@@ -118,15 +117,16 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
   if (const auto split = experiment::tensor_split_text(resolved))
     std::printf("  split               %s\n", split->c_str());
   if (o.engine.empty())
-    std::printf("  on the wires        %s a step\n",
+    std::printf("  sent                %s per step\n",
                 base::format_bytes(static_cast<double>(o.step_wire_bytes())).c_str());
   else
-    std::printf("  on the wires        not reported by the engine %s, whose time is an estimate\n",
+    std::printf("  sent                not reported by the engine %s, whose time is an estimate\n",
                 o.engine.c_str());
   for (std::size_t rank = 0; rank < o.ranks.size(); ++rank) {
     const sim::RankUse& use = o.ranks[rank];
     std::printf(
-        "  rank %-3zu            %s compute, %s adding, %s crossing, %s waiting; %s of buffers\n",
+        "  rank %-3zu            %s compute, %s reduction, %s communication, %s waiting; %s of "
+        "buffers\n",
         rank, base::format_seconds(use.compute_seconds).c_str(),
         base::format_seconds(use.adding_seconds).c_str(),
         base::format_seconds(use.crossing_seconds).c_str(),

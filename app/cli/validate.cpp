@@ -155,7 +155,8 @@ void print(const experiment::Resolved& resolved, const std::vector<std::string>&
 }
 
 int run_validate(const ExperimentArguments& arguments) {
-  const auto given = load(arguments);
+  std::vector<std::string> notes;
+  const auto given = load(arguments, &notes);
   if (!given) return complain(given.error(), arguments.json);
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
@@ -163,7 +164,7 @@ int run_validate(const ExperimentArguments& arguments) {
     return complain(problems, arguments.json);
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
     return complain(problems, arguments.json);
-  const std::vector<std::string> notes = validation_notes(*given, *resolved);
+  for (std::string& note : validation_notes(*given, *resolved)) notes.push_back(std::move(note));
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},
                     {"status", "completed"},

@@ -67,9 +67,11 @@ struct ExperimentArguments {
   base::Result<std::filesystem::path> directory() const;
 };
 
-// load() reads the file and applies overrides; resolve() validates and resolves; load_resolved()
+// load() reads the file and applies overrides. Notes on keys that an override drops are added to
+// `notes`, or else printed on standard error. resolve() validates and resolves; load_resolved()
 // does both. All problems are reported at once.
-experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments);
+experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments,
+                                                 std::vector<std::string>* notes = nullptr);
 experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given,
                                                   const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);

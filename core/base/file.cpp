@@ -104,20 +104,22 @@ Result<void> write_file_atomically(const std::filesystem::path& name, std::strin
   std::string temporary;
   {
     const Descriptor file = open_beside(path, temporary);
-    if (file.get() < 0) return fail(system_problem(path.string(), "cannot write here", errno));
+    if (file.get() < 0)
+      return fail(
+          system_problem(path.string(), "cannot create a temporary file in this directory", errno));
     keep_permissions(file.get(), path);
     if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
       const int reason = errno;
       ::unlink(temporary.c_str());
-      return fail(
-          system_problem(path.string(), "cannot write the file; the old one is untouched", reason));
+      return fail(system_problem(
+          path.string(), "cannot write the file; the previous version is unchanged", reason));
     }
   }
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary.c_str());
     return fail(system_problem(
-        path.string(), "cannot replace the file by the new one; the old one is untouched", reason));
+        path.string(), "cannot replace the file; the previous version is unchanged", reason));
   }
   sync_directory(path.parent_path());
   return {};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/json.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <set>
@@ -11,6 +13,7 @@
 #include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/shortened.h"
+#include "core/base/units.h"
 
 namespace trainyard::base {
 namespace {
@@ -145,6 +148,20 @@ Json* step_into(Json& parent, const Step& step) {
   return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
 }
 
+// Returns the problem of a step that leads from `parent` to no value.
+Problem missing_value(const std::string& path, const Json& parent, const Step& step) {
+  const auto* index = std::get_if<std::size_t>(&step);
+  if (index != nullptr && parent.is_array())
+    return {"bad_path",
+            ProblemCode::bad_input,
+            path,
+            fmt::format("index {} is out of range, because the list has {}", *index,
+                        counted(std::ssize(parent), "entry", "entries")),
+            parent.empty() ? "" : fmt::format("0 to {}", parent.size() - 1),
+            ""};
+  return bad_path(path, "the document has no value at this path");
+}
+
 }  // namespace
 
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t max_keys) {
@@ -152,7 +169,7 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
     return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
                  "Correct the file at this position, or start from an example."});
   };
-  if (text.size() > kMaxBytes) return bad("is larger than 64 MiB");
+  if (text.size() > kMaxBytes) return bad("the document is larger than 64 MiB");
   Bounds bounds(max_keys);
   try {
     return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) {
@@ -164,10 +181,10 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
       reason = reason.substr(colon + 2);
     return bad("not JSON at " + line_and_column(text, error.byte) + ": " + reason);
   } catch (const Json::out_of_range&) {  // the parser throws this exception only for numbers
-    return bad("not acceptable JSON: a number is too large at " +
+    return bad("unsupported JSON: a number is too large at " +
                line_and_column(text, Stop::in(text)));
   } catch (const std::exception& error) {
-    return bad(std::string("not acceptable JSON: ") + error.what());
+    return bad(std::string("unsupported JSON: ") + error.what());
   }
 }
 
@@ -180,8 +197,8 @@ Result<Json> value_at(const Json& document, const std::string& path) {
   if (!steps) return fail(steps.error());
   Json* at = const_cast<Json*>(&document);
   for (const Step& step : *steps)
-    if (at = step_into(*at, step); at == nullptr)
-      return fail(bad_path(path, "the document has no value at this path"));
+    if (Json* next = step_into(*at, step); next != nullptr) at = next;
+    else return fail(missing_value(path, *at, step));
   return *at;
 }
 
@@ -194,8 +211,8 @@ Result<void> set_value_at(Json& document, const std::string& path, Json value) {
     const auto* key = std::get_if<std::string>(&(*steps)[i]);
     if (key != nullptr && at->is_object() && !at->contains(*key))
       (*at)[*key] = i + 1 < steps->size() ? Json::object() : Json();
-    if (at = step_into(*at, (*steps)[i]); at == nullptr)
-      return fail(bad_path(path, "the document has no value at this path"));
+    if (Json* next = step_into(*at, (*steps)[i]); next != nullptr) at = next;
+    else return fail(missing_value(path, *at, (*steps)[i]));
   }
   *at = std::move(value);
   document = std::move(changed);

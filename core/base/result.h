@@ -25,7 +25,10 @@ std::string_view name(ProblemCode code);
 struct Problem {
   std::string id;  // stable name of the kind of error, for example "unknown_key"; snake_case
   ProblemCode code = ProblemCode::failed;
-  std::string where;     // location: a JSON path, a file, or a rank and op
+  // location: a field ("training.steps"), a file, a field in a file or in an override ("FILE:
+  // FIELD",
+  // "--set: FIELD"), a command with its option, or a rank with its op
+  std::string where;
   std::string what;      // one sentence without a period
   std::string accepted;  // values that are accepted at this location; may be empty
   std::string advice;    // what to do next; may be empty

@@ -301,8 +301,12 @@ std::optional<ManualLocation> Manual::verb(std::string_view name) const {
 std::optional<ManualLocation> Manual::problem(const base::Problem& problem) const {
   if (const auto at = problems_.find(problem.id); at != problems_.end()) return at->second;
   static const std::regex path(R"([a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)*)");
-  if (std::regex_match(problem.where, path))
-    if (auto place = field(problem.where)) return place;
+  // the location of a field in a file is "FILE: FIELD"
+  const std::size_t colon = problem.where.rfind(": ");
+  const std::string where =
+      colon == std::string::npos ? problem.where : problem.where.substr(colon + 2);
+  if (std::regex_match(where, path))
+    if (auto place = field(where)) return place;
   switch (problem.code) {
     case base::ProblemCode::bad_usage: return ManualLocation{std::string(kVerbsPage), "", ""};
     case base::ProblemCode::bad_input: return heading(kProblemsPage, "problems-of-the-experiment");
