@@ -21,22 +21,34 @@ phase() {
   return "$status"
 }
 
-elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { s = to - from; if (s < 60) printf "%.1f s", s; else printf "%d min %d s", s / 60, s % 60 }'; }
+elapsed() {
+  awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN {
+    s = to - from
+    if (s < 60) printf "%.1f s", s; else printf "%d min %d s", s / 60, s % 60
+  }'
+}
 
 # Number of parallel compilers: one per core, limited by memory at about 1 GiB each.
-jobs_at_once() { awk -v cores="$(nproc)" '/^MemAvailable/ { fit = int($2 / 1048576); n = cores < fit ? cores : fit; print (n > 1 ? n : 1) }' /proc/meminfo; }
+jobs_at_once() {
+  awk -v cores="$(nproc)" '/^MemAvailable/ {
+    fit = int($2 / 1048576); n = cores < fit ? cores : fit; print (n > 1 ? n : 1)
+  }' /proc/meminfo
+}
 
 # configure PRESET: configures build/PRESET.
 configure() {
   local preset=$1 log=$root/build/$1-configure.log launcher=()
   if command -v ccache >/dev/null; then  # reuses objects of other checkouts
-    local ccache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"  # as precompiled headers need
+    # the sloppiness that precompiled headers need
+    local ccache="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER="$ccache" -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
   fi
   mkdir -p "$root/build"
   # shellcheck disable=SC2086  # several options
-  (cd "$root" && cmake --preset "$preset" "${launcher[@]}" ${TRAINYARD_CMAKE_OPTIONS:-}) >"$log" 2>&1 || {
+  (
+    cd "$root" && cmake --preset "$preset" "${launcher[@]}" ${TRAINYARD_CMAKE_OPTIONS:-}
+  ) >"$log" 2>&1 || {
     cat "$log" >&2
     return 1
   }
@@ -58,5 +70,6 @@ build() {
 run_tests() {
   local preset=$1
   shift
-  (cd "$root" && ctest --preset "$preset" --output-on-failure --no-tests=error --parallel 2 --timeout 300 --output-junit "$root/build/$preset-tests.xml" "$@")
+  (cd "$root" && ctest --preset "$preset" --output-on-failure --no-tests=error --parallel 2 \
+    --timeout 300 --output-junit "$root/build/$preset-tests.xml" "$@")
 }

@@ -26,7 +26,11 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KEEPS_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(1 << 40), "MALLOC_TOP_PAD_": str(128 << 20)}
+KEEPS_MEMORY = {
+    "MALLOC_MMAP_MAX_": "0",
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 40),
+    "MALLOC_TOP_PAD_": str(128 << 20),
+}
 MEASURES_AT_LEAST = 0.3  # approximate seconds per measurement
 
 
@@ -46,7 +50,13 @@ def build(work):
         program = os.path.join(work, name)
         sources = [word for word in command if word.endswith((".c", ".cpp"))]
         at = command.index(sources[0])
-        if shutil.which(command[0]) and subprocess.run(command[:at] + ["-o", program] + command[at:], stderr=subprocess.DEVNULL).returncode == 0:
+        if (
+            shutil.which(command[0])
+            and subprocess.run(
+                command[:at] + ["-o", program] + command[at:], stderr=subprocess.DEVNULL
+            ).returncode
+            == 0
+        ):
             built[name] = program
         else:
             print(f"{name} is left out: packaging/setup --bench installs it", file=sys.stderr)
@@ -60,18 +70,53 @@ class Measured:
         self.options, self.work, self.built, self.turn = options, work, built, 0
 
     def own(self, size, ranks, repeat, *more):
-        command = [f"{self.options.bin}/trainyard-cli", "bench", "allreduce", "--ranks", ranks, "--bytes", size, "--repeat", repeat, "--json", *more]
-        line = subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout.splitlines()[-1]
+        command = [
+            f"{self.options.bin}/trainyard-cli",
+            "bench",
+            "allreduce",
+            "--ranks",
+            ranks,
+            "--bytes",
+            size,
+            "--repeat",
+            repeat,
+            "--json",
+            *more,
+        ]
+        line = subprocess.run(
+            [str(word) for word in command], check=True, capture_output=True, text=True
+        ).stdout.splitlines()[-1]
         seconds = json.loads(line)["seconds"]
         return seconds["median"], seconds["min"]
 
     def mpi(self, which, size, ranks, repeat, in_place, keeps_memory):
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **(KEEPS_MEMORY if keeps_memory else {}))
-        start = ["mpirun.openmpi", "--oversubscribe", *(["--bind-to", "core"] if ranks <= len(os.sched_getaffinity(0)) else [])] if which == "open_mpi" else ["mpirun.mpich"]
+        environment = dict(
+            os.environ,
+            OMPI_ALLOW_RUN_AS_ROOT="1",
+            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            **(KEEPS_MEMORY if keeps_memory else {}),
+        )
+        start = (
+            [
+                "mpirun.openmpi",
+                "--oversubscribe",
+                *(["--bind-to", "core"] if ranks <= len(os.sched_getaffinity(0)) else []),
+            ]
+            if which == "open_mpi"
+            else ["mpirun.mpich"]
+        )
         for name in KEEPS_MEMORY if keeps_memory and which == "open_mpi" else ():
             start += ["-x", name]
         command = [*start, "-n", ranks, self.built[which], size, repeat, int(in_place)]
-        return self.printed(subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, env=environment).stdout)
+        return self.printed(
+            subprocess.run(
+                [str(word) for word in command],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=environment,
+            ).stdout
+        )
 
     def joined(self, program, size, ranks, repeat):
         """Starts ranks that find each other by a file."""
@@ -79,8 +124,14 @@ class Measured:
         place = os.path.join(self.work, f"meet-{self.turn}")
         if len(program) == 1:
             os.mkdir(place)
-        started = [subprocess.Popen([*program, str(size), str(repeat), str(rank), str(ranks), place], stdout=subprocess.PIPE, text=True)
-                   for rank in range(ranks)]
+        started = [
+            subprocess.Popen(
+                [*program, str(size), str(repeat), str(rank), str(ranks), place],
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(ranks)
+        ]
         outputs = [process.communicate()[0] for process in started]
         if any(process.returncode != 0 for process in started):
             raise RuntimeError(f"{program} failed")
@@ -96,25 +147,57 @@ class Measured:
         all_of = {
             "shm auto": lambda: self.own(size, ranks, repeat, "--algorithm", "auto", *bound),
             "shm ring": lambda: self.own(size, ranks, repeat, "--algorithm", "ring", *bound),
-            "zmq ring": lambda: self.own(size, ranks, max(3, repeat // 4), "--algorithm", "ring", "--transport", "zmq", "--segment-bytes", 2 << 20, *bound),
+            "zmq ring": lambda: self.own(
+                size,
+                ranks,
+                max(3, repeat // 4),
+                "--algorithm",
+                "ring",
+                "--transport",
+                "zmq",
+                "--segment-bytes",
+                2 << 20,
+                *bound,
+            ),
         }
         for which in ("open_mpi", "mpich"):
             if which in self.built:
                 for kept in (False, True):
                     all_of[which + (" tuned" if kept else "")] = lambda which=which, kept=kept: min(
-                        self.mpi(which, size, ranks, repeat, in_place, kept) for in_place in (False, True))
+                        self.mpi(which, size, ranks, repeat, in_place, kept)
+                        for in_place in (False, True)
+                    )
         if "gloo" in self.built:
-            all_of["gloo"] = lambda: self.joined([self.built["gloo"]], size, ranks, max(3, repeat // 4))
+            all_of["gloo"] = lambda: self.joined(
+                [self.built["gloo"]], size, ranks, max(3, repeat // 4)
+            )
         if "floor" in self.built and ranks <= len(os.sched_getaffinity(0)):
-            all_of["floor"] = lambda: self.printed(subprocess.run([self.built["floor"], str(size), str(repeat), str(ranks)], check=True, capture_output=True, text=True).stdout)
+            all_of["floor"] = lambda: self.printed(
+                subprocess.run(
+                    [self.built["floor"], str(size), str(repeat), str(ranks)],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+            )
         if "zmq_floor" in self.built and ranks == 2:
             all_of["zmq floor"] = lambda: self.printed(
-                subprocess.run([self.built["zmq_floor"], str(size), str(max(3, repeat // 4)), self.work], check=True, capture_output=True, text=True).stdout)
+                subprocess.run(
+                    [self.built["zmq_floor"], str(size), str(max(3, repeat // 4)), self.work],
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+            )
         if self.options.torch:
             program = [self.options.python, os.path.join(HERE, "allreduce_peer", "torch_gloo.py")]
             all_of["torch gloo"] = lambda: self.joined(program, size, ranks, max(3, repeat // 4))
         left_out = [name for name in self.options.without.split(",") if name]
-        return {name: measure for name, measure in all_of.items() if not any(name.startswith(other) for other in left_out)}
+        return {
+            name: measure
+            for name, measure in all_of.items()
+            if not any(name.startswith(other) for other in left_out)
+        }
 
 
 def repeats(size, ranks):
@@ -128,14 +211,28 @@ def words(seconds):
 
 def report(size, ranks, rounds):
     own = [name for name in rounds if name.startswith(("shm", "zmq ring"))]
-    print(f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {os.getloadavg()[0]:.1f}")
-    print(f"  {'':15} {'median':>12} {'least':>12}   so many times as fast: " + ", ".join(own) + " (by medians/by the least)")
+    print(
+        f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {os.getloadavg()[0]:.1f}"
+    )
+    print(
+        f"  {'':15} {'median':>12} {'least':>12}   so many times as fast: "
+        + ", ".join(own)
+        + " (by medians/by the least)"
+    )
     for name, times in rounds.items():
         ratios = []
         for mine in own:
-            by_medians = statistics.median(other[0] / self[0] for self, other in zip(rounds[mine], times))
-            ratios.append(f"{by_medians:6.2f}/{min(t[1] for t in times) / min(t[1] for t in rounds[mine]):.2f}")
-        print(f"  {name:15} {words(statistics.median(t[0] for t in times))} {words(min(t[1] for t in times))}   " + " ".join(ratios), flush=True)
+            by_medians = statistics.median(
+                other[0] / self[0] for self, other in zip(rounds[mine], times)
+            )
+            ratios.append(
+                f"{by_medians:6.2f}/{min(t[1] for t in times) / min(t[1] for t in rounds[mine]):.2f}"
+            )
+        print(
+            f"  {name:15} {words(statistics.median(t[0] for t in times))} {words(min(t[1] for t in times))}   "
+            + " ".join(ratios),
+            flush=True,
+        )
 
 
 def main():
@@ -144,17 +241,28 @@ def main():
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--bytes", default="4096,65536,1048576,16777216,67108864")
     parser.add_argument("--ranks", default="2,4")
-    parser.add_argument("--without", default="", help="peers to leave out, as they are printed: mpich,torch")
+    parser.add_argument(
+        "--without", default="", help="peers to leave out, as they are printed: mpich,torch"
+    )
     parser.add_argument("--python", default="/usr/bin/python3", help="one that may have torch")
     options = parser.parse_args()
-    options.torch = subprocess.run([options.python, "-c", "import torch.distributed"], capture_output=True).returncode == 0
+    options.torch = (
+        subprocess.run(
+            [options.python, "-c", "import torch.distributed"], capture_output=True
+        ).returncode
+        == 0
+    )
     with tempfile.TemporaryDirectory() as work:
         built = build(work)
         cores = sorted(os.sched_getaffinity(0))
         if "distance" in built and len(cores) > 1:
             for core in cores[1:]:
-                distance = subprocess.run([built["distance"], str(cores[0]), str(core)], capture_output=True, text=True).stdout.strip()
-                print(f"a cache line from core {cores[0]} to core {core}: {distance} ns; {len(cores)} cores")
+                distance = subprocess.run(
+                    [built["distance"], str(cores[0]), str(core)], capture_output=True, text=True
+                ).stdout.strip()
+                print(
+                    f"a cache line from core {cores[0]} to core {core}: {distance} ns; {len(cores)} cores"
+                )
         measured = Measured(options, work, built)
         for ranks in (int(word) for word in options.ranks.split(",")):
             for size in (int(word) for word in options.bytes.split(",")):

@@ -41,7 +41,9 @@ def share_cores(ranks):
 
 
 def call(arguments):
-    done = subprocess.run([str(CLI), *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(CLI), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, arguments))} failed:\n{done.stdout}{done.stderr}")
 
@@ -57,7 +59,9 @@ def trained(home, ranks, schedule, micro_batches, steps, paced):
         if layer["kind"] == "transformer":
             layer["blocks"] = 8
     document["strategy"]["kind"] = "pipeline"
-    document["strategy"]["stages"].update(schedule=schedule, partition="cost" if paced else "measured")
+    document["strategy"]["stages"].update(
+        schedule=schedule, partition="cost" if paced else "measured"
+    )
     if paced:
         document["run"]["devices"] = "paced"
         for device in devices:
@@ -69,13 +73,19 @@ def trained(home, ranks, schedule, micro_batches, steps, paced):
     call(["run", experiment, "--json", "--steps", steps, "--out", run])
     call(["export", run, "--format", "trace", "--out", trace])
     loaded = json.loads(trace.read_text())
-    return [event for event in (loaded["traceEvents"] if isinstance(loaded, dict) else loaded) if event.get("cat") == "op"]
+    return [
+        event
+        for event in (loaded["traceEvents"] if isinstance(loaded, dict) else loaded)
+        if event.get("cat") == "op"
+    ]
 
 
 def cells(ops):
     """Returns (begin, end) of each cell of a rank in a step: consecutive ops of one pass of one
     micro-batch."""
-    passes = sorted((op["ts"], op["ts"] + op["dur"], found) for op in ops if (found := PASS.match(op["name"])))
+    passes = sorted(
+        (op["ts"], op["ts"] + op["dur"], found) for op in ops if (found := PASS.match(op["name"]))
+    )
     for _, group in itertools.groupby(passes, key=lambda op: (op[2][1] == "F", op[2][2])):
         of_cell = list(group)
         yield of_cell[0][0], max(end for _, end, _ in of_cell)
@@ -85,10 +95,16 @@ def bubble(ranks, micro_batches, ops):
     """Returns for a step the measured idle share, that of the formula for stages with these busy
     times, and the busy time of the slowest stage divided by the mean."""
     by_rank = [list(cells(op for op in ops if op["pid"] == rank)) for rank in range(ranks)]
-    begin, end = min(cell[0] for rank in by_rank for cell in rank), max(cell[1] for rank in by_rank for cell in rank)
+    begin, end = min(cell[0] for rank in by_rank for cell in rank), max(
+        cell[1] for rank in by_rank for cell in rank
+    )
     busy = [sum(to - since for since, to in rank) for rank in by_rank]
     makespan = (sum(busy) + (micro_batches - 1) * max(busy)) / micro_batches
-    return 1 - sum(busy) / (ranks * (end - begin)), 1 - sum(busy) / (ranks * makespan), max(busy) * ranks / sum(busy)
+    return (
+        1 - sum(busy) / (ranks * (end - begin)),
+        1 - sum(busy) / (ranks * makespan),
+        max(busy) * ranks / sum(busy),
+    )
 
 
 def measured(ranks, schedule, micro_batches, steps, paced):
@@ -99,11 +115,16 @@ def measured(ranks, schedule, micro_batches, steps, paced):
     for op in ops:
         if op["args"]["program"] == "train" and op["args"]["step"] >= FIRST:
             by_step.setdefault(op["args"]["step"], []).append(op)
-    return [statistics.median(column) for column in zip(*(bubble(ranks, micro_batches, of_step) for of_step in by_step.values()))]
+    return [
+        statistics.median(column)
+        for column in zip(*(bubble(ranks, micro_batches, of_step) for of_step in by_step.values()))
+    ]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=3)
@@ -111,13 +132,30 @@ def main():
     parser.add_argument("--paced", action="store_true", help="as where ranks share cores")
     options = parser.parse_args()
     ranks, paced = options.ranks, options.paced or share_cores(options.ranks)
-    print(f"{ranks} ranks, " + ("which share cores" if share_cores(ranks) else "each with a core") + (": devices are paced to what is drawn" if paced else ""))
-    print("schedule   m  formula  of these stages  measured  to the formula  to that of these stages  slowest stage")
+    print(
+        f"{ranks} ranks, "
+        + ("which share cores" if share_cores(ranks) else "each with a core")
+        + (": devices are paced to what is drawn" if paced else "")
+    )
+    print(
+        "schedule   m  formula  of these stages  measured  to the formula  to that of these stages  slowest stage"
+    )
     for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), options.micro_batches):
         formula = (ranks - 1) / (micro_batches + ranks - 1)
-        idle, expected, slowest = (statistics.median(column) for column in zip(*(measured(ranks, schedule, micro_batches, options.steps, paced) for _ in range(options.repeat))))
-        print(f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:15.3f}  {idle:8.3f}  {idle / formula:14.3f}  {idle / expected:23.3f}"
-              f"  {slowest:.3f} of the mean", flush=True)
+        idle, expected, slowest = (
+            statistics.median(column)
+            for column in zip(
+                *(
+                    measured(ranks, schedule, micro_batches, options.steps, paced)
+                    for _ in range(options.repeat)
+                )
+            )
+        )
+        print(
+            f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:15.3f}  {idle:8.3f}  {idle / formula:14.3f}  {idle / expected:23.3f}"
+            f"  {slowest:.3f} of the mean",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -29,9 +29,15 @@ SLOW = 5e9  # flop/s of a device that leaves most of a core to others
 def run(out, steps, evaluator, paced):
     roles = ["worker", "idle", "idle", "evaluator" if evaluator else "idle", "parameter_server"]
     settings = [f"topology.hosts[0].devices[{i}].role={role}" for i, role in enumerate(roles)]
-    settings += ["training.epochs=1000", f"run.checkpoint_every_steps={EVERY}", f"run.evaluate_every_steps={EVERY if evaluator else 0}"]
+    settings += [
+        "training.epochs=1000",
+        f"run.checkpoint_every_steps={EVERY}",
+        f"run.evaluate_every_steps={EVERY if evaluator else 0}",
+    ]
     if paced:
-        settings += ["run.devices=paced"] + [f"topology.hosts[0].devices[{i}].peak_flops={SLOW}" for i in (0, 4)]
+        settings += ["run.devices=paced"] + [
+            f"topology.hosts[0].devices[{i}].peak_flops={SLOW}" for i in (0, 4)
+        ]
     command = [str(CLI), "run", str(EXPERIMENT), "--json", "--steps", str(steps), "--out", str(out)]
     for setting in settings:
         command += ["--set", setting]
@@ -44,12 +50,18 @@ def run(out, steps, evaluator, paced):
 def evaluations(run_directory):
     """Returns the number of checkpoints that the evaluator measured."""
     table = run_directory / "run.csv"
-    subprocess.run([str(CLI), "export", str(run_directory), "--format", "csv", "--out", str(table)], check=True, capture_output=True)
+    subprocess.run(
+        [str(CLI), "export", str(run_directory), "--format", "csv", "--out", str(table)],
+        check=True,
+        capture_output=True,
+    )
     return sum(line.startswith("held_out_loss,") for line in table.read_text().splitlines())
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--steps", type=int, default=4000)
     parser.add_argument("--paced", action="store_true")
@@ -60,13 +72,20 @@ def main():
             speeds = {}
             for evaluator in (pair % 2 == 0, pair % 2 == 1):
                 out = pathlib.Path(home) / f"{pair}-{evaluator}"
-                speeds[evaluator] = run(out, options.steps, evaluator, options.paced)["samples_per_second"]
+                speeds[evaluator] = run(out, options.steps, evaluator, options.paced)[
+                    "samples_per_second"
+                ]
                 if evaluator:
                     measured.append(evaluations(out))
             ratios.append(speeds[True] / speeds[False])
-            print(f"{speeds[False]:10.0f} samples/s without, {speeds[True]:10.0f} with an evaluator, which measured {measured[-1]:3d}: {ratios[-1]:.3f}", flush=True)
+            print(
+                f"{speeds[False]:10.0f} samples/s without, {speeds[True]:10.0f} with an evaluator, which measured {measured[-1]:3d}: {ratios[-1]:.3f}",
+                flush=True,
+            )
     quarters = statistics.quantiles(ratios, n=4)
-    print(f"with an evaluator: {statistics.median(ratios):.3f} of the samples a second (middle half {quarters[0]:.3f} to {quarters[2]:.3f}, {options.pairs} pairs)")
+    print(
+        f"with an evaluator: {statistics.median(ratios):.3f} of the samples a second (middle half {quarters[0]:.3f} to {quarters[2]:.3f}, {options.pairs} pairs)"
+    )
 
 
 if __name__ == "__main__":

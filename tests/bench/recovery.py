@@ -27,9 +27,27 @@ STEPS = 600
 
 
 def arguments(out, *more):
-    return [str(CLI), "run", str(EXPERIMENT), "--json", "--steps", str(STEPS), "--out", str(out), "--set", "strategy.servers.mode=synchronous",
-            "--set", "data.train_samples=512", "--set", "data.held_out_samples=64", "--set", "training.optimizer.momentum=0.9",
-            "--set", "run.checkpoint_every_steps=10", *more]
+    return [
+        str(CLI),
+        "run",
+        str(EXPERIMENT),
+        "--json",
+        "--steps",
+        str(STEPS),
+        "--out",
+        str(out),
+        "--set",
+        "strategy.servers.mode=synchronous",
+        "--set",
+        "data.train_samples=512",
+        "--set",
+        "data.held_out_samples=64",
+        "--set",
+        "training.optimizer.momentum=0.9",
+        "--set",
+        "run.checkpoint_every_steps=10",
+        *more,
+    ]
 
 
 def result_of(text):
@@ -46,19 +64,28 @@ def process_of_server(run):
             parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
         except OSError:
             continue
-        if parent == run.pid and b"--rank" in words and words[words.index(b"--rank") + 1] == str(SERVER).encode():
+        if (
+            parent == run.pid
+            and b"--rank" in words
+            and words[words.index(b"--rank") + 1] == str(SERVER).encode()
+        ):
             return int(entry.name)
     return -1
 
 
 def newest_whole(run_directory):
     """Returns the steps covered by a complete manifest, according to the run directory."""
-    steps = [int(path.parent.name.removeprefix("step-")) for path in (run_directory / "checkpoints").glob("step-*/manifest.json")]
+    steps = [
+        int(path.parent.name.removeprefix("step-"))
+        for path in (run_directory / "checkpoints").glob("step-*/manifest.json")
+    ]
     return max(steps, default=-1)
 
 
 def kill_once(out, moment):
-    run = subprocess.Popen(arguments(out / "first"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(
+        arguments(out / "first"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     time.sleep(moment)
     victim = process_of_server(run)
     if victim > 1:
@@ -69,12 +96,18 @@ def kill_once(out, moment):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=200)
     wanted = parser.parse_args()
     scratch = pathlib.Path(tempfile.mkdtemp())
     begin = time.monotonic()
-    whole = result_of(subprocess.run(arguments(scratch / "whole"), check=True, capture_output=True, text=True).stdout)
+    whole = result_of(
+        subprocess.run(
+            arguments(scratch / "whole"), check=True, capture_output=True, text=True
+        ).stdout
+    )
     length = time.monotonic() - begin
     weights = whole["ranks"][0]["parameters_xxh64"]
     lost = other = kills = 0
@@ -93,17 +126,23 @@ def main():
             shutil.rmtree(out)
             continue  # all steps were committed: nothing is left to train
         more = ["--resume", str(out / "first")] if committed >= 0 else []
-        second = result_of(subprocess.run(arguments(out / "second", *more), capture_output=True, text=True).stdout)
+        second = result_of(
+            subprocess.run(arguments(out / "second", *more), capture_output=True, text=True).stdout
+        )
         if second["status"] != "completed":
             sys.exit(f"does not go on from step {committed}: {second}")
         begun = second.get("first_step", 0)
         lost += begun < max(committed, there, 0)
         other += second["ranks"][0]["parameters_xxh64"] != weights
-        seconds.append(time.monotonic() - killed - second["wall_seconds"] + second["first_step_seconds"])
+        seconds.append(
+            time.monotonic() - killed - second["wall_seconds"] + second["first_step_seconds"]
+        )
         shutil.rmtree(out)
     seconds.sort()
-    print(f"{kills} kills of the server: committed steps lost in {lost}, other weights at the end in {other}; "
-          f"steps again after {statistics.median(seconds):.2f} s, at most {seconds[-1]:.2f} s  (to reach: 0, 0, <= 5 s)")
+    print(
+        f"{kills} kills of the server: committed steps lost in {lost}, other weights at the end in {other}; "
+        f"steps again after {statistics.median(seconds):.2f} s, at most {seconds[-1]:.2f} s  (to reach: 0, 0, <= 5 s)"
+    )
     shutil.rmtree(scratch)
     return 0 if lost == 0 and other == 0 else 1
 

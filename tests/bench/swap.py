@@ -22,11 +22,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLI = ROOT / "build" / "release" / "bin" / "trainyard-cli"
 EXPERIMENT = ROOT / "resources" / "experiments" / "two_devices_gpt_grammar.json"
 FIRST = 5  # warm-up steps
-KINDS = {"host": ("host", "host"), "disk": ("disk", "disk"), "host, outputs alone": ("host", "nowhere")}  # outputs, moments
+KINDS = {
+    "host": ("host", "host"),
+    "disk": ("disk", "disk"),
+    "host, outputs alone": ("host", "nowhere"),
+}  # outputs, moments
 
 
 def call(arguments):
-    done = subprocess.run([str(CLI), *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(CLI), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, arguments))} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -51,12 +57,30 @@ def trained(options, outputs, moments):
         home = pathlib.Path(name)
         experiment, run, trace = home / "experiment.json", home / "run", home / "trace.json"
         experiment.write_text(json.dumps(document(options, outputs, moments)))
-        result = json.loads(call(["run", experiment, "--json", "--steps", options.steps, "--out", run]).splitlines()[-1])
+        result = json.loads(
+            call(
+                ["run", experiment, "--json", "--steps", options.steps, "--out", run]
+            ).splitlines()[-1]
+        )
         call(["export", run, "--format", "trace", "--out", trace])
         events = json.loads(trace.read_text())["traceEvents"]
-    ops = [event for event in events if event.get("cat") == "op" and event["args"]["program"] == "train" and event["args"]["step"] >= FIRST]
-    lanes = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event.get("name") == "thread_name"}
-    return result["step_seconds"]["median"], [dict(op, lane=lanes[op["pid"], op["tid"]]) for op in ops if op["pid"] == 0], result
+    ops = [
+        event
+        for event in events
+        if event.get("cat") == "op"
+        and event["args"]["program"] == "train"
+        and event["args"]["step"] >= FIRST
+    ]
+    lanes = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event.get("name") == "thread_name"
+    }
+    return (
+        result["step_seconds"]["median"],
+        [dict(op, lane=lanes[op["pid"], op["tid"]]) for op in ops if op["pid"] == 0],
+        result,
+    )
 
 
 def union(ops):
@@ -95,19 +119,30 @@ def hidden(ops):
     for of_step in by_step.values():
         copies = [op for op in of_step if op["lane"] == "copy"]
         copying, computing = union(copies), union(op for op in of_step if op["lane"] == "compute")
-        figures.append((length(copying) * 1e-6, common(copying, computing) / length(copying), sum(op["args"]["bytes"] for op in copies)))
+        figures.append(
+            (
+                length(copying) * 1e-6,
+                common(copying, computing) / length(copying),
+                sum(op["args"]["bytes"] for op in copies),
+            )
+        )
     return [statistics.median(column) for column in zip(*figures)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--batch", type=int, default=16)
     options = parser.parse_args()
     threads, cores = 2 * options.ranks, len(os.sched_getaffinity(0))
-    print(f"{options.ranks} ranks and as many threads that copy, " + ("each with a core" if threads <= cores else f"on {cores} cores"))
+    print(
+        f"{options.ranks} ranks and as many threads that copy, "
+        + ("each with a core" if threads <= cores else f"on {cores} cores")
+    )
     print("put aside             without     with    ratio   copying a step     hidden")
     for kind, (outputs, moments) in KINDS.items():
         pairs = []
@@ -115,8 +150,13 @@ def main():
             without, _, _ = trained(options, "nowhere", "nowhere")
             aside, ops, _ = trained(options, outputs, moments)
             pairs.append((without, aside, aside / without, *hidden(ops)))
-        without, aside, ratio, copying, part, copied = (statistics.median(column) for column in zip(*pairs))
-        print(f"{kind:20s} {without * 1e3:6.1f} ms {aside * 1e3:6.1f} ms  {ratio:6.3f}  {copying * 1e3:6.1f} ms {copied / 1e6:5.1f} MB  {part:7.1%}", flush=True)
+        without, aside, ratio, copying, part, copied = (
+            statistics.median(column) for column in zip(*pairs)
+        )
+        print(
+            f"{kind:20s} {without * 1e3:6.1f} ms {aside * 1e3:6.1f} ms  {ratio:6.3f}  {copying * 1e3:6.1f} ms {copied / 1e6:5.1f} MB  {part:7.1%}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

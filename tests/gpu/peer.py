@@ -20,7 +20,9 @@ try:
     import torch
     from torch import nn
 except Exception as failed:
-    print(json.dumps({"why": f"none to compare with: {failed}".replace('"', "'").replace(",", ";")}))
+    print(
+        json.dumps({"why": f"none to compare with: {failed}".replace('"', "'").replace(",", ";")})
+    )
     sys.exit()
 
 CLIP = 1.0
@@ -44,8 +46,15 @@ class Block(nn.Module):
         self.wide, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def attention(self, rows):
-        parts = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in self.queries_keys_values(rows).chunk(3, 2))
-        return self.out(nn.functional.scaled_dot_product_attention(*parts, is_causal=True).transpose(1, 2).flatten(2))
+        parts = (
+            part.unflatten(2, (self.heads, -1)).transpose(1, 2)
+            for part in self.queries_keys_values(rows).chunk(3, 2)
+        )
+        return self.out(
+            nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+            .transpose(1, 2)
+            .flatten(2)
+        )
 
     def forward(self, rows):
         rows = rows + self.attention(self.before(rows))
@@ -65,7 +74,9 @@ class Gpt(nn.Module):
 
     def forward(self, tokens, following):
         rows = self.last(self.blocks(self.table(tokens) + self.places.weight))
-        return nn.functional.cross_entropy(nn.functional.linear(rows, self.table.weight).flatten(0, 1), following.flatten())
+        return nn.functional.cross_entropy(
+            nn.functional.linear(rows, self.table.weight).flatten(0, 1), following.flatten()
+        )
 
 
 class Peer:
@@ -74,41 +85,75 @@ class Peer:
 
     def digits(self, shape):
         batch = 8 if self.small else 4096
-        return [self.on_host(torch.randn(batch, *shape), torch.randint(0, 10, (batch,))) for _ in range(2)]
+        return [
+            self.on_host(torch.randn(batch, *shape), torch.randint(0, 10, (batch,)))
+            for _ in range(2)
+        ]
 
     def mlp(self):
-        model = Classifier(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+        model = Classifier(
+            nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
+        )
         return self.step_seconds(model.to(self.device), self.sgd, self.digits((784,)))
 
     def cnn(self):
         def of(layout):
-            model = Classifier(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                               nn.Linear(1600, 128), nn.ReLU(), nn.Linear(128, 10))
-            batches = [(images.to(memory_format=layout), labels) for images, labels in self.digits((1, 28, 28))]
+            model = Classifier(
+                nn.Conv2d(1, 32, 3),
+                nn.ReLU(),
+                nn.MaxPool2d(2),
+                nn.Conv2d(32, 64, 3),
+                nn.ReLU(),
+                nn.MaxPool2d(2),
+                nn.Flatten(),
+                nn.Linear(1600, 128),
+                nn.ReLU(),
+                nn.Linear(128, 10),
+            )
+            batches = [
+                (images.to(memory_format=layout), labels)
+                for images, labels in self.digits((1, 28, 28))
+            ]
             return self.step_seconds(model.to(self.device, memory_format=layout), self.sgd, batches)
 
         return min(of(torch.contiguous_format), of(torch.channels_last))
 
     def gpt2(self, compiled=False):
         vocabulary, context, batch = (500, 32, 2) if self.small else (50257, 1024, 16)
-        model = Gpt(vocabulary, context, *((24, 2, 1) if self.small else (768, 12, 12))).to(self.device)
+        model = Gpt(vocabulary, context, *((24, 2, 1) if self.small else (768, 12, 12))).to(
+            self.device
+        )
         windows = [torch.randint(0, vocabulary, (batch, context + 1)) for _ in range(4)]
-        batches = [self.on_host(window[:, :-1].contiguous(), window[:, 1:].contiguous()) for window in windows]
-        return self.step_seconds(torch.compile(model) if compiled else model, self.adamw, batches, precision=torch.bfloat16)
+        batches = [
+            self.on_host(window[:, :-1].contiguous(), window[:, 1:].contiguous())
+            for window in windows
+        ]
+        return self.step_seconds(
+            torch.compile(model) if compiled else model,
+            self.adamw,
+            batches,
+            precision=torch.bfloat16,
+        )
 
     def step_seconds(self, model, optimizer_of, batches, precision=None):
         optimizer, times = optimizer_of(model.parameters()), []
         warm, timed = (1, 2) if self.small else (8, 40)
         for step in range(warm + timed):
             begin = time.perf_counter()
-            samples, labels = (part.to(self.device, non_blocking=True) for part in batches[step % len(batches)])
-            with torch.autocast(self.device, precision or torch.bfloat16, enabled=precision is not None):
+            samples, labels = (
+                part.to(self.device, non_blocking=True) for part in batches[step % len(batches)]
+            )
+            with torch.autocast(
+                self.device, precision or torch.bfloat16, enabled=precision is not None
+            ):
                 loss = model(samples, labels)
             loss.backward()
             norm = nn.utils.clip_grad_norm_(model.parameters(), CLIP)
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
-            torch.stack([loss.detach(), norm]).tolist()  # synchronizes with the device, as reading the values does
+            torch.stack(
+                [loss.detach(), norm]
+            ).tolist()  # synchronizes with the device, as reading the values does
             times.append(time.perf_counter() - begin)
         return statistics.median(times[warm:])
 
@@ -119,7 +164,9 @@ class Peer:
         return torch.optim.SGD(parameters, lr=0.01, momentum=0.9, **self.fused())
 
     def adamw(self, parameters):
-        return torch.optim.AdamW(parameters, lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, **self.fused())
+        return torch.optim.AdamW(
+            parameters, lr=6e-4, betas=(0.9, 0.95), weight_decay=0.1, **self.fused()
+        )
 
     def fused(self):
         return {"fused": True} if self.device == "cuda" else {}
@@ -136,14 +183,24 @@ def tell(case, way, seconds_of):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--cpu", action="store_true")
     arguments = parser.parse_args()
     if not arguments.cpu and not torch.cuda.is_available():
         print(json.dumps({"why": f"none to compare with: PyTorch {torch.__version__} sees no GPU"}))
         return
-    print(json.dumps({"torch": f"{torch.__version__} on " + ("the CPU" if arguments.cpu else torch.cuda.get_device_name(0))}), flush=True)
+    print(
+        json.dumps(
+            {
+                "torch": f"{torch.__version__} on "
+                + ("the CPU" if arguments.cpu else torch.cuda.get_device_name(0))
+            }
+        ),
+        flush=True,
+    )
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True

@@ -8,7 +8,9 @@ import os
 import statistics
 import time
 
-os.environ["OMP_NUM_THREADS"] = "1"  # like torchrun: torch.set_num_threads does not limit OpenBLAS, which would use all cores
+os.environ[
+    "OMP_NUM_THREADS"
+] = "1"  # like torchrun: torch.set_num_threads does not limit OpenBLAS, which would use all cores
 
 import torch
 import torch.multiprocessing as multiprocessing
@@ -24,12 +26,19 @@ class Block(nn.Module):
         self.before, self.after = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
         self.queries_keys_values, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
         self.wide, self.narrow = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.future = torch.triu(torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1)  # not a buffer, which DDP would broadcast
+        self.future = torch.triu(
+            torch.ones(CONTEXT, CONTEXT, dtype=torch.bool), 1
+        )  # not a buffer, which DDP would broadcast
 
     def attention(self, rows):
         batch = len(rows)
-        queries, keys, values = (part.view(batch, CONTEXT, HEADS, -1).transpose(1, 2) for part in self.queries_keys_values(rows).chunk(3, 2))
-        scores = (queries @ keys.transpose(2, 3) / (WIDTH / HEADS) ** 0.5).masked_fill(self.future, float("-inf"))
+        queries, keys, values = (
+            part.view(batch, CONTEXT, HEADS, -1).transpose(1, 2)
+            for part in self.queries_keys_values(rows).chunk(3, 2)
+        )
+        scores = (queries @ keys.transpose(2, 3) / (WIDTH / HEADS) ** 0.5).masked_fill(
+            self.future, float("-inf")
+        )
         return self.out((scores.softmax(3) @ values).transpose(1, 2).reshape(batch, CONTEXT, WIDTH))
 
     def forward(self, rows):
@@ -40,7 +49,9 @@ class Block(nn.Module):
 class Gpt(nn.Module):
     def __init__(self):
         super().__init__()
-        self.table, self.places = nn.Embedding(CHARACTERS, WIDTH), nn.Parameter(torch.randn(CONTEXT, WIDTH))
+        self.table, self.places = nn.Embedding(CHARACTERS, WIDTH), nn.Parameter(
+            torch.randn(CONTEXT, WIDTH)
+        )
         self.blocks = nn.Sequential(*(Block() for _ in range(BLOCKS)))
         self.last, self.logits = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, CHARACTERS)
 
@@ -50,9 +61,17 @@ class Gpt(nn.Module):
 
 def step_milliseconds(model, samples, steps):
     of_text = samples.dtype == torch.long
-    optimizer = torch.optim.AdamW(model.parameters(), lr=0.001) if of_text else torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    optimizer = (
+        torch.optim.AdamW(model.parameters(), lr=0.001)
+        if of_text
+        else torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    )
     loss = nn.CrossEntropyLoss()
-    labels = torch.randint(0, CHARACTERS, (samples.numel(),)) if of_text else torch.randint(0, 10, (len(samples),))
+    labels = (
+        torch.randint(0, CHARACTERS, (samples.numel(),))
+        if of_text
+        else torch.randint(0, 10, (len(samples),))
+    )
     times = []
     for _ in range(steps):
         begin = time.perf_counter()
@@ -60,16 +79,28 @@ def step_milliseconds(model, samples, steps):
         loss(model(samples), labels).backward()
         optimizer.step()
         times.append(1e3 * (time.perf_counter() - begin))
-    return statistics.fmean(times[steps // 5:])
+    return statistics.fmean(times[steps // 5 :])
 
 
 def mlp(batch):
-    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)), torch.randn(batch, 784)
+    return nn.Sequential(
+        nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)
+    ), torch.randn(batch, 784)
 
 
 def cnn(batch):
-    model = nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-                          nn.Linear(1600, 128), nn.ReLU(), nn.Linear(128, 10))
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(1600, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
+    )
     return model, torch.randn(batch, 1, 28, 28)
 
 
@@ -82,7 +113,9 @@ def prepared(arguments):
     torch.manual_seed(1)
     model, samples = {"mlp": mlp, "cnn": cnn, "gpt": gpt}[arguments.model](arguments.batch)
     if arguments.tuned and samples.dim() == 4:
-        return model.to(memory_format=torch.channels_last), samples.to(memory_format=torch.channels_last)
+        return model.to(memory_format=torch.channels_last), samples.to(
+            memory_format=torch.channels_last
+        )
     return model, samples
 
 
@@ -91,7 +124,9 @@ def run_rank(rank, arguments):
     os.environ.setdefault("MASTER_PORT", "29511")
     torch.distributed.init_process_group("gloo", rank=rank, world_size=arguments.ranks)
     module, samples = prepared(arguments)
-    replica = nn.parallel.DistributedDataParallel(module, gradient_as_bucket_view=arguments.tuned, static_graph=arguments.tuned)
+    replica = nn.parallel.DistributedDataParallel(
+        module, gradient_as_bucket_view=arguments.tuned, static_graph=arguments.tuned
+    )
     mean = step_milliseconds(replica, samples, arguments.steps)
     if rank == 0:
         print(f"{mean:.4f}", flush=True)
