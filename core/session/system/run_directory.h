@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Files of a run, under $XDG_DATA_HOME/trainyard/runs/ by default:
 //
-//   experiment.json   as given
+//   experiment.json   the experiment after all overrides
 //   resolved.json     as run
 //   plan.txt          plan of every rank
 //   control           endpoint of the coordinator while it runs
