@@ -3,7 +3,6 @@
 
 #include <QEvent>
 #include <QHeaderView>
-#include <QLabel>
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -60,8 +59,7 @@ std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
 }  // namespace
 
 StalenessPanel::StalenessPanel(QWidget* parent) : QWidget(parent) {
-  summary_ = new QLabel(this);
-  summary_->setWordWrap(true);
+  summary_ = paragraph(TextColor::text, this);
   summary_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
   summary_->setContentsMargins(8, 6, 8, 2);
   parts_ = new QSplitter(Qt::Horizontal, this);
@@ -188,6 +186,8 @@ void StalenessPanel::show_all() {
   const bool any = !counts_.workers().empty();
   histogram_->set_empty_text(any ? QString() : tr("No gradients"));
   parts_->setVisible(any);
+  summary_->set_tint(any ? TextColor::text : TextColor::dim);
+  summary_->setAlignment(any ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignCenter);
   show_histogram();
   show_table();
 }

@@ -13,8 +13,8 @@
 #include "core/telemetry/staleness_counts.h"
 #include "ui/charts/plot_view.h"
 #include "ui/model/runs/run.h"
+#include "ui/theme/tinted_label.h"
 
-class QLabel;
 class QSplitter;
 class QTreeWidget;
 class QTreeWidgetItem;
@@ -65,7 +65,7 @@ class StalenessPanel : public QWidget {
   std::optional<experiment::StalenessTheory> theory_;
   QTimer later_;                  // limits counting to a few times a second
   bool resized_by_user_ = false;  // the user resized them: histogram and table keep their widths
-  QLabel* summary_;
+  TintedLabel* summary_;
   QSplitter* parts_;
   PlotView* histogram_;
   QTreeWidget* table_;
