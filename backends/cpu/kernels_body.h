@@ -22,7 +22,7 @@ using Lanes = typename LanesOf<T>::Type;
 using Doubles = Lanes<double>;
 
 // Access to eight elements in memory.
-struct Whole {
+struct FullVector {
   template <class T>
   Lanes<T> load(const T* from) const {
     Lanes<T> lanes;
@@ -36,8 +36,8 @@ struct Whole {
 };
 
 // Access to fewer than eight elements. The other lanes are 0 and are never loaded or stored. Uses
-// memcpy, as Whole does, because data received from a socket may be unaligned.
-struct Part {
+// memcpy, as FullVector does, because data received from a socket may be unaligned.
+struct PartialVector {
   std::int64_t count;
   template <class T>
   Lanes<T> load(const T* from) const {
@@ -51,13 +51,13 @@ struct Part {
   }
 };
 
-// Calls body(i, Whole{}) for each full group of eight elements from `begin` on, then body(i,
-// Part{...}) for the rest.
+// Calls body(i, FullVector{}) for each full group of eight elements from `begin` on, then body(i,
+// PartialVector{...}) for the rest.
 template <class Body>
 inline void for_lanes(std::int64_t begin, std::int64_t end, const Body& body) {
   std::int64_t i = begin;
-  for (; i + kLanes <= end; i += kLanes) body(i, Whole{});
-  if (i < end) body(i, Part{end - i});
+  for (; i + kLanes <= end; i += kLanes) body(i, FullVector{});
+  if (i < end) body(i, PartialVector{end - i});
 }
 
 template <class T>
@@ -156,8 +156,8 @@ void squared_norm(const T* values, std::int64_t begin, std::int64_t end, double*
   Doubles even{}, odd{};  // two partial sums, so that additions do not wait for each other
   const std::int64_t paired = begin + (end - begin) / (2 * kLanes) * (2 * kLanes);
   for (std::int64_t i = begin; i < paired; i += 2 * kLanes) {
-    const Doubles a = widen<T>(Whole{}.load<T>(values + i)),
-                  b = widen<T>(Whole{}.load<T>(values + i + kLanes));
+    const Doubles a = widen<T>(FullVector{}.load<T>(values + i)),
+                  b = widen<T>(FullVector{}.load<T>(values + i + kLanes));
     even += a * a;
     odd += b * b;
   }
@@ -195,9 +195,9 @@ inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t
     Doubles sum[4] = {};
     for (std::int64_t r = 0; r < rows; ++r)
       for (std::int64_t v = 0; v < 4; ++v)
-        sum[v] += widen<T>(load(Whole{}, matrix + r * columns + c + v * kLanes));
+        sum[v] += widen<T>(load(FullVector{}, matrix + r * columns + c + v * kLanes));
     for (std::int64_t v = 0; v < 4; ++v)
-      Whole{}.store<T>(sums + c + v * kLanes, __builtin_convertvector(sum[v], Lanes<T>));
+      FullVector{}.store<T>(sums + c + v * kLanes, __builtin_convertvector(sum[v], Lanes<T>));
   }
   for_lanes(c, end, [&](std::int64_t i, auto piece) {
     Doubles sum{};
@@ -223,10 +223,13 @@ void sum(T* destination, const std::byte* const* sources, std::size_t count,
   std::int64_t e = 0;
   for (; e + wide <= elements; e += wide) {
     Lanes<T> added[4];
-    for (std::int64_t v = 0; v < 4; ++v) added[v] = Whole{}.load<T>(source(0) + e + v * kLanes);
+    for (std::int64_t v = 0; v < 4; ++v)
+      added[v] = FullVector{}.load<T>(source(0) + e + v * kLanes);
     for (std::size_t s = 1; s < count; ++s)
-      for (std::int64_t v = 0; v < 4; ++v) added[v] += Whole{}.load<T>(source(s) + e + v * kLanes);
-    for (std::int64_t v = 0; v < 4; ++v) Whole{}.store<T>(destination + e + v * kLanes, added[v]);
+      for (std::int64_t v = 0; v < 4; ++v)
+        added[v] += FullVector{}.load<T>(source(s) + e + v * kLanes);
+    for (std::int64_t v = 0; v < 4; ++v)
+      FullVector{}.store<T>(destination + e + v * kLanes, added[v]);
   }
   for_lanes(e, elements, [&](std::int64_t i, auto piece) {
     Lanes<T> added = piece.template load<T>(source(0) + i);

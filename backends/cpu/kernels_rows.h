@@ -23,7 +23,7 @@ RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   Doubles squares{};
   std::int64_t c = 0;
   for (; c + kLanes <= a.columns; c += kLanes) {
-    const Doubles centered = widen<T>(Whole{}.load<T>(row + c)) - mean;
+    const Doubles centered = widen<T>(FullVector{}.load<T>(row + c)) - mean;
     squares += centered * centered;
   }
   double rest = 0;

@@ -86,7 +86,7 @@ std::string describe(OpKind kind, std::int32_t segment) {
 
 // Columns that are not summed must occur equally often. They may occur more than once, because
 // there may be several replicas.
-void Layers::check_columns(const Part& part, std::vector<Made> made) {
+void Layers::check_columns(const PartialResult& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
   const auto alike = [&](const Made& one) { return one.columns.first == 0; };
@@ -114,7 +114,7 @@ void Layers::check_columns(const Part& part, std::vector<Made> made) {
                             next - 1));
 }
 
-void Layers::check_members(const Part& part, const std::vector<Made>& made) {
+void Layers::check_members(const PartialResult& part, const std::vector<Made>& made) {
   if (part.group < 0) return;
   for (const std::int32_t rank : scope_.groups[static_cast<std::size_t>(part.group)].ranks)
     if (std::count_if(made.begin(), made.end(),

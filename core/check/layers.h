@@ -50,25 +50,25 @@ class Layers {
     std::int32_t rank = 0;
     plan::Columns columns;
   };
-  struct Part {
+  struct PartialResult {
     plan::OpKind kind = plan::OpKind::partial;
     std::int32_t segment = -1, micro = -1;
     std::int32_t group = -1;  // group that sums or gathers the part; -1 if no group must
-    bool operator<(const Part& other) const {
+    bool operator<(const PartialResult& other) const {
       return std::tie(kind, segment, micro, group) <
              std::tie(other.kind, other.segment, other.micro, other.group);
     }
   };
   void find(const plan::RankPlan& rank, const plan::Program& program, Buckets& buckets);
   std::int32_t find_buckets(const plan::RankPlan& rank, const plan::Op& op, Buckets& buckets);
-  void check_columns(const Part& part, std::vector<Made> made);
-  void check_members(const Part& part, const std::vector<Made>& made);
+  void check_columns(const PartialResult& part, std::vector<Made> made);
+  void check_members(const PartialResult& part, const std::vector<Made>& made);
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;
   // true if layers are split, as opposed to the features of samples (vertical.h)
   bool split_ = false;
-  std::map<Part, std::vector<Made>> made_;
+  std::map<PartialResult, std::vector<Made>> made_;
   // buckets of partial results: group and bucket number
   std::set<std::pair<std::int32_t, std::int32_t>> buckets_;
   std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::int32_t>

@@ -448,8 +448,8 @@ class Execution {
         return report(at, "the op adds a contribution twice to a sum",
                       "Send and add every chunk once.");
       if (to_scratch)
-        scratch_[scratch_place(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c,
-                                                                                       *value};
+        scratch_[scratch_key(at.rank, op.writes.front(), bucket.cuts[c] - first)] = {&bucket, c,
+                                                                                     *value};
       else home.cells[c] = *value;
     }
     return true;
@@ -471,15 +471,15 @@ class Execution {
     std::size_t cell = 0;
     int value = 0;
   };
-  using Place = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
-  static Place scratch_place(std::int32_t rank, const Access& span, std::int64_t offset) {
+  using ElementKey = std::tuple<std::int32_t, std::int32_t, std::int64_t>;
+  static ElementKey scratch_key(std::int32_t rank, const Access& span, std::int64_t offset) {
     return {rank, span.buffer.value, span.first + offset};
   }
   std::optional<int> copied_back(std::int32_t rank, const Op& op, const Bucket& bucket,
                                  std::size_t cell) const {
     const std::int64_t offset =
         bucket.cuts[cell] - (op.writes.front().first - bucket.homes.at(rank).first);
-    const auto at = scratch_.find(scratch_place(rank, op.reads.front(), offset));
+    const auto at = scratch_.find(scratch_key(rank, op.reads.front(), offset));
     return at == scratch_.end() || at->second.bucket != &bucket || at->second.cell != cell
                ? std::nullopt
                : std::optional(at->second.value);
@@ -584,7 +584,7 @@ class Execution {
   Vertical vertical_;
   Layers layers_;
   Replicas replicas_;
-  std::map<Place, ScratchSum> scratch_;
+  std::map<ElementKey, ScratchSum> scratch_;
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

@@ -64,11 +64,12 @@ bool processes_own_samples(const Op& op, bool has_columns) {
   return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
 }
 
-using Part = std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {micro-step, segment}
+using SegmentTerm =
+    std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {micro-step, segment}
 
 // Symbolic value of one element of a gradient.
 struct Sum {
-  std::set<Part> parts;
+  std::set<SegmentTerm> parts;
   bool columns = false;  // true if the terms cover samples of all ranks
   bool old = true;       // true if the value is from before the program
   bool twice = false;    // true if a term was added twice
@@ -101,7 +102,7 @@ class MicroSteps {
   }
 
  private:
-  using Place = std::pair<std::size_t, std::size_t>;  // buffer and cell
+  using CellKey = std::pair<std::size_t, std::size_t>;  // buffer and cell
 
   // Collects the buffers that a backward pass writes and that an update or norm reads.
   void add_gradients(const Op& writer) {
@@ -124,12 +125,12 @@ class MicroSteps {
   }
 
   void write(const Op& op, const OpSpans& spans) {
-    std::set<Place> read;
+    std::set<CellKey> read;
     for (const Span& span : spans.reads)
       for (std::size_t c = span.first; c < span.last; ++c) read.insert({span.buffer, c});
     for (const Span& span : spans.writes)
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
-        const Place place{span.buffer, c};
+        const CellKey place{span.buffer, c};
         Sum& sum = sums_[place];
         if (!read.contains(place)) sum = {{}, op.columns.any(), false, false};
         if (op.kind == OpKind::zero)
@@ -143,10 +144,10 @@ class MicroSteps {
       for (std::size_t c = span.first; c < span.last && gradients_.contains(span.buffer); ++c) {
         const Sum& sum = sums_[{span.buffer, c}];
         const std::int32_t micro = program_.ops[static_cast<std::size_t>(op)].micro;
-        const std::set<Part> wanted = all_gradient_terms(micro >= 0    ? std::set{micro}
-                                                         : sum.columns ? all_
-                                                                       : own_,
-                                                         {span.buffer, c});
+        const std::set<SegmentTerm> wanted = all_gradient_terms(micro >= 0    ? std::set{micro}
+                                                                 : sum.columns ? all_
+                                                                               : own_,
+                                                                 {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(
             Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
@@ -175,9 +176,9 @@ class MicroSteps {
                        base::counted(static_cast<std::int64_t>(wanted), "term"));
   }
 
-  std::set<Part> all_gradient_terms(const std::set<std::int32_t>& micros,
-                                    const Place& place) const {
-    std::set<Part> parts;
+  std::set<SegmentTerm> all_gradient_terms(const std::set<std::int32_t>& micros,
+                                            const CellKey& place) const {
+    std::set<SegmentTerm> parts;
     const auto writers = gradient_writers_.find(place);
     for (const std::int32_t micro : micros)
       for (const std::int32_t segment :
@@ -196,8 +197,8 @@ class MicroSteps {
   std::set<std::int32_t> all_, own_;
   std::set<std::size_t> gradients_;  // indices of gradient buffers
   // segments that write a gradient, by cell
-  std::map<Place, std::set<std::int32_t>> gradient_writers_;
-  std::map<Place, Sum> sums_;
+  std::map<CellKey, std::set<std::int32_t>> gradient_writers_;
+  std::map<CellKey, Sum> sums_;
 };
 
 }  // namespace

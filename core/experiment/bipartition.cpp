@@ -92,13 +92,13 @@ base::Problem not_bipartite_problem(const Experiment& experiment, const std::vec
 
 Bipartition bipartition_of(const Graph& graph) {
   const Walk walk(graph);
-  Bipartition halves{std::vector<bool>(graph.size()), walk.odd_cycle()};
+  Bipartition bipartition{std::vector<bool>(graph.size()), walk.odd_cycle()};
   std::size_t first = 0;
   for (std::size_t rank = 0; rank < graph.size(); ++rank) first += walk.side(rank) == 0 ? 1 : 0;
   const int asks = 2 * first >= graph.size() ? 0 : 1;
   for (std::size_t rank = 0; rank < graph.size(); ++rank)
-    halves.asks[rank] = walk.side(rank) == asks;
-  return halves;
+    bipartition.asks[rank] = walk.side(rank) == asks;
+  return bipartition;
 }
 
 bool is_asynchronous_gossip(const StrategySpec& strategy) {
@@ -106,10 +106,10 @@ bool is_asynchronous_gossip(const StrategySpec& strategy) {
 }
 
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph) {
-  const Bipartition halves = bipartition_of(graph);
-  return halves.odd_cycle.empty()
+  const Bipartition bipartition = bipartition_of(graph);
+  return bipartition.odd_cycle.empty()
              ? base::Problems{}
-             : base::Problems{not_bipartite_problem(experiment, halves.odd_cycle)};
+             : base::Problems{not_bipartite_problem(experiment, bipartition.odd_cycle)};
 }
 
 }  // namespace trainyard::experiment

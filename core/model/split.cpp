@@ -96,9 +96,9 @@ class Splitter {
 };
 
 // Builds the local model of one rank.
-class Part {
+class ShardBuilder {
  public:
-  Part(const Model& model, int ranks, int rank)
+  ShardBuilder(const Model& model, int ranks, int rank)
       : whole_(model), ranks_(ranks), rank_(rank), part_(model) {}
 
   Model made() {
@@ -227,7 +227,9 @@ std::vector<Split> splits_of(const Model& model, int ranks) {
   return list;
 }
 
-Model split_of(const Model& model, int ranks, int rank) { return Part(model, ranks, rank).made(); }
+Model split_of(const Model& model, int ranks, int rank) {
+  return ShardBuilder(model, ranks, rank).made();
+}
 
 std::int64_t split_count(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];

@@ -20,7 +20,7 @@ class NameCheck {
     if (name.empty())
       problems_.push_back({"empty_name", ProblemCode::bad_input, path + ".name",
                            "the name is empty", "a name of 1 to 64 characters", ""});
-    const auto [at, fresh] = seen_.emplace(name, Place{path, host_of_device});
+    const auto [at, fresh] = seen_.emplace(name, NameUse{path, host_of_device});
     if (!fresh && !name.empty())
       problems_.push_back({"duplicate_name", ProblemCode::bad_input, path + ".name",
                            fmt::format("the name \"{}\" is also used by {}", name, at->second.path),
@@ -34,12 +34,12 @@ class NameCheck {
   }
 
  private:
-  struct Place {
+  struct NameUse {
     std::string path;
     int host_of_device;
   };
   base::Problems& problems_;
-  std::unordered_map<std::string, Place> seen_;
+  std::unordered_map<std::string, NameUse> seen_;
 };
 
 std::string indexed(const std::string& path, std::size_t index) {

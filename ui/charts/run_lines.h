@@ -238,8 +238,8 @@ class StepSplit {
   }
 
  private:
-  using Parts = std::array<double, kStepParts + 1>;  // indexed by StepPart
-  struct Cursor {                                    // read positions of one rank
+  using PartSeconds = std::array<double, kStepParts + 1>;  // indexed by StepPart
+  struct Cursor {                                          // read positions of one rank
     std::size_t whole = 0;
     // read positions of the parts; overhead is the remainder and has none
     std::array<std::size_t, kStepParts - 1> parts{};
@@ -247,14 +247,14 @@ class StepSplit {
   };
   struct Open {  // a step that some rank has not reported yet
     double seconds = 0, longest = -1;
-    Parts parts{};
+    PartSeconds parts{};
     int reports = 0;
     bool whole = false;
   };
   bool read_rank(const telemetry::History& history, int rank, int ranks);
   void tell(std::map<std::int32_t, Open>::const_iterator step);
   void tell_in_order();
-  void add(const telemetry::StepValue& whole, const Parts& parts, int ranks);
+  void add(const telemetry::StepValue& whole, const PartSeconds& parts, int ranks);
 
   int of_;
   // ranks run steps independently and end them out of order; steps are returned in order

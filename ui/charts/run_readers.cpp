@@ -234,7 +234,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
        ++at.whole) {
     const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole],
                                     whole->values[at.whole]};
-    Parts parts{};
+    PartSeconds parts{};
     double rest = step.value;
     bool lost = false;
     for (std::size_t p = 0; p < series.size(); ++p) {
@@ -251,7 +251,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   return at.whole < size_of(whole);
 }
 
-void StepSplit::add(const telemetry::StepValue& whole, const Parts& parts, int ranks) {
+void StepSplit::add(const telemetry::StepValue& whole, const PartSeconds& parts, int ranks) {
   Open& open = open_[whole.step];
   open.seconds = std::max(open.seconds, whole.seconds);
   for (std::size_t p = 0; p < parts.size() && of_ != LineChoice::kSlowest; ++p)

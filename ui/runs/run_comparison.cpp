@@ -54,7 +54,7 @@ QString layer_text(const base::Json& part) {
 }
 
 // Describes a layer, device or link: by its name, else by its ends, else by its content.
-QString told(const base::Json& part) {
+QString element_text(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
   if (part.contains("from") && part.contains("to"))
@@ -121,7 +121,7 @@ class Settings {
     ComparisonRow row{QString::fromStdString(place), {}, false, {}};
     for (const base::Json& document : resolved_) {
       const auto value = base::value_at(document, place);
-      row.values << (value ? told(*value) : kNone);
+      row.values << (value ? element_text(*value) : kNone);
     }
     rows_.push_back(row);
   }
@@ -182,15 +182,15 @@ std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs) {
 }
 
 QStringList merge_caveats(const std::vector<RunCaveats>& runs) {
-  QStringList told;
+  QStringList caveats;
   for (const RunCaveats& one : runs)
     for (const QString& caveat : one.caveats) {
       const bool of_all = std::ranges::all_of(
           runs, [&](const RunCaveats& other) { return other.caveats.contains(caveat); });
       const QString text = of_all ? caveat : one.run + ": " + caveat;
-      if (!told.contains(text)) told << text;
+      if (!caveats.contains(text)) caveats << text;
     }
-  return told;
+  return caveats;
 }
 
 }  // namespace trainyard::ui

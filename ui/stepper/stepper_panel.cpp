@@ -124,8 +124,8 @@ void StepperPanel::show_step() {
                                                                     : TextColor::text);
   footer_->setText(stepper_.problem() ? QString()
                                       : traffic_text(stepper_) + "\n" + bar_->source_text());
-  QAccessibleEvent told(sentence_, QAccessible::NameChanged);
-  QAccessible::updateAccessibility(&told);
+  QAccessibleEvent event(sentence_, QAccessible::NameChanged);
+  QAccessible::updateAccessibility(&event);
   table_->reveal_step();
   follow_program();
   show_transit();

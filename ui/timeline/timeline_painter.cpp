@@ -185,17 +185,17 @@ class SpanPainting {
   // Writes the label into the longest part of the span: waiting, active, or held back.
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
-    struct Part {
+    struct LabelSegment {
       int left, right;
       QColor ground;
     };
     const int ready = std::clamp(columns_.of(span.ready), piece.left, piece.right),
               done = std::clamp(columns_.of(span.done()), ready, piece.right);
-    const Part parts[] = {{ready, done, colors_.of(span.kind)},
-                          {piece.left, ready, QColor(waiting_.ground)},
-                          {done, piece.right, QColor(held_.ground)}};
-    const Part& in = *std::ranges::max_element(
-        parts, {}, [](const Part& part) { return part.right - part.left; });
+    const LabelSegment parts[] = {{ready, done, colors_.of(span.kind)},
+                                  {piece.left, ready, QColor(waiting_.ground)},
+                                  {done, piece.right, QColor(held_.ground)}};
+    const LabelSegment& in = *std::ranges::max_element(
+        parts, {}, [](const LabelSegment& part) { return part.right - part.left; });
     const QString text = title_of(scene_.store->names(row.rank), row.lane, span) +
                          (span.ops > 1 ? QString(" +%1").arg(span.ops - 1) : "");
     const QRect room(qRound(in.left / scene_.pixel_ratio) + 3, box.top(),

@@ -59,9 +59,9 @@ std::uint64_t GpuQueue::launch(cudaGraphExec_t graph, std::span<const cudaEvent_
 
 cudaEvent_t GpuQueue::next_event() { return events_[(marks_ + 1) % kEvents]; }
 
-void GpuQueue::next_mark(const Place& next) {
+void GpuQueue::next_mark(const MarkEvent& next) {
   const std::uint64_t before = ++marks_ - kEvents;
-  if (const Place& old = place(marks_); marks_ > kEvents && before > reached_)
+  if (const MarkEvent& old = place(marks_); marks_ > kEvents && before > reached_)
     error_.note(cudaEventSynchronize(old.end > 0 ? place(old.end).event : old.event));
   place(marks_) = next;
 }
@@ -72,7 +72,7 @@ bool GpuQueue::reached(std::uint64_t mark) {
   if (mark <= reached_ || error_.get() != cudaSuccess || is_broken() || mark + kEvents <= marks_)
     return true;
   error_.note(cudaPeekAtLastError());
-  const Place& at = place(mark);
+  const MarkEvent& at = place(mark);
   const cudaError_t now = cudaEventQuery(at.event);
   if (now == cudaErrorNotReady) {
     // CUDA keeps this as the last error, which would look like a failed launch.
@@ -85,7 +85,7 @@ bool GpuQueue::reached(std::uint64_t mark) {
   return true;
 }
 
-bool GpuQueue::is_of_this_launch(const Place& of_graph) {
+bool GpuQueue::is_of_this_launch(const MarkEvent& of_graph) {
   float milliseconds = 0;
   if (cudaEventElapsedTime(&milliseconds, place(of_graph.before).event, of_graph.event) ==
       cudaSuccess)

@@ -51,24 +51,24 @@ class GpuQueue final : public StreamQueue {
 
   // Event of a mark. An event of a graph may still have the time of the graph's previous launch. It
   // counts only if its time is after the mark before the graph.
-  struct Place {
+  struct MarkEvent {
     cudaEvent_t event = nullptr;
     // marks before the graph and at its end; both 0 for an event of the queue
     std::uint64_t before = 0, end = 0;
   };
 
   explicit GpuQueue(int gpu) : gpu_(gpu) {}
-  Place& place(std::uint64_t mark) { return at_[mark % kEvents]; }
+  MarkEvent& place(std::uint64_t mark) { return at_[mark % kEvents]; }
   bool is_broken() const { return stream_.handle == nullptr; }
-  void next_mark(const Place& place);
+  void next_mark(const MarkEvent& place);
   cudaEvent_t next_event();
-  bool is_of_this_launch(const Place& of_graph);
+  bool is_of_this_launch(const MarkEvent& of_graph);
 
   int gpu_;
   std::shared_ptr<const FirstError> beside_;
   Stream stream_;
   std::array<cudaEvent_t, kEvents> events_{};  // events of the queue
-  std::array<Place, kEvents> at_{};            // places of the last kEvents marks
+  std::array<MarkEvent, kEvents> at_{};        // places of the last kEvents marks
   std::uint64_t marks_ = 0, reached_ = 0;
   FirstError error_;
 };

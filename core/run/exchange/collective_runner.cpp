@@ -31,11 +31,11 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
 // Divides all reduced elements by `mean_of_`. The program is complete: each element was written at
 // least once, and no peer reads it any more.
 void CollectiveRunner::divide(int program) {
-  struct Part {
+  struct WrittenSpan {
     std::byte *begin, *end;
     base::DType dtype;
   };
-  std::vector<Part> parts;
+  std::vector<WrittenSpan> parts;
   const auto p = static_cast<std::size_t>(program);
   for (std::size_t i = 0; i < bound_.programs[p].ops.size(); ++i) {
     const auto& writes = plan_.programs[p].ops[i].writes;
@@ -44,9 +44,9 @@ void CollectiveRunner::divide(int program) {
       parts.push_back({op.data, op.data + op.bytes, op.dtype});
   }
   std::sort(parts.begin(), parts.end(),
-            [](const Part& a, const Part& b) { return a.begin < b.begin; });
+            [](const WrittenSpan& a, const WrittenSpan& b) { return a.begin < b.begin; });
   std::byte* done = nullptr;
-  for (const Part& part : parts) {
+  for (const WrittenSpan& part : parts) {
     std::byte* begin = std::max(part.begin, done);
     if (begin >= part.end) continue;
     compute::divide(part.dtype, begin, (part.end - begin) / base::size_of(part.dtype), mean_of_);

@@ -19,7 +19,7 @@ double element(const compute::Tensor& tensor, std::int64_t i) {
 
 }  // namespace
 
-base::Result<TextSampler> TextSampler::make(Parts parts) {
+base::Result<TextSampler> TextSampler::make(Inputs parts) {
   TextSampler sampler(std::move(parts));
   if (auto ok = sampler.prepare(); !ok) return base::fail(ok.error());
   return sampler;

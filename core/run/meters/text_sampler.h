@@ -16,7 +16,7 @@ namespace trainyard::run {
 
 class TextSampler {
  public:
-  struct Parts {
+  struct Inputs {
     const model::Model* model = nullptr;
     compute::Compute* compute = nullptr;
     compute::Tensor parameters, state;  // flat, in the model's layout
@@ -24,7 +24,7 @@ class TextSampler {
     std::vector<std::string> vocabulary;  // characters by class, in UTF-8
   };
   // Creates a sampler. The model must have one label per input position.
-  static base::Result<TextSampler> make(Parts parts);
+  static base::Result<TextSampler> make(Inputs parts);
 
   // Returns generated text. It is deterministic for given parameters, seed and step, on every
   // machine with equal arithmetic. It starts as if after a line break. Temperature 0 selects the
@@ -33,13 +33,13 @@ class TextSampler {
                      std::int64_t step, const std::stop_token& stop = {});
 
  private:
-  explicit TextSampler(Parts parts) : parts_(std::move(parts)) {}
+  explicit TextSampler(Inputs parts) : parts_(std::move(parts)) {}
   base::Result<void> prepare();
   base::Result<compute::Tensor> hold(std::int64_t elements);
   bool predict(const std::vector<std::int32_t>& text);
   std::int32_t drawn(std::int64_t row, double temperature, double uniform) const;
 
-  Parts parts_;
+  Inputs parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<compute::Memory> memory_;
   compute::Tensor input_, logits_;

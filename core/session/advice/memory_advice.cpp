@@ -61,7 +61,7 @@ class FittingOptions {
     smaller_micro_steps();
     recomputation();
     swap();
-    halves();
+    half_precision();
     shares();
     meshes();
     schedules();
@@ -169,7 +169,7 @@ class FittingOptions {
            " are copied to the host and back in a step";
   }
 
-  void halves() {
+  void half_precision() {
     if (document_.training.precision == experiment::Precision::fp32)
       add({"training.precision=bf16"}, words(kRounded));
   }

@@ -39,7 +39,7 @@ struct Range {
 
 // Position of a piece in the model: a box of rows and columns of an entry. A flat range of elements
 // counts as one row.
-struct Place {
+struct PieceLocation {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
   const model::Parameter* entry = nullptr;  // Null if the model has no entry of that name.
   Range rows, columns;
@@ -67,7 +67,7 @@ bool read_range(std::string_view& text, Range& range) {
 }
 
 // Parses the ranges of a name, "100:250]" or "0:128,64:128]", into `place`. False if malformed.
-bool read_ranges(std::string_view text, Place& place) {
+bool read_ranges(std::string_view text, PieceLocation& place) {
   place.rows = {0, 1};
   place.row_elements = place.entry->shape.elements();
   if (!read_range(text, place.columns)) return false;
@@ -86,8 +86,8 @@ const model::Parameter* find(const std::vector<model::Parameter>& all, std::stri
   return found == all.end() ? nullptr : &*found;
 }
 
-Place place_of(std::string_view name, const model::Model& model) {
-  Place place;
+PieceLocation place_of(std::string_view name, const model::Model& model) {
+  PieceLocation place;
   for (const CheckpointBuffer buffer : {CheckpointBuffer::moment1, CheckpointBuffer::moment2})
     if (name.starts_with(prefix(buffer)))
       place.buffer = buffer, name.remove_prefix(prefix(buffer).size());
@@ -116,7 +116,7 @@ const Tensor* wanted_at(const CheckpointTensors& tensors, CheckpointBuffer buffe
 }
 
 Result<void> check_one(const std::filesystem::path& path, const NamedTensor& piece,
-                       const Place& place, const Tensor& wanted) {
+                       const PieceLocation& place, const Tensor& wanted) {
   const std::string found =
       fmt::format("tensor \"{}\" is {}, but \"{}\" of the model is {}", piece.name,
                   compute::to_text(piece.dtype, piece.shape), place.entry->name,
@@ -137,7 +137,7 @@ Result<void> check_one(const std::filesystem::path& path, const NamedTensor& pie
 
 using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-void add_rows(const Place& place, Ranges& ranges) {
+void add_rows(const PieceLocation& place, Ranges& ranges) {
   for (std::int64_t row = 0; row < place.rows.count(); ++row)
     ranges.emplace_back(place.first_of_row(row), place.first_of_row(row) + place.columns.count());
 }
@@ -255,10 +255,10 @@ std::vector<NamedTensor> pieces_of(const model::Model& model,
 Result<void> check_pieces(const std::filesystem::path& where,
                           const std::vector<NamedTensor>& pieces, const model::Model& model,
                           const CheckpointTensors& wanted) {
-  std::vector<Place> places;
+  std::vector<PieceLocation> places;
   std::set<std::string_view> named;
   for (const NamedTensor& piece : pieces) {
-    const Place& place = places.emplace_back(place_of(piece.name, model));
+    const PieceLocation& place = places.emplace_back(place_of(piece.name, model));
     if (!is_moment(place.buffer))
       named.insert(std::string_view(piece.name).substr(0, piece.name.rfind('[')));
   }
@@ -269,7 +269,7 @@ Result<void> check_pieces(const std::filesystem::path& where,
                                        base::counted(std::ssize(named), "tensor"), count)));
   std::map<std::pair<CheckpointBuffer, const model::Parameter*>, Ranges> found;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    const Place& place = places[i];
+    const PieceLocation& place = places[i];
     if (place.entry == nullptr)
       return base::fail(
           other_model(where, fmt::format("the model has no tensor \"{}\"", pieces[i].name)));
@@ -279,7 +279,7 @@ Result<void> check_pieces(const std::filesystem::path& where,
     add_rows(place, found[{place.buffer, place.entry}]);
   }
   for (const CheckpointSpan& span : spans_of(wanted))
-    if (is_moment(span.buffer) && std::ranges::none_of(places, [&](const Place& place) {
+    if (is_moment(span.buffer) && std::ranges::none_of(places, [&](const PieceLocation& place) {
           return place.buffer == span.buffer;
         }))
       return base::fail(lacks_moments(where, span.buffer));
@@ -295,7 +295,7 @@ Result<void> check_pieces(const std::filesystem::path& where,
 void copy_pieces(const std::vector<NamedTensor>& pieces, const model::Model& model,
                  const CheckpointTensors& to) {
   for (const NamedTensor& piece : pieces) {
-    const Place place = place_of(piece.name, model);
+    const PieceLocation place = place_of(piece.name, model);
     const Tensor* tensor = wanted_at(to, place.buffer);
     if (tensor == nullptr || piece.data.empty()) continue;
     const std::int64_t width = base::size_of(tensor->dtype), bytes = place.columns.count() * width;

@@ -10,7 +10,7 @@ Committer::Committer(std::filesystem::path directory, std::string plan_hash, int
       count_(static_cast<std::size_t>(parts)),
       with_state_(with_state) {}
 
-bool Committer::is_complete(const Parts& parts) const {
+bool Committer::is_complete(const CheckpointFiles& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
@@ -18,7 +18,7 @@ bool Committer::is_complete(const Parts& parts) const {
 // of older steps.
 void Committer::take(const Saved& saved) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
-  Parts& parts = parts_[saved.step];
+  CheckpointFiles& parts = parts_[saved.step];
   const CheckpointFile file{saved.file, saved.xxh64, saved.bytes, saved.version};
   if (saved.state) parts.state = file;
   else parts.of_parameters[saved.rank] = file;

@@ -32,18 +32,18 @@ class Committer {
   std::int64_t committed_step() const { return committed_; }  // -1: nothing committed yet.
 
  private:
-  struct Parts {
-    std::map<int, CheckpointFile> of_parameters;  // Parts of parameters, by rank.
+  struct CheckpointFiles {
+    std::map<int, CheckpointFile> of_parameters;  // CheckpointFiles of parameters, by rank.
     std::optional<CheckpointFile> state;
   };
-  bool is_complete(const Parts& parts) const;
+  bool is_complete(const CheckpointFiles& parts) const;
   void start_next();
 
   std::filesystem::path directory_;
   std::string plan_hash_;
   std::size_t count_;  // Number of parameter parts that a complete checkpoint has.
   bool with_state_;
-  std::map<std::int64_t, Parts> parts_;  // Incomplete checkpoints, by step.
+  std::map<std::int64_t, CheckpointFiles> parts_;  // Incomplete checkpoints, by step.
   // Complete checkpoints that wait to be committed, by step.
   std::map<std::int64_t, std::vector<CheckpointFile>> whole_;
   std::future<Outcome> running_;

@@ -180,10 +180,10 @@ std::string last_output(const std::filesystem::path& directory) {
   const QStringList lines =
       QString::fromStdString(printed_tail(directory, -1, kLastLines).value_or(""))
           .split('\n', Qt::SkipEmptyParts);
-  const auto told = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) {
+  const auto last_progress = std::find_if(lines.rbegin(), lines.rend(), [](const QString& line) {
     return progress.match(line).hasMatch();
   });
-  return lines.mid(static_cast<int>(lines.rend() - told)).join('\n').toStdString();
+  return lines.mid(static_cast<int>(lines.rend() - last_progress)).join('\n').toStdString();
 }
 
 }  // namespace trainyard::ui

@@ -60,9 +60,10 @@ bool RunIo::process_alive() const { return ui::process_alive(target_.process); }
 
 void RunIo::interrupt_if_stop_pending() {
   const std::lock_guard lock(mutex_);
-  const bool told = std::ranges::any_of(
+  const bool is_stop_requested = std::ranges::any_of(
       commands_, [](const session::Ask& ask) { return ask.command == session::Command::stop; });
-  if (told && reading_ && process_alive()) ::kill(static_cast<pid_t>(target_.process), SIGTERM);
+  if (is_stop_requested && reading_ && process_alive())
+    ::kill(static_cast<pid_t>(target_.process), SIGTERM);
 }
 
 bool RunIo::open_recording() {

@@ -37,13 +37,14 @@ constexpr std::int64_t tile_bytes(std::int64_t rows, std::int64_t width, std::in
 
 // Loads rows of a head, from `first` on, into shared memory. Rows beyond the last are zeros.
 template <class W>
-ON_DEVICE void load(const Team& team, const Heads& of, const Tensor& from, Part part,
+ON_DEVICE void load(const Team& team, const Heads& of, const Tensor& from, Projection part,
                     std::int64_t head, std::int64_t first, W* to) {
   for (std::int64_t k = team.rank; k < of.tile * of.width; k += team.size) {
     const std::int64_t row = first + k / of.width, w = k % of.width;
     const std::int64_t at =
-        part == Part::output ? of.output(head, row)
-                             : of.query(head, row) + static_cast<std::int64_t>(part) * of.together;
+        part == Projection::output
+            ? of.output(head, row)
+            : of.query(head, row) + static_cast<std::int64_t>(part) * of.together;
     to[k / of.width * of.pitch() + w] = row < of.rows ? get<W>(from, at + w) : W{0};
   }
 }
@@ -127,13 +128,13 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
               W* const scales = scores + of.tile * of.tile;
               auto* const seen = reinterpret_cast<RunningSoftmax<W>*>(scales + of.tile);
               const std::int64_t head = of.head(at), first = of.first_row(at);
-              load(team, of, op.input, Part::query, head, first, queries);
+              load(team, of, op.input, Projection::query, head, first, queries);
               for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
               for (std::int64_t i = team.rank; i < of.tile; i += team.size)
                 seen[i] = empty_softmax<W>();
               for (std::int64_t key = 0; key <= first; key += of.tile) {
-                load(team, of, op.input, Part::key, head, key, keys);
-                load(team, of, op.input, Part::value, head, key, values);
+                load(team, of, op.input, Projection::key, head, key, keys);
+                load(team, of, op.input, Projection::value, head, key, values);
                 team.sync();
                 score(team, of, queries, keys, first, key, scores);
                 team.sync();
@@ -185,14 +186,14 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
               W* const means = scales + of.tile;
               auto* const seen = reinterpret_cast<RunningSoftmax<W>*>(means + of.tile);
               const std::int64_t head = of.head(at), first = of.first_row(at);
-              load(team, of, op.input, Part::query, head, first, queries);
-              load(team, of, op.output_gradient, Part::output, head, first, gradients);
+              load(team, of, op.input, Projection::query, head, first, queries);
+              load(team, of, op.output_gradient, Projection::output, head, first, gradients);
               for (std::int64_t k = team.rank; k < size; k += team.size) sums[k] = 0;
               for (std::int64_t i = team.rank; i < of.tile; i += team.size)
                 seen[i] = empty_softmax<W>(), means[i] = mean_of<W>(of, op, head, first + i);
               for (std::int64_t key = 0; key <= first; key += of.tile) {
-                load(team, of, op.input, Part::key, head, key, keys);
-                load(team, of, op.input, Part::value, head, key, values);
+                load(team, of, op.input, Projection::key, head, key, keys);
+                load(team, of, op.input, Projection::value, head, key, values);
                 team.sync();
                 score(team, of, queries, keys, first, key, scores);
                 for (std::int64_t k = team.rank; k < square; k += team.size)
@@ -253,12 +254,12 @@ void differentiate_keys(Stream& stream, const compute::AttentionBackward& op, co
         W *const key_sums = values + matrix, *const value_sums = key_sums + size,
                  *const scores = value_sums + size, *const along = scores + square;
         const std::int64_t head = of.head(at), first = of.first_row(at);
-        load(team, of, op.input, Part::key, head, first, keys);
-        load(team, of, op.input, Part::value, head, first, values);
+        load(team, of, op.input, Projection::key, head, first, keys);
+        load(team, of, op.input, Projection::value, head, first, values);
         for (std::int64_t k = team.rank; k < size; k += team.size) key_sums[k] = value_sums[k] = 0;
         for (std::int64_t query = first; query < of.rows; query += of.tile) {
-          load(team, of, op.input, Part::query, head, query, queries);
-          load(team, of, op.output_gradient, Part::output, head, query, gradients);
+          load(team, of, op.input, Projection::query, head, query, queries);
+          load(team, of, op.output_gradient, Projection::output, head, query, gradients);
           team.sync();
           score(team, of, queries, keys, query, first, scores);
           differentiate(team, of, query, all + head * of.rows, scores, gradients, values, along);

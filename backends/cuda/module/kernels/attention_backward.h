@@ -57,10 +57,10 @@ template <int kWidth>
 IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& of,
                                                  const compute::AttentionBackward& op,
                                                  std::int64_t head, std::int64_t first) {
-  return fetch_resident<kWidth>(team, first, rows_of(of, op.input, Part::query, head),
-                                rows_of(of, op.output_gradient, Part::output, head),
-                                rows_of(of, op.input, Part::key, head),
-                                rows_of(of, op.input, Part::value, head));
+  return fetch_resident<kWidth>(team, first, rows_of(of, op.input, Projection::query, head),
+                                rows_of(of, op.output_gradient, Projection::output, head),
+                                rows_of(of, op.input, Projection::key, head),
+                                rows_of(of, op.input, Projection::value, head));
 }
 
 // For a strip of rows: scores (query . key), and the products gradient . value.
@@ -116,8 +116,8 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
   const BackwardTiles<kWidth> tiles = fetch_queries<kWidth>(team, of, op, head, first);
   auto* const means =
       reinterpret_cast<float*>(shared<std::uint16_t>(team) + BackwardShape<kWidth>::kNumbers);
-  make_means<T>(team, rows_of(of, op.output_gradient, Part::output, head),
-                rows_of(of, op.output, Part::output, head), first, means);
+  make_means<T>(team, rows_of(of, op.output_gradient, Projection::output, head),
+                rows_of(of, op.output, Projection::output, head), first, means);
   team.sync();
   for_strips(warp, [&](int strip) {
     OnlineSoftmaxRows<kStrip> seen = nothing_seen_of<kStrip>(warp);
@@ -149,7 +149,7 @@ ON_DEVICE void differentiate_queries_by_warps(const Team& team, const Heads& of,
   });
   team.sync();
   write_rows<kWidth>(team, tiles.left, kResidentRows,
-                     rows_of(of, op.input_gradient, Part::query, head), first);
+                     rows_of(of, op.input_gradient, Projection::query, head), first);
 }
 
 // Sets a score to -infinity if its query (column + `behind`) precedes its key (row), because such a
@@ -183,10 +183,11 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
   constexpr int kQueries = BackwardShape<kWidth>::kStreamedRows;
   const Warp warp = warp_of(team);
   const float factor = score_factor(of) * kLog2OfE;
-  const BackwardTiles<kWidth> tiles = fetch_resident<kWidth>(
-      team, first, rows_of(of, op.input, Part::key, head), rows_of(of, op.input, Part::value, head),
-      rows_of(of, op.input, Part::query, head),
-      rows_of(of, op.output_gradient, Part::output, head));
+  const BackwardTiles<kWidth> tiles =
+      fetch_resident<kWidth>(team, first, rows_of(of, op.input, Projection::key, head),
+                             rows_of(of, op.input, Projection::value, head),
+                             rows_of(of, op.input, Projection::query, head),
+                             rows_of(of, op.output_gradient, Projection::output, head));
   auto* const softmax = reinterpret_cast<SoftmaxOfQuery*>(shared<std::uint16_t>(team) +
                                                           BackwardShape<kWidth>::kNumbers);
   for_strips(warp, [&](int strip) {
@@ -215,9 +216,9 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
   });
   team.sync();
   write_rows<kWidth>(team, tiles.left, kResidentRows,
-                     rows_of(of, op.input_gradient, Part::key, head), first);
+                     rows_of(of, op.input_gradient, Projection::key, head), first);
   write_rows<kWidth>(team, tiles.right, kResidentRows,
-                     rows_of(of, op.input_gradient, Part::value, head), first);
+                     rows_of(of, op.input_gradient, Projection::value, head), first);
 }
 
 // Runs both passes. In each, the tiles with the most visible rows come first.

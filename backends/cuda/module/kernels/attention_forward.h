@@ -108,11 +108,11 @@ ON_DEVICE void attend_with_tensor_cores(const Team& team, const Heads& of,
   using Shape = ForwardShape<kWidth>;
   const Warp warp = warp_of(team);
   const TileOf<kWidth> queries{shared<std::uint16_t>(team)};
-  const StreamedRows<kWidth, Shape::kKeys> passing{rows_of(of, op.input, Part::key, head),
-                                                   rows_of(of, op.input, Part::value, head),
+  const StreamedRows<kWidth, Shape::kKeys> passing{rows_of(of, op.input, Projection::key, head),
+                                                   rows_of(of, op.input, Projection::value, head),
                                                    {queries(Shape::kQueries, 0)}};
   const std::int64_t end = std::min(first + Shape::kQueries, of.rows);
-  fetch_rows<kWidth>(team, rows_of(of, op.input, Part::query, head), first, Shape::kQueries,
+  fetch_rows<kWidth>(team, rows_of(of, op.input, Projection::query, head), first, Shape::kQueries,
                      queries);
   for_strips(warp, [&](int strip) {
     const TileOf<kWidth> own{queries(strip * Shape::kRows, 0)};
@@ -128,8 +128,8 @@ ON_DEVICE void attend_with_tensor_cores(const Team& team, const Heads& of,
     if (strip < kWarps) finish(warp, mine, own);
   });
   team.sync();
-  write_rows<kWidth>(team, queries, Shape::kQueries, rows_of(of, op.output, Part::output, head),
-                     first);
+  write_rows<kWidth>(team, queries, Shape::kQueries,
+                     rows_of(of, op.output, Projection::output, head), first);
 }
 
 // Returns the first row of the tile of team `at`. The tiles that see the most keys come first, for

@@ -36,6 +36,6 @@ inline Heads heads_of(const Tensor& input, std::int64_t heads, std::int64_t tile
   return {input.shape[1], input.shape[2] / 3 / heads, input.shape[2] / 3, heads, tile};
 }
 
-enum class Part : std::uint8_t { query, key, value, output };
+enum class Projection : std::uint8_t { query, key, value, output };
 
 }  // namespace trainyard::cuda

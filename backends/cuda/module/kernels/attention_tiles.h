@@ -31,9 +31,9 @@ struct HeadRows {
   bool pieces;
 };
 
-ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Part part,
+ON_DEVICE inline HeadRows rows_of(const Heads& of, const Tensor& tensor, Projection part,
                                   std::int64_t head) {
-  const bool alone = part == Part::output;
+  const bool alone = part == Projection::output;
   const std::int64_t first =
       alone ? of.output(head, 0)
             : of.query(head, 0) + static_cast<std::int64_t>(part) * of.together;

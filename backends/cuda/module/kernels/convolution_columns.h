@@ -36,7 +36,7 @@ void scatter(Stream& stream, const Tensor& columns, const Window& window, const 
              const Tensor& image) {
   const std::int64_t width = columns.shape[1], area = window.kernel * window.kernel;
   for_each(stream, image.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const Place at = place_of(image.shape, i);
+    const PixelIndex at = place_of(image.shape, i);
     W sum = 0;
     windows_on(window, result, at.y, at.x,
                [&](std::int64_t r, std::int64_t s, std::int64_t row, std::int64_t column) {

@@ -12,12 +12,12 @@ using compute::Pooling;
 using compute::Shape;
 using compute::Window;
 
-struct Place {
+struct PixelIndex {
   std::int64_t b, y, x, c;
 };
 
 template <class Index>
-ON_DEVICE Place place_by(const Shape& s, Index i) {
+ON_DEVICE PixelIndex pixel_index(const Shape& s, Index i) {
   const auto height = static_cast<Index>(s[1]), width = static_cast<Index>(s[2]),
              channels = static_cast<Index>(s[3]);
   const Index pixel = i / channels, row = pixel / width;
@@ -25,9 +25,10 @@ ON_DEVICE Place place_by(const Shape& s, Index i) {
 }
 // Convert between the index of an element in [B,H,W,C] and its position. GPUs divide 32-bit
 // integers several times faster than 64-bit ones.
-ON_DEVICE inline Place place_of(const Shape& s, std::int64_t i) {
-  return i <= std::numeric_limits<std::uint32_t>::max() ? place_by(s, static_cast<std::uint32_t>(i))
-                                                        : place_by(s, i);
+ON_DEVICE inline PixelIndex place_of(const Shape& s, std::int64_t i) {
+  return i <= std::numeric_limits<std::uint32_t>::max()
+             ? pixel_index(s, static_cast<std::uint32_t>(i))
+             : pixel_index(s, i);
 }
 ON_DEVICE inline std::int64_t element_at(const Shape& s, std::int64_t b, std::int64_t y,
                                          std::int64_t x, std::int64_t c) {
@@ -72,7 +73,7 @@ ON_DEVICE void windows_on(const Window& w, const Shape& result, std::int64_t y, 
 }
 
 template <class W>
-ON_DEVICE W largest_in(const compute::PoolForward& op, const Place& at) {
+ON_DEVICE W largest_in(const compute::PoolForward& op, const PixelIndex& at) {
   W largest = -std::numeric_limits<W>::infinity();
   in_window(op.window, op.input.shape, at.y, at.x,
             [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
@@ -83,7 +84,7 @@ ON_DEVICE W largest_in(const compute::PoolForward& op, const Place& at) {
 }
 
 template <class W>
-ON_DEVICE W average_in(const compute::PoolForward& op, const Place& at) {
+ON_DEVICE W average_in(const compute::PoolForward& op, const PixelIndex& at) {
   W sum = 0;
   in_window(op.window, op.input.shape, at.y, at.x,
             [&](std::int64_t, std::int64_t, std::int64_t y, std::int64_t x) {
@@ -95,7 +96,7 @@ ON_DEVICE W average_in(const compute::PoolForward& op, const Place& at) {
 template <class W>
 void run(Stream& stream, const compute::PoolForward& op) {
   for_each(stream, op.output.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const Place at = place_of(op.output.shape, i);
+    const PixelIndex at = place_of(op.output.shape, i);
     put(op.output, i,
         op.pooling == Pooling::maximum ? largest_in<W>(op, at) : average_in<W>(op, at));
   });
@@ -119,7 +120,7 @@ template <class W>
 void run(Stream& stream, const compute::PoolBackward& op) {
   const W share = 1 / static_cast<W>(op.window.kernel * op.window.kernel);
   for_each(stream, op.input_gradient.elements(), [=] ON_DEVICE(std::int64_t i) {
-    const Place at = place_of(op.input_gradient.shape, i);
+    const PixelIndex at = place_of(op.input_gradient.shape, i);
     W sum = 0;
     windows_on(op.window, op.output_gradient.shape, at.y, at.x,
                [&](std::int64_t, std::int64_t, std::int64_t row, std::int64_t column) {
