@@ -36,14 +36,14 @@ TEST(Problem, a_failed_system_call_says_why) {
 
 TEST(Problem, a_failed_system_call_says_what_to_do) {
   const auto advice = [](int error_number) {
-    return system_problem("/x", "cannot write here", error_number).advice;
+    return system_problem("/x", "cannot write the file", error_number).advice;
   };
   EXPECT_THAT(advice(ENOSPC), HasSubstr("Free space"));
   EXPECT_THAT(advice(EDQUOT), HasSubstr("quota"));
   EXPECT_THAT(advice(EFBIG), HasSubstr("ulimit -f"));
   EXPECT_THAT(advice(EROFS), HasSubstr("read-only"));
   for (const int denied : {EACCES, EPERM}) EXPECT_THAT(advice(denied), HasSubstr("permissions"));
-  EXPECT_THAT(advice(ENOTDIR), HasSubstr("a file where a directory is expected"));
+  EXPECT_THAT(advice(ENOTDIR), HasSubstr("directory"));
   EXPECT_THAT(advice(EMFILE), HasSubstr("ulimit -n"));
   EXPECT_EQ(advice(ENOMEM), out_of_memory("").advice);
   EXPECT_NE(advice(EXDEV), "") << "which has no advice of its own";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
 
 namespace trainyard::data {
@@ -285,8 +286,9 @@ TEST(Clicks, at_the_edges_of_their_fields_are_samples_all_the_same) {
 TEST(Clicks, that_floats_cannot_number_are_a_problem) {
   DataSpec spec = clicks();
   spec.vocabulary = kMaxIndices + 1;
-  EXPECT_EQ(open(spec, "").error().where, "data.vocabulary");
-  EXPECT_NE(open(spec, "").error().what.find("2^24"), std::string::npos);
+  EXPECT_THAT(
+      open(spec, "").error(),
+      testing::AllOf(base::IsProblem("out_of_range", "data.vocabulary"), base::Reports("2^24")));
   EXPECT_EQ(inspect(spec, "").error(), open(spec, "").error());
   EXPECT_EQ(survey(spec, "").error(), open(spec, "").error());
   spec.vocabulary = 7;  // fewer than slots

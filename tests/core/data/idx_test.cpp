@@ -3,14 +3,18 @@
 
 #include <set>
 
+#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
 
 namespace trainyard::data {
 namespace {
 
+using base::Accepts;
+using base::Advises;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
 using testing::AllOf;
-using testing::HasSubstr;
 
 // Ten images of 2 x 3: all pixels of image i are 20 i, its label is i modulo 3.
 constexpr std::int64_t kImages = 10, kPixels = 6;
@@ -41,11 +45,12 @@ class Idx : public testing::Test {
   void write(const std::string& images, const std::string& labels) {
     folder_.write("images", images), folder_.write("labels", labels);
   }
-  base::Problem problem() { return open(spec_, folder_.path()).error(); }
-  std::string text() {
+  // The problem of opening the files, or one without an id when there is none.
+  base::Problem problem() {
     const auto opened = open(spec_, folder_.path());
-    return opened ? "no problem" : base::to_string(opened.error());
+    return opened ? base::Problem{} : opened.error();
   }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
 
   Folder folder_;
   DataSpec spec_;
@@ -80,14 +85,14 @@ TEST_F(Idx, every_image_is_in_one_split_with_its_own_label) {
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LT(seen[i - 1].first, seen[i].first);
 }
 
-TEST_F(Idx, pixels_are_standardised_over_the_images_that_train) {
+TEST_F(Idx, pixels_are_standardized_with_statistics_of_the_training_split) {
   const auto [mean, deviation] =
       mean_and_deviation(read_all(*open(spec_, folder_.path()).value(), Split::train).features);
   EXPECT_NEAR(mean, 0, 1e-6);
   EXPECT_NEAR(deviation, 1, 1e-6);
 }
 
-TEST_F(Idx, bytes_stand_for_the_standardised_pixels) {
+TEST_F(Idx, bytes_map_to_the_standardized_pixels) {
   const auto set = open(spec_, folder_.path()).value();
   ASSERT_NE(set->byte_values(), nullptr);
   for (const Split split : {Split::train, Split::held_out}) {
@@ -134,21 +139,21 @@ TEST_F(Idx, a_missing_file_says_what_to_get_where_to_put_it_and_offers_digits) {
   spec_.images = "mnist/train-images-idx3-ubyte.gz";
   const auto found = problem();
   EXPECT_EQ(found.code, ProblemCode::unavailable);
-  EXPECT_EQ(found.where, (folder_.path() / "mnist/train-images-idx3-ubyte.gz").string());
-  EXPECT_THAT(found.advice,
-              AllOf(HasSubstr("train-images-idx3-ubyte.gz"), HasSubstr("t10k-labels-idx1-ubyte.gz"),
-                    HasSubstr((folder_.path() / "mnist").string()), HasSubstr("digits")));
+  EXPECT_THAT(found,
+              AllOf(IsProblem("missing_file", path("mnist/train-images-idx3-ubyte.gz")),
+                    Advises("train-images-idx3-ubyte.gz"), Advises("t10k-labels-idx1-ubyte.gz"),
+                    Advises(path("mnist")), Advises("digits")));
   EXPECT_EQ(inspect(spec_, folder_.path()).error(), found);
 }
 
 TEST_F(Idx, no_name_a_folder_and_an_empty_file_are_problems) {
   spec_.images = "";
-  EXPECT_EQ(problem().where, "data.images");
+  EXPECT_THAT(problem(), IsProblem("file_not_set", "data.images"));
   spec_.images = ".";
-  EXPECT_THAT(text(), HasSubstr("not a regular file"));
+  EXPECT_THAT(problem(), IsProblem("not_a_regular_file", path(".")));
   spec_.images = "images";
   write("", good_labels());
-  EXPECT_THAT(text(), AllOf(HasSubstr((folder_.path() / "images").string()), HasSubstr("empty")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("empty")));
 }
 
 TEST_F(Idx, every_truncation_is_a_problem) {
@@ -165,74 +170,89 @@ TEST_F(Idx, every_truncation_is_a_problem) {
     }
   }
   write(gzip(good_images()).substr(0, 40), gzip(good_labels()));
-  EXPECT_THAT(text(), HasSubstr("truncated"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("truncated")));
 }
 
 TEST_F(Idx, a_wrong_magic_says_what_was_found_and_what_is_accepted) {
   write("PK\x03\x04 not idx at all", good_labels());
-  EXPECT_THAT(text(), AllOf(HasSubstr("50 4b 03 04"), HasSubstr("00 00 08 02")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("50 4b 03 04"),
+                               Accepts("00 00 08 02")));
   write(good_labels(), good_images());
-  EXPECT_THAT(text(), HasSubstr("swapped"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 08 01"),
+                               Accepts("00 00 08 02")));
   write(std::string("\0\0\x0d\x03", 4) + good_images().substr(4), good_labels());  // floats
   EXPECT_EQ(problem().code, ProblemCode::bad_input);
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 0d 03")));
 }
 
 TEST_F(Idx, a_lying_header_is_refused_before_memory_is_taken) {
   write(idx({0xffffffff, 0xffffffff, 0xffffffff}, pixels()), good_labels());
-  EXPECT_THAT(text(), HasSubstr("header states"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("header"),
+                               Reports("elements")));
   write(idx({100'000'000, 8, 8}, pixels()), good_labels());
-  EXPECT_THAT(text(), HasSubstr("too small for them"));
+  EXPECT_THAT(problem(),
+              AllOf(IsProblem("bad_data_file", path("images")), Reports("6,400,000,000")));
   write(gzip(idx({1'000'000'000, 2, 3}, pixels())), good_labels());
-  EXPECT_THAT(text(), HasSubstr("too small for them"));
+  EXPECT_THAT(problem(),
+              AllOf(IsProblem("bad_data_file", path("images")), Reports("6,000,000,000")));
   write(idx({0, 2, 3}, ""), good_labels());
-  EXPECT_THAT(text(), HasSubstr("extent of 0"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("extent of 0")));
 }
 
 TEST_F(Idx, a_packed_header_may_not_claim_more_than_unpacks) {
   write(gzip(idx({kImages + 1, 2, 3}, pixels())), gzip(idx({kImages + 1}, label_bytes() + '\1')));
-  EXPECT_THAT(text(), HasSubstr("ends within its elements"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("truncated"),
+                               Reports("elements")));
 }
 
 TEST_F(Idx, bytes_after_the_end_are_a_problem) {
   write(good_images() + "x", good_labels());
-  EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("60")));
   write(gzip(good_images()) + "garbage", good_labels());
-  EXPECT_THAT(text(), HasSubstr("bytes follow the end of the gzip data"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("gzip")));
   write(gzip(good_images() + std::string(5'000'000, '\0')),
         good_labels());  // a small bomb: not unpacked beyond the claim
-  EXPECT_THAT(text(), HasSubstr("bytes follow the 60 elements"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("60")));
 }
 
 TEST_F(Idx, damaged_gzip_is_a_problem) {
   std::string packed = gzip(good_images());
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // in the checksum
   write(packed, good_labels());
-  EXPECT_THAT(text(), AllOf(HasSubstr("damaged"), HasSubstr("incorrect data check")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("gzip"),
+                               Reports("incorrect data check")));
 }
 
 TEST_F(Idx, labels_must_match_the_images_and_be_in_range) {
   write(good_images(), idx({kImages - 1}, label_bytes().substr(1)));
-  EXPECT_THAT(text(), AllOf(HasSubstr("9 labels"), HasSubstr("10 images")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("labels_differ", path("labels")), Reports("9 labels"),
+                               Reports("10 images")));
   write(good_images(), idx({kImages}, label_bytes().substr(1) + '\xc8'));
-  EXPECT_THAT(text(), AllOf(HasSubstr("label 200 of sample 9"), HasSubstr("0 to 99")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("labels")), Reports("label 200"),
+                               Reports("sample 9"), Accepts("0 to 99")));
   write(good_images(), idx({kImages}, std::string(kImages, '\0')));
-  EXPECT_THAT(text(), HasSubstr("all labels are 0"));
+  EXPECT_THAT(problem(),
+              AllOf(IsProblem("bad_data_file", path("labels")), Reports("0"), Accepts("classes")));
 }
 
 // Packed, a GB of one label is a MB.
 TEST_F(Idx, labels_are_counted_before_they_are_read) {
   write(good_images(), gzip(idx({5'000}, "")));
-  EXPECT_THAT(text(), AllOf(HasSubstr("5,000 labels"), HasSubstr("10 images")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("labels_differ", path("labels")), Reports("5,000 labels"),
+                               Reports("10 images")));
 }
 
 TEST_F(Idx, asking_for_more_samples_than_the_file_has_is_a_problem) {
   spec_.train_samples = 7;
-  EXPECT_THAT(text(), AllOf(HasSubstr("data.train_samples"), HasSubstr("images has 10")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("too_few_samples", "data.train_samples"),
+                               Reports("7 training"), Reports("images has 10")));
   EXPECT_EQ(inspect(spec_, folder_.path()).error(), problem());
   spec_.train_samples = 0, spec_.held_out_samples = 11;
-  EXPECT_THAT(text(), HasSubstr("data.held_out_samples"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("too_few_samples", "data.held_out_samples"), Reports("11"),
+                               Accepts("at most 10")));
   spec_.held_out_samples = 10;
-  EXPECT_THAT(text(), HasSubstr("no training samples are left"));
+  EXPECT_THAT(problem(), AllOf(IsProblem("too_few_samples", "data.held_out_samples"),
+                               Accepts("less than 10")));
 }
 
 }  // namespace

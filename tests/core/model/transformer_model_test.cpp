@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/model.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::model {
 namespace {
@@ -127,22 +128,23 @@ TEST(TransformerModel, a_tied_output_has_the_table_of_the_embedding_for_its_weig
 TEST(TransformerModel, a_tie_that_does_not_fit_is_refused) {
   const auto problem_of = [](const ModelSpec& spec) {
     const auto problems = validate(spec, {5}, 7, "model");
-    return problems.empty() ? std::string() : base::to_string(problems.front());
+    return problems.empty() ? base::Problem{} : problems.front();
   };
   ModelSpec tied = kGpt;
   tied.layers.back().tied = true;
-  EXPECT_EQ(problem_of(tied), "");
+  EXPECT_EQ(problem_of(tied), base::Problem{});
   ModelSpec rows = tied;
   rows.layers[0].rows = 9;
   EXPECT_THAT(problem_of(rows),
-              testing::AllOf(testing::HasSubstr("model.layers[3].tied"),
-                             testing::HasSubstr("9 rows, but there are 7 classes")));
+              testing::AllOf(base::IsProblem("tied_rows_differ", "model.layers[3].tied"),
+                             base::Reports("9 rows"), base::Reports("7 classes")));
   ModelSpec wider = tied;
   wider.layers.insert(wider.layers.begin() + 3, {LayerKind::linear, 8});
   EXPECT_THAT(problem_of(wider),
-              testing::HasSubstr("dimension 6, but its input has the shape 5 x 8"));
+              testing::AllOf(base::IsProblem("tied_shapes_differ", "model.layers[4].tied"),
+                             base::Reports("dimension 6"), base::Reports("5 x 8")));
   ModelSpec none{{{LayerKind::linear, 6}, {.kind = LayerKind::linear, .tied = true}}};
-  EXPECT_THAT(problem_of(none), testing::HasSubstr("no embedding to be tied to"));
+  EXPECT_THAT(problem_of(none), base::IsProblem("nothing_to_tie", "model.layers[1].tied"));
 }
 
 TEST(TransformerModel, attention_costs_by_pairs_of_rows) {

@@ -34,8 +34,7 @@ TEST(Grid, shows_ranks_and_lanes_against_time) {
               testing::StartsWith("r0 compute  W.s0              .                 UPD.s0\n"
                                   "r0 send     .                 SEND.b0.t0.c0>r1  .\n"
                                   "r1 compute  .                 .                 UPD.s0\n"
-                                  "r1 recv     RECV.b0.t0.c0<r0  ~                 .\n"
-                                  "Each column is a tick"));
+                                  "r1 recv     RECV.b0.t0.c0<r0  ~                 .\n"));
 }
 
 TEST(Grid, marks_the_op_in_question) {
@@ -49,8 +48,7 @@ TEST(Grid, shows_what_never_ends_and_what_never_starts) {
   EXPECT_THAT(grid(stuck, "train", Mark{0, 0}),
               testing::AllOf(testing::StartsWith("r0 compute  .                    UPD.s0?\n"
                                                  "r0 send     >SEND.b0.t0.c0>r1!<  .\n"
-                                                 "r1 compute  W.s0                 .\n"
-                                                 "Each column is a tick"),
+                                                 "r1 compute  W.s0                 .\n"),
                              HasSubstr(", ! "), HasSubstr(", ? "), HasSubstr(", > < ")));
 }
 
