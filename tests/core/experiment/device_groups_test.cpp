@@ -6,13 +6,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/base/json.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
 
 Json with_devices(const Json& devices) {
@@ -90,14 +90,14 @@ TEST(DeviceGroups, refuse_counts_that_are_none) {
     const auto problems = problems_of(
         (R"([{"name": "a"}, {"name": "cpu", "count": )" + std::string(count) + "}]").c_str());
     EXPECT_THAT(problems,
-                ElementsAre(Field(&base::Problem::where, "topology.hosts[0].devices[1].count")))
+                ElementsAre(base::IsProblem("bad_count", "topology.hosts[0].devices[1].count")))
         << count;
   }
 }
 
 TEST(DeviceGroups, have_together_at_most_the_devices_of_a_host) {
   EXPECT_THAT(problems_of(R"([{"name": "a", "count": 4000}, {"name": "b", "count": 97}])"),
-              ElementsAre(Field(&base::Problem::where, "topology.hosts[0].devices[1].count")));
+              ElementsAre(base::IsProblem("bad_count", "topology.hosts[0].devices[1].count")));
 }
 
 TEST(DeviceGroups, leave_a_document_alone_that_is_none) {

@@ -8,11 +8,13 @@
 
 #include "core/base/json.h"
 #include "tests/core/experiment/golden.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Problem;
 using base::ProblemCode;
 using ::testing::AllOf;
@@ -78,23 +80,23 @@ TEST_F(Document, every_problem_of_a_file_is_told_with_file_and_path) {
   const auto loaded = load(file_);
   ASSERT_FALSE(loaded.has_value());
   EXPECT_THAT(loaded.error(),
-              ElementsAre(Field(&Problem::where, file_.string() + ": training.batch_per_rank"),
-                          Field(&Problem::where, file_.string() + ": colour")));
+              ElementsAre(IsProblem("out_of_range", file_.string() + ": training.batch_per_rank"),
+                          IsProblem("unknown_key", file_.string() + ": colour")));
 }
 
 TEST_F(Document, a_syntax_error_is_told_with_file_line_and_column) {
   write("{\n  \"version\": 1,\n  oops\n}");
   const auto loaded = load(file_);
   ASSERT_FALSE(loaded.has_value());
-  EXPECT_EQ(loaded.error().front().where, file_.string());
-  EXPECT_THAT(loaded.error().front().what, HasSubstr("line 3, column 3"));
+  EXPECT_THAT(loaded.error().front(),
+              AllOf(IsProblem("bad_json", file_.string()), Mentions("line 3, column 3")));
 }
 
 TEST_F(Document, a_missing_file_is_bad_input) {
   const auto loaded = load(file_.string() + ".gone");
   ASSERT_FALSE(loaded.has_value());
   EXPECT_EQ(loaded.error().front().code, ProblemCode::bad_input);
-  EXPECT_THAT(loaded.error().front().what, HasSubstr("No such file"));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("FIXME", file_.string() + ".gone")));
 }
 
 TEST_F(Document, a_newer_version_is_refused_in_one_sentence) {
@@ -109,7 +111,7 @@ TEST_F(Document, a_newer_version_is_refused_in_one_sentence) {
 TEST_F(Document, saving_over_a_read_only_place_is_a_problem) {
   const auto saved = save(small(), "/proc/trainyard.json");
   ASSERT_FALSE(saved.has_value());
-  EXPECT_EQ(saved.error().where, "/proc/trainyard.json");
+  EXPECT_THAT(saved.error(), IsProblem("FIXME", "/proc/trainyard.json"));
 }
 
 TEST_F(Document, overrides_take_json_or_plain_text) {
@@ -139,17 +141,19 @@ TEST_F(Document, an_override_reaches_what_the_file_left_out) {
 TEST_F(Document, an_override_of_an_unknown_key_says_which_key_is_near) {
   const auto loaded = load(file_, {"training.bach_per_rank=64"});
   ASSERT_FALSE(loaded.has_value());
-  EXPECT_THAT(loaded.error().front().where, EndsWith(": training.bach_per_rank"));
-  EXPECT_EQ(loaded.error().front().advice, "Did you mean \"batch_per_rank\"?");
+  EXPECT_THAT(loaded.error().front(),
+              AllOf(IsProblem("unknown_key", "--set: training.bach_per_rank"),
+                    Mentions("\"batch_per_rank\"")));
 }
 
 TEST_F(Document, overrides_that_cannot_be_read_are_all_told) {
   const auto loaded = load(file_, {"training", "=3", "topology.hosts[7].name=x", "name[0]=x"});
   ASSERT_FALSE(loaded.has_value());
-  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::code, ProblemCode::bad_usage),
-                                          Field(&Problem::code, ProblemCode::bad_usage),
-                                          Field(&Problem::where, "topology.hosts[7].name"),
-                                          Field(&Problem::where, "name[0]")));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("not_an_override", "--set training"),
+                                          IsProblem("not_an_override", "--set =3"),
+                                          IsProblem("FIXME", "topology.hosts[7].name"),
+                                          IsProblem("FIXME", "name[0]")));
+  EXPECT_EQ(loaded.error().front().code, ProblemCode::bad_usage);
 }
 
 // Text of the saved file, without its name.
@@ -205,9 +209,9 @@ TEST_F(Document, a_key_of_another_kind_is_refused_and_its_kinds_are_named) {
   const auto loaded = load(file_);
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error(),
-              ElementsAre(AllOf(Field(&Problem::where, EndsWith(": model.layers[0].heads")),
+              ElementsAre(AllOf(IsProblem("FIXME", EndsWith(": model.layers[0].heads")),
                                 Field(&Problem::accepted, HasSubstr("attention, transformer"))),
-                          AllOf(Field(&Problem::where, EndsWith(": strategy.gossip")),
+                          AllOf(IsProblem("FIXME", EndsWith(": strategy.gossip")),
                                 Field(&Problem::accepted, HasSubstr("gossip")))));
 }
 
@@ -239,7 +243,7 @@ TEST_F(Document, an_override_may_be_a_device_group) {
   EXPECT_THAT(names("topology.hosts[0].devices[0].count=2"), ElementsAre("d0", "d1"));
   const auto refused = load(file_, {"topology.hosts[0].devices[0].count=0"});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error(), Contains(Field(&Problem::where, EndsWith("devices[0].count"))));
+  EXPECT_THAT(refused.error(), Contains(IsProblem("bad_count", EndsWith("devices[0].count"))));
 }
 
 TEST_F(Document, an_override_of_a_kind_drops_the_keys_of_the_old_one) {
@@ -250,7 +254,7 @@ TEST_F(Document, an_override_of_a_kind_drops_the_keys_of_the_old_one) {
   ASSERT_TRUE(loaded) << base::to_string(loaded.error());
   EXPECT_EQ(loaded->strategy.average, AveragedQuantity::gradients);
   EXPECT_EQ(loaded->strategy.gossip.graph, GossipGraph::torus);
-  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("strategy.kind is now gossip"),
+  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("strategy.kind"), HasSubstr("gossip"),
                                        HasSubstr("average"), Not(HasSubstr("segment")))));
 }
 
@@ -259,14 +263,14 @@ TEST_F(Document, an_override_of_a_kind_drops_nothing_elsewhere) {
             "model": {"layers": [{"kind": "relu", "heads": 4}, {"kind": "linear"}]}})");
   const auto loaded = load(file_, {"strategy.kind=gossip"});
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, EndsWith("layers[0].heads"))));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("FIXME", EndsWith("layers[0].heads"))));
 }
 
 TEST_F(Document, an_override_of_a_key_of_another_kind_is_refused) {
   write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]}})");
   const auto loaded = load(file_, {"strategy.gossip.graph=torus"});
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, "--set: strategy.gossip")));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("FIXME", "--set: strategy.gossip")));
 }
 
 TEST_F(Document, overrides_and_problems_address_the_expanded_devices) {
@@ -274,10 +278,10 @@ TEST_F(Document, overrides_and_problems_address_the_expanded_devices) {
             {"name": "cpu", "count": 3}, {"name": "last", "cores": 0}]}]}})");
   const auto loaded = load(file_, {"topology.hosts[0].devices[1].cores=0"});
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(
-      loaded.error(),
-      ElementsAre(Field(&Problem::where, "--set: topology.hosts[0].devices[1].cores"),
-                  Field(&Problem::where, file_.string() + ": topology.hosts[0].devices[3].cores")));
+  EXPECT_THAT(loaded.error(),
+              ElementsAre(IsProblem("out_of_range", "--set: topology.hosts[0].devices[1].cores"),
+                          IsProblem("out_of_range",
+                                    file_.string() + ": topology.hosts[0].devices[3].cores")));
 }
 
 TEST_F(Document, a_link_may_name_a_member_of_a_device_group) {
@@ -305,8 +309,8 @@ TEST_F(Document, a_bad_count_and_other_problems_are_reported_together) {
             {"name": "cpu", "count": 0}]}]}})");
   const auto loaded = load(file_);
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(), ElementsAre(Field(&Problem::where, EndsWith("devices[0].count")),
-                                          Field(&Problem::where, EndsWith("training.epochs"))));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("bad_count", EndsWith("devices[0].count")),
+                                          IsProblem("out_of_range", EndsWith("training.epochs"))));
 }
 
 TEST(Schema, knows_every_part_its_bounds_and_its_words) {

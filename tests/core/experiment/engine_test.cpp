@@ -9,12 +9,13 @@
 #include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/validation_result.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
-using testing::HasSubstr;
+using base::IsProblem;
 
 std::vector<std::string> places(const base::Problems& problems) {
   std::vector<std::string> all;
@@ -40,10 +41,9 @@ TEST(Engine, that_is_not_in_the_build_is_a_problem_that_says_how_to_get_it) {
   const auto problems = absent_engine(Engine::gloo, only_own);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].code, base::ProblemCode::unavailable);
-  EXPECT_EQ(problems[0].where, "strategy.engine");
   EXPECT_EQ(problems[0].accepted, "own");
-  EXPECT_THAT(problems[0].advice,
-              testing::AllOf(HasSubstr("libgloo-dev"), HasSubstr("TRAINYARD_GLOO=ON")));
+  EXPECT_THAT(problems[0], testing::AllOf(IsProblem("engine_not_built", "strategy.engine"),
+                                          Mentions("libgloo-dev"), Mentions("TRAINYARD_GLOO=ON")));
   constexpr std::array both{Engine::own, Engine::gloo};
   EXPECT_TRUE(absent_engine(Engine::gloo, both).empty());
 }
@@ -94,14 +94,15 @@ TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
   Experiment e = with_nccl(StrategyKind::mirrored);
   e.topology.hosts[0].devices[1].gpu = -1;
   const auto problems = engine_problems(e);
-  ASSERT_THAT(places(problems), testing::ElementsAre("topology.hosts[0].devices[1].gpu"));
-  EXPECT_THAT(problems[0].what,
-              HasSubstr("nccl works between GPUs, but " + e.topology.hosts[0].devices[1].name +
-                        " is not mapped to a GPU"));
+  EXPECT_THAT(problems, testing::ElementsAre(testing::AllOf(
+                            IsProblem("device_without_gpu", "topology.hosts[0].devices[1].gpu"),
+                            Mentions(e.topology.hosts[0].devices[1].name))));
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_TRUE(engine_problems(e).empty());
   constexpr std::array without{Engine::own, Engine::gloo};
-  EXPECT_THAT(absent_engine(Engine::nccl, without).at(0).advice, HasSubstr("libnccl-dev"));
+  EXPECT_THAT(absent_engine(Engine::nccl, without),
+              testing::ElementsAre(testing::AllOf(IsProblem("engine_not_built", "strategy.engine"),
+                                                  Mentions("libnccl-dev"))));
 }
 
 TEST(Engine, leaves_algorithm_and_segments_without_meaning) {

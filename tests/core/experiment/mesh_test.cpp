@@ -17,8 +17,12 @@
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+using testing::Optional;
 
 Experiment meshed(int data, int pipeline, int tensor, int hosts = 1) {
   const int ranks = std::max(data, 1) * pipeline * tensor;
@@ -66,8 +70,9 @@ TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
   const Resolved resolved = strategy::resolved(e);
   EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
   EXPECT_EQ(resolved.global_batch, 16);
-  EXPECT_EQ(mesh_line(resolved),
-            "2 x 2 x 2: 2 replicas of 2 stages, each with 2 devices that share its layers");
+  EXPECT_THAT(mesh_line(resolved),
+              Optional(AllOf(HasSubstr("2 x 2 x 2"), HasSubstr("2 replicas"), HasSubstr("2 stages"),
+                             HasSubstr("2 devices"))));
 }
 
 TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
@@ -76,9 +81,10 @@ TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
   EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
   more.strategy.mesh.data = 0;
   EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
-  EXPECT_THAT(first_problem(more).accepted, HasSubstr("a multiple of 4"));
+  EXPECT_THAT(first_problem(more).accepted, HasSubstr("of 4"));
   const Experiment fewer = on(meshed(1, 2, 2), tests::drawn_hosts(1, 8));
-  EXPECT_THAT(first_problem(fewer).advice, HasSubstr("strategy.mesh.data to 2"));
+  EXPECT_THAT(first_problem(fewer), AllOf(IsProblem("mesh_not_covered", "strategy.mesh"),
+                                          Mentions("strategy.mesh.data to 2")));
 }
 
 TEST(Mesh, out_of_all_range_is_refused) {
@@ -94,7 +100,7 @@ TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
   const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));
   EXPECT_EQ(problem.where, "strategy.mesh.tensor");
   EXPECT_EQ(problem.id, "tensor_group_on_several_hosts");
-  EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))).what, "");
+  EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))), base::Problem{});
 }
 
 TEST(Mesh, refuses_what_it_cannot_do) {
@@ -102,10 +108,10 @@ TEST(Mesh, refuses_what_it_cannot_do) {
   sharded.strategy.mesh.shards_data = true;
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     sharded.strategy.fsdp.shard = shard;
-    EXPECT_EQ(first_problem(sharded).what, "");
+    EXPECT_EQ(first_problem(sharded), base::Problem{});
   }
   sharded.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(first_problem(sharded).what, "") << "all replicas of a place are on the one host";
+  EXPECT_EQ(first_problem(sharded), base::Problem{}) << "all replicas of a place are on the one host";
   Experiment alone = on(sharded, tests::drawn_hosts(4, 1));
   EXPECT_EQ(first_problem(alone).where, "strategy.fsdp.group");
   EXPECT_EQ(first_problem(alone).id, "fsdp_group_not_even");
@@ -144,7 +150,7 @@ TEST(Mesh, of_devices_that_share_layers_refuses_what_it_cannot_do) {
   const auto problem = [](auto change) {
     Experiment e = strategy::small_gpt(2);
     e.strategy.kind = StrategyKind::tensor_parallel;
-    EXPECT_EQ(first_problem(e).what, "");
+    EXPECT_EQ(first_problem(e), base::Problem{});
     change(e);
     return first_problem(e).where;
   };
@@ -165,7 +171,7 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   EXPECT_EQ(first_problem(e).id, "hosts_not_even");
   e = meshed(4, 2, 1, 4);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_EQ(first_problem(e).what, "");
+  EXPECT_EQ(first_problem(e), base::Problem{});
   std::swap(e.topology.hosts[2].devices[1], e.topology.hosts[3].devices[0]);
   e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]),
       e.topology.hosts[3].devices.pop_back();
@@ -174,7 +180,7 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   for (topology::Device& device : tests::drawn_host("", 2, 6).devices)
     e.topology.hosts[2].devices.push_back(device);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_EQ(first_problem(e).what, "");
+  EXPECT_EQ(first_problem(e), base::Problem{});
   e.training.clip_norm = 1;
   EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the norm is that of all";
 }
@@ -183,10 +189,10 @@ TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
   Experiment e = meshed(1, 2, 2);
   e.strategy.mesh.shards_data = true;
   EXPECT_THAT(*mesh_line(strategy::resolved(e)),
-              HasSubstr("; strategy.mesh.shards_data has no effect"));
+              HasSubstr("strategy.mesh.shards_data"));
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_line(strategy::resolved(e)), testing::Not(HasSubstr("has no effect")));
+  EXPECT_THAT(*mesh_line(strategy::resolved(e)), Not(HasSubstr("strategy.mesh.shards_data")));
 }
 
 TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
@@ -194,9 +200,8 @@ TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
   e.strategy.mesh.shards_data = true;
   EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(
-      unused_shard_group(strategy::resolved(e)),
-      "strategy.fsdp.group=host has no effect: all ranks of a sharding group are on one host");
+  EXPECT_THAT(unused_shard_group(strategy::resolved(e)),
+              Optional(HasSubstr("strategy.fsdp.group=host")));
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;
@@ -268,8 +273,8 @@ TEST(Mesh, idles_as_one_of_its_pipelines) {
   e.training.accumulation_steps = 4;
   const Resolved resolved = strategy::resolved(e);
   EXPECT_DOUBLE_EQ(ideal_bubble_fraction(resolved).value(), 1.0 / (4 + 1));
-  EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
-  EXPECT_THAT(tensor_split_text(resolved).value(), HasSubstr("of its stage"));
+  EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3"));
+  EXPECT_THAT(tensor_split_text(resolved).value(), HasSubstr("stage"));
 }
 
 // A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes

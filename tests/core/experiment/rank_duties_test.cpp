@@ -6,12 +6,14 @@
 
 #include "core/experiment/document.h"
 #include "core/experiment/fields.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
 namespace {
 
-using ::testing::HasSubstr;
+using base::IsProblem;
+using ::testing::AllOf;
 
 Experiment drawn(StrategyKind kind, topology::Topology topology) {
   Experiment e = strategy::small(2);
@@ -55,10 +57,8 @@ TEST(Duties, other_strategies_have_no_storage) {
 TEST(Duties, central_storage_asks_for_a_cpu) {
   Experiment e = central(2);
   e.topology.hosts[0].devices[0].kind = topology::DeviceKind::tpu;
-  const base::Problem problem = only_problem(e);
-  EXPECT_EQ(problem.where, "strategy.kind");
-  EXPECT_EQ(problem.id, "devices_do_not_fit");
-  EXPECT_THAT(problem.advice, HasSubstr("Draw a cpu"));
+  EXPECT_THAT(only_problem(e), AllOf(IsProblem("devices_do_not_fit", "strategy.kind"),
+                                     Mentions("a cpu")));
 }
 
 TEST(Duties, central_storage_asks_for_one_cpu_only) {

@@ -10,6 +10,7 @@ namespace trainyard::experiment {
 namespace {
 
 using model::LayerKind;
+using testing::AllOf;
 using testing::HasSubstr;
 
 // Linear layers, each but the last with an activation.
@@ -108,7 +109,7 @@ TEST(Recomputation, of_ranks_that_share_layers_keeps_what_they_have_added_up) {
   EXPECT_EQ(describe(one), "0-10 again 1 2 3 5 6 7 8");
   EXPECT_FALSE(one.frees(0) || one.frees(4) || one.frees(9));
   EXPECT_THAT(*recomputation_line(strategy::resolved(e)),
-              HasSubstr("frees 7 of 13 outputs after the forward pass and recomputes 7"));
+              AllOf(HasSubstr("7 of 13 outputs"), HasSubstr("recomputes 7")));
 }
 
 // The parameters of a unit are gathered and released together.
@@ -128,9 +129,9 @@ TEST(Recomputation, of_stages_that_are_gathered_ends_with_each_unit) {
 TEST(Recomputation, is_said_with_what_it_costs) {
   EXPECT_EQ(recomputation_line(strategy::resolved(chain(2, 9, 0))), std::nullopt);
   EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 3))),
-              HasSubstr("frees 4 of 9 outputs after the forward pass and recomputes 4"));
+              AllOf(HasSubstr("4 of 9 outputs"), HasSubstr("recomputes 4")));
   EXPECT_THAT(*recomputation_line(strategy::resolved(chain(2, 9, 1))),
-              HasSubstr("nothing is recomputed: no output of 1 consecutive segments"));
+              AllOf(HasSubstr("nothing"), HasSubstr("of 1 consecutive")));
   EXPECT_EQ(recomputed_share(strategy::resolved(chain(2, 9, 1))), 0);
   EXPECT_GT(recomputed_share(strategy::resolved(chain(2, 9, 3))), 0.1);
 }

@@ -8,19 +8,20 @@
 #include <numeric>
 
 #include "core/base/fields.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/resolved.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-std::string error_of(const Json& json) {
+base::Problem error_of(const Json& json) {
   const auto read = resolved_from_json(json);
-  return read ? "" : base::to_string(read.error());
+  return read ? base::Problem{} : read.error();
 }
 
 RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
@@ -197,20 +198,23 @@ TEST(Received, damage_is_told_and_never_fatal) {
     EXPECT_TRUE(base::set_value_at(json, path, std::move(value)).has_value());
     return error_of(json);
   };
-  EXPECT_EQ(error_of(good), "");
-  EXPECT_THAT(error_of(Json::array()), HasSubstr("not a resolved experiment"));
-  EXPECT_THAT(error_of({{"document", good["document"]}}), HasSubstr("not a resolved experiment"));
-  EXPECT_THAT(broken("document.version", 3), HasSubstr("this software reads versions up to 2"));
+  EXPECT_EQ(error_of(good), base::Problem{});
+  EXPECT_THAT(error_of(Json::array()), IsProblem("not_a_resolved_experiment", ""));
+  EXPECT_THAT(error_of({{"document", good["document"]}}),
+              IsProblem("not_a_resolved_experiment", ""));
+  EXPECT_THAT(broken("document.version", 3), IsProblem("newer_version", "version"));
   EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()),
-              HasSubstr("no device has the role worker"));
+              IsProblem("no_worker", "topology.hosts"));
   EXPECT_THAT(broken("document.training.batch_per_rank", 5000),
-              HasSubstr("exceed the 8,000 training samples"));
-  EXPECT_THAT(broken("document.model.layers[2].units", 9), HasSubstr("the data has 10 classes"));
-  EXPECT_THAT(broken("data.classes", -1), HasSubstr("data.classes: the number -1 is out of range"));
-  EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
+              IsProblem("batch_exceeds_data", "training.batch_per_rank"));
+  EXPECT_THAT(broken("document.model.layers[2].units", 9),
+              IsProblem("units_differ_from_classes", "model.layers[2]"));
+  EXPECT_THAT(broken("data.classes", -1), IsProblem("out_of_range", "data.classes"));
+  EXPECT_THAT(broken("data.sample_shape", {28, 0}),
+              IsProblem("bad_data_summary", "data.sample_shape"));
   EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}),
-              HasSubstr("data.sample_shape"));
-  EXPECT_THAT(broken("data.sample_shape", "x"), HasSubstr("expected a list"));
+              IsProblem("bad_data_summary", "data.sample_shape"));
+  EXPECT_THAT(broken("data.sample_shape", "x"), IsProblem("wrong_type", "data.sample_shape"));
 }
 
 TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
@@ -222,23 +226,24 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
     json["shards"] = std::move(shards);
     return error_of(json);
   };
-  EXPECT_EQ(error_of(good), "");
+  EXPECT_EQ(error_of(good), base::Problem{});
   Json counts = good["shards"];
-  EXPECT_THAT(with(Json::array()),
-              HasSubstr("shards: the table does not contain the samples of each rank and class"));
-  EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, with a sum of 8,000"));
-  EXPECT_THAT(with({counts[0], "x"}), HasSubstr("shards"));
-  EXPECT_THAT(with({counts[0], counts[0]}), HasSubstr("shards"));
+  EXPECT_THAT(with(Json::array()), IsProblem("bad_shards", "shards"));
+  EXPECT_THAT(with({counts[0]}),
+              testing::AllOf(IsProblem("bad_shards", "shards"), Mentions("8,000")));
+  EXPECT_THAT(with({counts[0], "x"}), IsProblem("bad_shards", "shards"));
+  EXPECT_THAT(with({counts[0], counts[0]}), IsProblem("bad_shards", "shards"));
   counts[1][3] = -5;
-  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  EXPECT_THAT(with(counts), IsProblem("bad_shards", "shards"));
   counts[1][3] = 1e9;
-  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  EXPECT_THAT(with(counts), IsProblem("bad_shards", "shards"));
   Json without = good;
   without.erase("shards");
-  EXPECT_THAT(error_of(without), HasSubstr("shards"));
+  EXPECT_THAT(error_of(without), IsProblem("bad_shards", "shards"));
   const Json one_class(std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0, 0, 0}),
       nothing(std::vector<std::int64_t>(10));
-  EXPECT_THAT(with({one_class, nothing}), HasSubstr("rank 1 would own no sample"));
+  EXPECT_THAT(with({one_class, nothing}),
+              testing::AllOf(IsProblem("rank_without_samples"), Mentions("rank 1")));
 }
 
 TEST(Received, asks_no_file) {

@@ -12,7 +12,8 @@
 namespace trainyard::experiment {
 namespace {
 
-using testing::HasSubstr;
+using base::IsProblem;
+using testing::AllOf;
 using topology::Role;
 
 topology::Device& device(Experiment& e, std::size_t number) {
@@ -71,7 +72,9 @@ TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refuse
   e = evaluated();
   device(e, 1).role = Role::worker;
   e.strategy.kind = StrategyKind::mirrored;
-  EXPECT_THAT(refused(e).what, HasSubstr("mirrored writes one only at the end"));
+  EXPECT_THAT(refused(e),
+              AllOf(IsProblem("evaluator_without_checkpoints", "topology.hosts[0].devices[0].role"),
+                    Mentions("mirrored")));
   e = evaluated();
   e.data.held_out_samples = 0;
   if (resolve(e, ".")) {

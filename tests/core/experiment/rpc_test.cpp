@@ -20,8 +20,10 @@ namespace trainyard::experiment {
 namespace {
 
 using strategy::called;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
 
@@ -51,8 +53,8 @@ TEST(Rpc, says_what_is_asked_for_in_vain) {
   EXPECT_THAT(
       unused_stage_settings(strategy::resolved(e)),
       ElementsAre(
-          HasSubstr("strategy.stages.schedule=gpipe has no effect"),
-          HasSubstr("strategy.stages.partition=memory has no effect: there is only one server")));
+          HasSubstr("strategy.stages.schedule=gpipe"),
+          AllOf(HasSubstr("strategy.stages.partition=memory"), HasSubstr("one server"))));
   e = called(strategy::small(1), 2, 2);
   e.strategy.stages.partition = Partition::memory;
   EXPECT_THAT(unused_stage_settings(strategy::resolved(e)), testing::IsEmpty())
@@ -60,7 +62,8 @@ TEST(Rpc, says_what_is_asked_for_in_vain) {
   e = called(strategy::small_wide_and_deep(1), 2, 2, kTables);
   e.strategy.stages.partition = Partition::memory;
   EXPECT_THAT(unused_stage_settings(strategy::resolved(e)),
-              ElementsAre(HasSubstr("each server has one")));
+              ElementsAre(AllOf(HasSubstr("strategy.stages.partition=memory"),
+                                Not(HasSubstr("one server")))));
 }
 
 TEST(Rpc, deals_samples_and_held_out_ones_to_trainers_alone) {
@@ -86,7 +89,7 @@ TEST(Rpc, servers_share_out_all_layers_or_the_tables) {
   EXPECT_EQ(owners_of(tied).front(), 1);
   EXPECT_EQ(owners_of(tied).back(), 1) << "it learns the table";
   EXPECT_THAT(stages_line(strategy::resolved(called(strategy::small(1), 3, 1))).value(),
-              HasSubstr("rank 3 has layers 0 to 4; ranks 0 to 2 call the layers of the others"));
+              AllOf(HasSubstr("rank 3 has layers 0 to 4"), HasSubstr("ranks 0 to 2")));
   for (const Partition by : {Partition::cost, Partition::memory, Partition::measured}) {
     Experiment e = called(strategy::small(1), 2, 2);
     e.strategy.stages.partition = by;
@@ -171,10 +174,9 @@ TEST(Rpc, refuses_what_it_cannot_do) {
       called(strategy::synchronized(strategy::small_normalized_images(1)), 2, 1);
   EXPECT_THAT(first_problem(synchronized).where, HasSubstr("synchronized"));
   EXPECT_EQ(
-      first_problem(called(strategy::synchronized(strategy::small_normalized_images(1)), 1, 1))
-          .what,
-      "");
-  EXPECT_EQ(first_problem(plain).what, "");
+      first_problem(called(strategy::synchronized(strategy::small_normalized_images(1)), 1, 1)),
+      base::Problem{});
+  EXPECT_EQ(first_problem(plain), base::Problem{});
 }
 
 TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
@@ -183,7 +185,7 @@ TEST(Rpc, refuses_an_algorithm_that_does_not_fit_whoever_sums) {
   e.topology.hosts[2].devices.pop_back();
   e.topology.hosts[2].devices[0].role = topology::Role::parameter_server;
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_EQ(first_problem(e).what, "");
+  EXPECT_EQ(first_problem(e), base::Problem{});
   e.training.clip_norm = 1;
   EXPECT_EQ(first_problem(e).where, "strategy.algorithm");
   EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the norm is that of all layers";
@@ -216,9 +218,9 @@ TEST(Rpc, takes_no_schedule_and_says_so) {
   EXPECT_EQ(first_problem(e).id, "pipedream_not_supported");
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
   EXPECT_THAT(*stages_line(strategy::resolved(e)),
-              HasSubstr("strategy.stages.schedule=gpipe has no effect"));
+              HasSubstr("strategy.stages.schedule=gpipe"));
   e.strategy.stages.schedule = StageSpec{}.schedule;
-  EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("has no effect")));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), Not(HasSubstr("schedule")));
 }
 
 // With one there is no way from server to server to be saved.
@@ -234,10 +236,10 @@ TEST(Rpc, says_that_a_reference_to_the_output_of_one_server_changes_nothing) {
     return list;
   };
   EXPECT_EQ(ranks(value), ranks(reference));
-  EXPECT_THAT(*stages_line(reference), HasSubstr("strategy.rpc.output=reference has no effect"));
-  EXPECT_THAT(*stages_line(value), testing::Not(HasSubstr("has no effect")));
+  EXPECT_THAT(*stages_line(reference), HasSubstr("strategy.rpc.output=reference"));
+  EXPECT_THAT(*stages_line(value), Not(HasSubstr("strategy.rpc.output")));
   EXPECT_THAT(*stages_line(outcome(2, RemoteOutput::reference)),
-              testing::Not(HasSubstr("has no effect")));
+              Not(HasSubstr("strategy.rpc.output")));
 }
 
 TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
@@ -247,7 +249,7 @@ TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
     e.strategy.stages.places = std::move(places);
     return first_problem(e);
   };
-  EXPECT_EQ(problem({{"0", 1}, {"1", 0}}).what, "");
+  EXPECT_EQ(problem({{"0", 1}, {"1", 0}}), base::Problem{});
   EXPECT_EQ(problem({{"0", 2}, {"1", 0}}).id, "unknown_stage");
   EXPECT_EQ(problem({{"0", 1}}).id, "layer_not_remote");
   EXPECT_EQ(problem({{"0", 0}}).id, "layer_not_local");
@@ -255,7 +257,7 @@ TEST(RpcPlaces, by_hand_are_the_trainers_and_servers_that_are_drawn) {
   EXPECT_EQ(problem({{"0", 1}, {"3", 0}}).id, "layer_not_local");
   e.topology = strategy::drawn_callers(1, 2);
   EXPECT_EQ(problem({{"0", 1}}).id, "stage_without_layer");
-  EXPECT_EQ(problem({{"0", 1}, {"1", 2}}).what, "");
+  EXPECT_EQ(problem({{"0", 1}, {"1", 2}}), base::Problem{});
 }
 
 }  // namespace

@@ -16,12 +16,17 @@
 #include "core/topology/network.h"
 #include "tests/core/experiment/golden.h"
 #include "tests/core/strategy/experiments.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using collective::Algorithm;
+using base::IsProblem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Optional;
 
 using Change = void (*)(Experiment&);
 
@@ -37,11 +42,8 @@ void expect_problem(Change change, const std::string& where, const std::string& 
   Experiment e = on_tpus(1, 4);
   change(e);
   const base::Problems problems = validate(e, ".");
-  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
-  EXPECT_EQ(problems[0].where, where);
-  EXPECT_EQ(problems[0].id, id);
-  EXPECT_FALSE(problems[0].accepted.empty());
-  EXPECT_FALSE(problems[0].advice.empty());
+  ASSERT_THAT(problems, ElementsAre(IsProblem(id, where)));
+  EXPECT_FALSE(problems[0].accepted.empty() || problems[0].advice.empty());
 }
 
 TEST(Tpu, takes_any_number_of_tpus) {
@@ -81,9 +83,8 @@ TEST(Tpu, refuses_what_it_does_not_do) {
     Experiment gathered = on_tpus(1, 4);
     gathered.strategy.algorithm = algorithm;
     gathered.strategy.compression.kind = Scheme::top_k;
-    const base::Problems problems = validate(gathered, ".");
-    ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
-    EXPECT_EQ(problems[0].where, "strategy.compression.kind");
+    EXPECT_THAT(validate(gathered, "."),
+                ElementsAre(IsProblem("FIXME", "strategy.compression.kind")));
     gathered.strategy.compression.kind = Scheme::bf16;
     EXPECT_EQ(base::to_string(validate(gathered, ".")), "");
   }
@@ -97,9 +98,9 @@ TEST(Tpu, resolves_auto_to_its_torus_and_says_which) {
     EXPECT_EQ(r.document.strategy.algorithm, Algorithm::torus);
     return r.algorithm_reason;
   };
-  EXPECT_THAT(reason(1, 8), HasSubstr("rows and columns of a 2 x 4 torus"));
-  EXPECT_THAT(reason(4, 2), HasSubstr("rows and columns of a 4 x 2 torus")) << "a row is a host";
-  EXPECT_THAT(reason(1, 7), HasSubstr("row of a 1 x 7 torus, which is a ring"));
+  EXPECT_THAT(reason(1, 8), HasSubstr("a 2 x 4 torus"));
+  EXPECT_THAT(reason(4, 2), HasSubstr("a 4 x 2 torus")) << "a row is a host";
+  EXPECT_THAT(reason(1, 7), AllOf(HasSubstr("a 1 x 7 torus"), HasSubstr("ring")));
   EXPECT_EQ(reason(1, 1), "") << "nothing is summed";
   EXPECT_EQ(resolve(on_tpus(1, 8), ".")->algorithm_reason, "") << "the user named it";
 }
@@ -117,16 +118,16 @@ TEST(Tpu, takes_its_torus_where_a_document_names_no_algorithm) {
 }
 
 TEST(Tpu, is_emulated_and_said_to_be) {
-  EXPECT_EQ(emulation_caveat(on_tpus(1, 4).topology),
-            "4 of 4 devices run on the CPU, whose speed says nothing about a TPU");
-  EXPECT_EQ(emulation_caveat(tests::drawn_storage(2)),
-            "2 of 3 devices run on the CPU, whose speed says nothing about a GPU");
+  EXPECT_THAT(emulation_caveat(on_tpus(1, 4).topology),
+              Optional(AllOf(HasSubstr("4 of 4 devices"), HasSubstr("TPU"))));
+  EXPECT_THAT(emulation_caveat(tests::drawn_storage(2)),
+              Optional(AllOf(HasSubstr("2 of 3 devices"), HasSubstr("GPU"))));
   EXPECT_EQ(emulation_caveat(tests::drawn_hosts(1, 2)), std::nullopt);
   Experiment mixed = on_tpus(1, 4);
   mixed.topology.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
   mixed.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_EQ(emulation_caveat(mixed.topology),
-            "3 of 3 devices run on the CPU, whose speed says nothing about GPUs or TPUs");
+  EXPECT_THAT(emulation_caveat(mixed.topology),
+              Optional(AllOf(HasSubstr("3 of 3 devices"), HasSubstr("GPUs or TPUs"))));
 }
 
 TEST(Tpu, scales_along_its_torus_alone) {
@@ -137,8 +138,7 @@ TEST(Tpu, scales_along_its_torus_alone) {
   EXPECT_TRUE(variant(whole, {.ranks = 1, .algorithm = Algorithm::ring}));
   const auto star = variant(whole, {.ranks = 4, .algorithm = Algorithm::star});
   ASSERT_FALSE(star);
-  EXPECT_EQ(star.error().where, "strategy.algorithm");
-  EXPECT_EQ(star.error().id, "algorithm_is_fixed");
+  EXPECT_THAT(star.error(), IsProblem("algorithm_is_fixed", "strategy.algorithm"));
 }
 
 TEST(Tpu, a_device_that_cannot_be_read_is_not_judged_as_what_it_is_not) {

@@ -11,14 +11,17 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Problem;
 using base::ProblemCode;
 using base::Problems;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -34,9 +37,7 @@ void expect_problem(Change change, const std::string& where, const std::string& 
   Experiment experiment = small(hosts, devices);
   change(experiment);
   const Problems problems = validated(experiment);
-  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
-  EXPECT_EQ(problems[0].where, where);
-  EXPECT_EQ(problems[0].id, id);
+  ASSERT_THAT(problems, ElementsAre(IsProblem(id, where)));
   EXPECT_FALSE(problems[0].accepted.empty());
 }
 
@@ -128,8 +129,7 @@ TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
   Experiment one_host = small(1, 4), two_hosts = small(2, 2);
   multi_worker(one_host);
   multi_worker(two_hosts);
-  ASSERT_EQ(validated(one_host).size(), 1u);
-  EXPECT_EQ(validated(one_host)[0].where, "strategy.kind");
+  EXPECT_THAT(validated(one_host), ElementsAre(IsProblem("FIXME", "strategy.kind")));
   EXPECT_THAT(validated(two_hosts), IsEmpty());
 }
 
@@ -138,9 +138,7 @@ TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host)
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_THAT(validated(e), IsEmpty());
   e.topology.hosts[1].devices[0].role = topology::Role::idle;
-  ASSERT_EQ(validated(e).size(), 1u);
-  EXPECT_EQ(validated(e)[0].where, "strategy.algorithm");
-  EXPECT_EQ(validated(e)[0].id, "hosts_not_even");
+  EXPECT_THAT(validated(e), ElementsAre(IsProblem("hosts_not_even", "strategy.algorithm")));
   e.strategy.algorithm = collective::Algorithm::automatic;
   EXPECT_THAT(validated(e), IsEmpty());
 }
@@ -227,7 +225,7 @@ TEST(Validate, shards_by_label_need_labels) {
   experiment.data.sharding.kind = data::ShardingKind::label_skew;
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "images";
-  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("FIXME", "data.labels")));
 }
 
 TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) {
@@ -237,7 +235,7 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.clip_norm = 1;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("clips its gradient by its local norm"));
+              HasSubstr("local norm"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("local momentum"));
@@ -255,7 +253,7 @@ TEST(Validate, batch_normalization_sees_a_micro_step_only) {
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.accumulation_steps = 2;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("the samples of each micro-step"));
+              HasSubstr("each micro-step"));
 }
 
 TEST(Validate, only_mirrored_averages_weights) {
@@ -304,9 +302,7 @@ TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
                           data::ShardingKind::size_skew}) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
-    EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-                HasSubstr("not equivalent to one device"))
-        << base::name_of(kind);
+    EXPECT_NE(equivalence_caveats(experiment), std::nullopt) << base::name_of(kind);
     experiment.topology = star(1, 1);
     EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all";
   }
@@ -316,7 +312,7 @@ TEST(Validate, compressed_gradients_are_outside_the_promise_of_one_device) {
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = compute::compression::Scheme::top_k;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("gradients are compressed (top_k)"));
+              HasSubstr("top_k"));
   experiment.topology = star(1, 1);
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
 }
@@ -360,7 +356,7 @@ TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
         "out_of_range");
     const auto read = from_json(written.value());
     ASSERT_FALSE(read.has_value()) << fraction;
-    EXPECT_THAT(read.error(), ElementsAre(Field(&Problem::where, "strategy.compression.fraction")))
+    EXPECT_THAT(read.error(), ElementsAre(IsProblem("out_of_range", "strategy.compression.fraction")))
         << fraction;
   }
 }
@@ -381,13 +377,12 @@ TEST(Validate, a_missing_data_file_is_told_at_its_field) {
   experiment.data.images = "images.gz";
   experiment.data.labels = "labels.gz";
   const Problems problems = validated(experiment);
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].where, "data.images");
-  EXPECT_EQ(problems[0].code, ProblemCode::unavailable);
-  EXPECT_THAT(problems[0].what, HasSubstr("/nowhere/images.gz"));
+  EXPECT_THAT(problems, ElementsAre(AllOf(IsProblem("FIXME", "data.images"),
+                                          Field(&Problem::code, ProblemCode::unavailable),
+                                          Mentions("/nowhere/images.gz"))));
   experiment.data.kind = data::DataKind::csv;
   experiment.data.file = "table.csv";
-  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.file")));
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("FIXME", "data.file")));
 }
 
 TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
@@ -410,11 +405,12 @@ TEST(Validate, tells_the_problems_of_all_parts_at_once) {
   experiment.model.layers.pop_back();
   experiment.training.epochs = 0;
   experiment.data.train_samples = 1;
-  const auto at = [](const char* where) { return Field(&Problem::where, where); };
-  EXPECT_THAT(
-      validated(experiment),
-      UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"),
-                           at("training.epochs"), at("data.train_samples")));
+  EXPECT_THAT(validated(experiment),
+              UnorderedElementsAre(IsProblem("unknown_link_end", "topology.links[0].to"),
+                                   IsProblem("too_many_workers", "strategy.kind"),
+                                   IsProblem("output_not_linear", "model.layers[1]"),
+                                   IsProblem("out_of_range", "training.epochs"),
+                                   IsProblem("too_few_samples", "data.train_samples")));
 }
 
 TEST(Validate, what_does_not_go_together_is_told_at_its_field) {

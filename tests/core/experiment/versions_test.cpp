@@ -7,13 +7,13 @@
 #include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/core/experiment/golden.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::Field;
 
 // A document of this version that leaves out all that it can, with an element in each list.
 Json least_document(int version) {
@@ -100,7 +100,7 @@ TEST(RenamedKey, under_both_names_at_once_is_refused) {
       {"kind": "batch_norm", "synchronised": true, "synchronized": false}]}})"));
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error(),
-              ElementsAre(Field(&base::Problem::where, "model.layers[0].synchronised")));
+              ElementsAre(base::IsProblem("FIXME", "model.layers[0].synchronised")));
 }
 
 TEST(RenamedKey, is_found_in_a_path) {

@@ -116,7 +116,8 @@ TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
   ASSERT_TRUE(scale);
   EXPECT_THAT(words(*scale),
               testing::AllOf(testing::HasSubstr(" 2,048"), testing::HasSubstr(" 1 step ")));
-  EXPECT_THAT(words(LossScale{512, 0}), testing::EndsWith(" 512"));
+  EXPECT_THAT(words(LossScale{512, 0}), testing::AllOf(testing::HasSubstr(" 512"),
+                                                       testing::Not(testing::HasSubstr("0 step"))));
   EXPECT_FALSE(loss_scale(history_of({{metric(Metric::loss_sum, 0, 1, 0.1)}})));
 }
 
@@ -135,11 +136,14 @@ TEST(Summary, the_first_non_finite_gradient_is_ordered_by_step_then_local_then_r
                    metric(Metric::skipped_updates, 3, 2, 0.6)},
                   {metric(Metric::local_gradient_norm, 7, -1 / 0.0, 0.9)}),
             (BadGradients{2, 0, "linear1", 2}));
-  EXPECT_THAT(words({2, 1, "0 linear 7-5", 0}),
-              testing::HasSubstr("rank 1, step 2, segment 0 linear 7-5"));
-  EXPECT_THAT(words({1200, 1, "0 linear 7-5", 2}),
-              testing::AllOf(testing::HasSubstr("2 updates "),
-                             testing::HasSubstr("rank 1, step 1,200, segment 0 linear 7-5")));
+  EXPECT_THAT(
+      words({2, 1, "0 linear 7-5", 0}),
+      testing::AllOf(testing::HasSubstr("rank 1, step 2"), testing::HasSubstr("0 linear 7-5"),
+                     testing::Not(testing::HasSubstr("updates"))));
+  EXPECT_THAT(
+      words({1200, 1, "0 linear 7-5", 2}),
+      testing::AllOf(testing::HasSubstr("2 updates "), testing::HasSubstr("rank 1, step 1,200"),
+                     testing::HasSubstr("0 linear 7-5")));
 }
 
 TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {

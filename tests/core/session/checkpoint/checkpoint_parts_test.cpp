@@ -10,13 +10,17 @@
 #include "core/session/checkpoint/committer.h"
 #include "core/session/checkpoint/part_writer.h"
 #include "core/session/checkpoint/safetensors.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
 using base::DType;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
+using testing::AllOf;
 using testing::HasSubstr;
 
 model::Model normalized_model() {
@@ -66,14 +70,15 @@ class CheckpointParts : public testing::Test {
     return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step);
   }
 
-  // Returns "whole" if the checkpoint can be read, else the reason.
+  // Returns "whole" if the checkpoint can be read, else the id of the problem, which is kept.
   std::string read(bool moments = true) {
     std::vector<float> parameters(parameters_.size()), moment(moment_.size()), state(state_.size());
     const auto loaded =
         read_checkpoint(directory_, model_,
                         {flat(parameters), flat(state),
                          moments ? std::vector{flat(moment)} : std::vector<compute::Tensor>{}});
-    if (!loaded) return base::to_string(loaded.error());
+    problem_ = loaded ? base::Problem{} : loaded.error();
+    if (!loaded) return problem_.id;
     return parameters == parameters_ && state == state_ && (!moments || moment == moment_)
                ? "whole"
                : "other numbers";
@@ -82,6 +87,7 @@ class CheckpointParts : public testing::Test {
   model::Model model_ = normalized_model();
   fs::path directory_;
   std::vector<float> parameters_, moment_, state_;
+  base::Problem problem_;  // of the last reading
 };
 
 // Cut anywhere, in the midst of a tensor as well.
@@ -109,17 +115,22 @@ TEST_F(CheckpointParts, what_is_missing_or_there_twice_is_no_checkpoint_of_the_m
   const auto all = std::string::npos;
   const auto refused = [&](const std::vector<CheckpointFile>& files) {
     EXPECT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
-    return read();
+    read();
+    return problem_;
   };
+  const auto other_model = IsProblem("checkpoint_of_other_model", (directory_ / "step-7").string());
   EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(11, all)), state()}),
-              HasSubstr("each element of"));
+              AllOf(other_model, Reports("0.weight")));
   EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(9, all)), state()}),
-              HasSubstr("each element of"));
-  EXPECT_THAT(refused({part("server-0", spans(0, all))}), HasSubstr("tensors"));
+              AllOf(other_model, Reports("0.weight")));
+  EXPECT_THAT(refused({part("server-0", spans(0, all))}),
+              AllOf(IsProblem("checkpoint_of_other_model"), Reports("tensors")));
   EXPECT_THAT(
       refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}),
-      HasSubstr("not their moment1"));
-  EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), "whole");
+      AllOf(IsProblem("checkpoint_without_moments", (directory_ / "step-7").string()),
+            Reports("moment1")));
+  EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), base::Problem{});
+  EXPECT_EQ(read(), "whole");
 }
 
 TEST_F(CheckpointParts, without_a_commit_nothing_has_changed) {
@@ -162,7 +173,9 @@ TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
   const CheckpointFile once = part("server-0", spans(0, std::string::npos));
   const auto committed = commit_checkpoint(directory_, {7, "plan"}, {once, once, state()});
   ASSERT_FALSE(committed);
-  EXPECT_THAT(base::to_string(committed.error()), HasSubstr("not a manifest of a checkpoint"));
+  EXPECT_THAT(committed.error(),
+              AllOf(IsProblem("damaged_checkpoint", (directory_ / "step-7/manifest.json").string()),
+                    Reports("manifest")));
 }
 
 TEST_F(CheckpointParts, may_be_as_many_as_there_are_ranks) {

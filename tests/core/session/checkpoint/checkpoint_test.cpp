@@ -15,14 +15,24 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/session/checkpoint/safetensors.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
+using base::Advises;
 using base::DType;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 model::Model small_model() {
   return *model::build(
@@ -69,14 +79,16 @@ class Checkpoint : public testing::Test {
   base::Result<void> write(std::int64_t step, Parameters parameters) {
     return write_checkpoint(directory_, {step, "0123456789abcdef"}, model_, parameters.tensor());
   }
-  // The step of the checkpoint that loads, when it is the one written with that seed; else why not.
+  // "step N" if the checkpoint that was written with seed N loads, else the id of the problem.
+  // Keeps the problem and those of skipped checkpoints.
   std::string loaded(DType dtype = DType::fp32) {
     Parameters read(model_, dtype, 999);
     const auto loaded = read_checkpoint(directory_, model_, read.tensor());
-    passed_over_ = loaded ? base::to_string(loaded->skipped) : "";
+    skipped_ = loaded ? loaded->skipped : base::Problems{};
+    problem_ = loaded ? base::Problem{} : loaded.error();
     if (!loaded)
-      return read == Parameters(model_, dtype, 999) ? base::to_string(loaded.error())
-                                                    : "touched the parameters before it failed";
+      return read == Parameters(model_, dtype, 999) ? problem_.id
+                                                    : "changed the parameters before it failed";
     const std::int64_t step = loaded->info.step;
     return read == Parameters(model_, dtype, static_cast<int>(step))
                ? "step " + std::to_string(step)
@@ -98,7 +110,8 @@ class Checkpoint : public testing::Test {
 
   model::Model model_ = small_model();
   fs::path root_, directory_;
-  std::string passed_over_;  // by the last load
+  base::Problems skipped_;  // of the last load
+  base::Problem problem_;   // of the last load
 };
 
 TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
@@ -147,7 +160,7 @@ TEST_F(Checkpoint, the_newest_and_the_one_before_it_are_kept) {
   for (int step = 1; step <= 4; ++step) {
     ASSERT_TRUE(write(step, numbered(step)));
     EXPECT_EQ(loaded(), "step " + std::to_string(step));
-    EXPECT_EQ(passed_over_, "");
+    EXPECT_THAT(skipped_, IsEmpty());
     EXPECT_EQ(files(of_step(step)).size(), 2U);
   }
   EXPECT_EQ(files(directory_), (std::vector<fs::path>{of_step(3), of_step(4)}));
@@ -173,18 +186,20 @@ TEST_F(Checkpoint, a_damaged_one_is_passed_over_and_the_one_before_it_is_used) {
   ASSERT_TRUE(write(2, numbered(2)));
   overwrite(model_file(2), "not a model");
   EXPECT_EQ(loaded(), "step 1");
-  EXPECT_THAT(passed_over_, testing::AllOf(HasSubstr("step-2/model-"),
-                                           HasSubstr("The checkpoint of step 1 is used instead")));
+  EXPECT_THAT(skipped_, ElementsAre(AllOf(IsProblem("damaged_checkpoint", model_file(2).string()),
+                                          Advises("step 1"))));
   fs::remove(of_step(2) / "manifest.json");
   EXPECT_EQ(loaded(), "step 1");
-  EXPECT_THAT(passed_over_, HasSubstr("step-2/manifest.json"));
+  EXPECT_THAT(skipped_,
+              ElementsAre(IsProblem("system_error", (of_step(2) / "manifest.json").string())));
 }
 
 TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
   for (const int step : {1, 2}) ASSERT_TRUE(write(step, numbered(step)));
   for (const int step : {1, 2}) overwrite(model_file(step), "not a model");
-  EXPECT_THAT(loaded(), testing::AllOf(HasSubstr("step-2/"), HasSubstr("step-1/"),
-                                       HasSubstr("No checkpoint there is complete")));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_, AllOf(IsProblem("damaged_checkpoint", model_file(2).string()),
+                              Reports(model_file(1).string())));
 }
 
 // Never prune before verify: what is kept is the last whole one, not merely the last.
@@ -201,13 +216,18 @@ TEST_F(Checkpoint, a_damaged_one_is_not_what_is_kept_beside_the_new) {
 TEST_F(Checkpoint, one_of_another_model_is_refused_even_when_an_older_one_would_fit) {
   ASSERT_TRUE(write(1, numbered(1, DType::fp64)));
   ASSERT_TRUE(write(2, numbered(2)));
-  EXPECT_THAT(loaded(DType::fp64), HasSubstr("dtype"));
+  EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file(2).string()),
+                              Reports("dtype")));
 }
 
 TEST_F(Checkpoint, one_that_was_moved_to_another_step_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   fs::rename(of_step(1), of_step(5));
-  EXPECT_THAT(loaded(), HasSubstr("is of step 1"));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_,
+              AllOf(IsProblem("damaged_checkpoint", (of_step(5) / "manifest.json").string()),
+                    Reports("step 1")));
 }
 
 TEST_F(Checkpoint, what_a_writer_that_died_left_is_cleared_away) {
@@ -240,8 +260,9 @@ TEST_F(Checkpoint, a_changed_byte_anywhere_is_refused_and_the_one_before_is_used
     for (std::size_t i = 0; i < good.size(); ++i) {
       put(i, static_cast<char>(good[i] ^ (1 << i % 8)));
       ASSERT_EQ(loaded(), "step 1") << path << " byte " << i;
-      ASSERT_TRUE(passed_over_.starts_with(of_step(2).string()))
-          << path << " byte " << i << ": " << passed_over_;
+      ASSERT_THAT(skipped_, ElementsAre(Field("where", &base::Problem::where,
+                                              StartsWith(of_step(2).string()))))
+          << path << " byte " << i;
       put(i, good[i]);
     }
   }
@@ -256,27 +277,35 @@ TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
     for (std::uintmax_t length = whole + 2; length-- > 0;) {
       fs::resize_file(path, length);
       if (length == whole) continue;
-      ASSERT_TRUE(loaded().starts_with(root_.string()))
-          << path << " at " << length << ": " << loaded();
+      ASSERT_THAT(loaded(), Not(StartsWith("step "))) << path << " at " << length;
+      ASSERT_THAT(problem_, IsProblem(Not(IsEmpty()), path.string())) << path << " at " << length;
     }
   }
 }
 
 TEST_F(Checkpoint, without_a_manifest_there_is_no_checkpoint) {
-  EXPECT_THAT(loaded(), HasSubstr("contains no checkpoint"));
+  EXPECT_EQ(loaded(), "no_checkpoint");
+  EXPECT_EQ(problem_.where, directory_.string());
   ASSERT_TRUE(write(1, numbered(1)));
   fs::remove(of_step(1) / "manifest.json");
-  EXPECT_THAT(loaded(), HasSubstr("manifest.json"));
+  EXPECT_EQ(loaded(), "system_error");
+  EXPECT_EQ(problem_.where, (of_step(1) / "manifest.json").string());
 }
 
 TEST_F(Checkpoint, one_of_another_model_or_precision_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
-  EXPECT_THAT(loaded(DType::fp64), HasSubstr("dtype"));
+  EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("dtype")));
   model_ = *model::build({{{model::LayerKind::linear, 4}, {model::LayerKind::linear, 3}}}, 6,
                          3);  // as many tensors, other shapes
-  EXPECT_THAT(loaded(), HasSubstr("shape"));
+  EXPECT_EQ(loaded(), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("shape")));
   model_ = *model::build({{{model::LayerKind::linear, 3}}}, 100, 3);
-  EXPECT_THAT(loaded(), HasSubstr("tensors"));
+  EXPECT_EQ(loaded(), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("4 tensors"), Reports("2")));
 }
 
 TEST_F(Checkpoint, a_buffer_that_is_not_the_models_is_refused) {
@@ -299,7 +328,8 @@ TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
   const std::string unsigned_text = text.substr(0, own) + text.substr(own + 16);
   text.replace(own, 16, base::hex(base::xxh64(unsigned_text)));
   overwrite(path, text);
-  EXPECT_THAT(loaded(), HasSubstr("not a manifest of a checkpoint"));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_, AllOf(IsProblem("damaged_checkpoint", path.string()), Reports("manifest")));
 }
 
 TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_one_is_touched) {
@@ -313,8 +343,8 @@ TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_
 
 TEST_F(Checkpoint, a_directory_that_cannot_be_made_is_a_problem) {
   directory_ = "/proc/nowhere/checkpoint";
-  EXPECT_THAT(base::to_string(write(1, numbered(1)).error()),
-              HasSubstr("/proc/nowhere/checkpoint/step-1: cannot make the directory"));
+  EXPECT_THAT(write(1, numbered(1)).error(),
+              IsProblem("system_error", "/proc/nowhere/checkpoint/step-1"));
 }
 
 // Runs `work` in a process of its own; its exit status, or 128 and the signal that ended it.
@@ -340,9 +370,7 @@ TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
       const rlimit most{limit, limit};
       ::setrlimit(RLIMIT_FSIZE, &most);
       const auto written = write(3, numbered(3));
-      return written                                                                   ? 1
-             : written.error().what.find("cannot write the file") != std::string::npos ? 0
-                                                                                       : 2;
+      return written ? 1 : written.error().id == "file_size_limit" ? 0 : 2;
     });
     EXPECT_EQ(status, 0) << limit;
     EXPECT_EQ(loaded(), "step 2");
@@ -365,7 +393,7 @@ TEST_F(Checkpoint, a_writer_killed_at_any_moment_leaves_two_whole_ones) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     const std::string newest = loaded();
-    ASSERT_THAT(newest, testing::StartsWith("step ")) << trial;
+    ASSERT_THAT(newest, StartsWith("step ")) << trial;
     const int step = std::stoi(newest.substr(5));
     fs::resize_file(model_file(step), 9);
     ASSERT_EQ(loaded(), "step " + std::to_string(step - 1)) << trial;

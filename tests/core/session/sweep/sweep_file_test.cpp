@@ -10,13 +10,17 @@
 
 #include "core/base/fields.h"
 #include "core/base/file.h"
+#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using base::IsProblem;
+using base::Reports;
+using testing::AllOf;
+using testing::AnyOf;
 
 class SweepFile : public testing::Test {
  protected:
@@ -27,10 +31,12 @@ class SweepFile : public testing::Test {
   }
   std::string text() const { return base::read_file(directory_ / kSweepFile, 1 << 20).value(); }
   void put(const std::string& text) const { std::ofstream(directory_ / kSweepFile) << text; }
-  std::string refusal() const {
+  // The problem of reading the file, or one without an id when there is none.
+  base::Problem refusal() const {
     const auto read = read_sweep(directory_);
-    return read ? "" : base::to_string(read.error());
+    return read ? base::Problem{} : read.error();
   }
+  std::string path() const { return (directory_ / kSweepFile).string(); }
 
   fs::path directory_ =
       fs::temp_directory_path() / ("trainyard-sweep-" + std::to_string(::getpid()));
@@ -53,7 +59,7 @@ TEST_F(SweepFile, that_is_torn_is_refused_wherever_it_is_torn) {
   const std::string whole = text();
   for (std::size_t length = 0; length < whole.size(); length += 37) {
     put(whole.substr(0, length));
-    EXPECT_NE(refusal(), "") << length;
+    EXPECT_THAT(refusal(), IsProblem(AnyOf("bad_sweep_file", "bad_json"), path())) << length;
   }
 }
 
@@ -64,22 +70,24 @@ TEST_F(SweepFile, that_was_changed_by_hand_is_refused) {
   ASSERT_NE(at, std::string::npos);
   changed.replace(at, 5, "0.012");
   put(changed);
-  EXPECT_THAT(refusal(), HasSubstr("does not match its own checksum"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("checksum")));
 }
 
 TEST_F(SweepFile, of_another_kind_or_version_is_refused_and_named) {
   put("{\"format\": \"trainyard checkpoint\", \"version\": 1}");
-  EXPECT_THAT(refusal(), HasSubstr("sweep.json: is no manifest of a sweep"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("manifest")));
   put("[1, 2]");
-  EXPECT_THAT(refusal(), HasSubstr("is no manifest of a sweep"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("manifest")));
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   std::string later = text();
   later.replace(later.find("\"version\": 1"), 12, "\"version\": 2");
   put(later);
-  EXPECT_THAT(refusal(), HasSubstr("of another version"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("version")));
 }
 
-TEST_F(SweepFile, that_is_not_there_is_a_problem) { EXPECT_NE(refusal(), ""); }
+TEST_F(SweepFile, that_is_not_there_is_a_problem) {
+  EXPECT_THAT(refusal(), IsProblem("system_error", path()));
+}
 
 TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
   EXPECT_EQ(make_sweep_directory(directory_, "x").value(), directory_);

@@ -5,16 +5,23 @@
 #include <gtest/gtest.h>
 
 #include "core/session/sweep/sweep_text.h"
+#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
 
 namespace trainyard::session {
 namespace {
 
+using base::Accepts;
+using base::Advises;
+using base::IsProblem;
+using base::Reports;
 using collective::Algorithm;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::vector<std::string> describe(const Sweep& sweep) {
   std::vector<std::string> words;
@@ -45,7 +52,7 @@ TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
   ASSERT_TRUE(sweep);
   ASSERT_EQ(sweep->variants.size(), 4u);
   EXPECT_EQ(sweep->variants[1].state, VariantState::left_out);
-  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("the same number of ranks on every host"));
+  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("sharded_hierarchical"));
   for (const std::size_t i : {0u, 2u, 3u})
     EXPECT_EQ(sweep->variants[i].state, VariantState::waiting) << i;
 }
@@ -53,9 +60,8 @@ TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
 TEST(SweepPlan, of_more_ranks_than_are_drawn_is_refused) {
   const auto sweep = make_sweep(four_ranks(), {.ranks = {1, 8}});
   ASSERT_FALSE(sweep);
-  EXPECT_EQ(base::to_string(sweep.error()),
-            "ranks: 8 exceeds the 4 ranks of the drawing (accepted: 1 to 4). Draw more devices, or "
-            "give some idle ones the role worker.");
+  EXPECT_THAT(sweep.error(), AllOf(IsProblem("too_few_ranks", "ranks"), Reports("8"),
+                                   Accepts("1 to 4"), Advises("worker")));
 }
 
 TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
@@ -94,11 +100,10 @@ TEST(SweepLists, are_read_with_blanks_and_repetitions_and_sorted) {
 TEST(SweepLists, that_cannot_be_read_say_what_is_accepted) {
   for (const char* bad : {"", "0", "-1", "two", "1,,2", "1.5", "99999999999999999999"})
     EXPECT_FALSE(read_ranks(bad)) << bad;
-  EXPECT_THAT(base::to_string(read_ranks("1,x").error()),
-              HasSubstr("\"x\" is not a list of numbers of ranks (accepted: whole numbers from 1"));
+  EXPECT_THAT(read_ranks("1,x").error(), AllOf(IsProblem("bad_ranks", "ranks"), Reports("\"x\"")));
   for (const char* bad : {"", "rang", "ring,,star"}) EXPECT_FALSE(read_algorithms(bad)) << bad;
-  EXPECT_THAT(base::to_string(read_algorithms("rang").error()),
-              HasSubstr("accepted: ring, direct"));
+  EXPECT_THAT(read_algorithms("rang").error(), AllOf(IsProblem("bad_algorithms", "algorithms"),
+                                                     Reports("\"rang\""), Accepts("ring, direct")));
 }
 
 TEST(SweepFigures, are_against_the_run_on_one_rank) {
@@ -112,7 +117,7 @@ TEST(SweepFigures, are_against_the_run_on_one_rank) {
   EXPECT_NEAR(figures[1]->efficiency, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 2.5, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
-  EXPECT_EQ(baseline_text(sweep), "speed-up against 1 rank");
+  EXPECT_THAT(baseline_text(sweep), AllOf(HasSubstr("1 rank"), Not(HasSubstr(" on "))));
 }
 
 TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_say_so) {
@@ -125,9 +130,7 @@ TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_sa
   EXPECT_NEAR(figures[1]->speed_up, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 1.25, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
-  EXPECT_THAT(baseline_text(sweep), HasSubstr("against direct on 2 ranks (1 rank was not measured; "
-                                              "this is the fastest variant with the "
-                                              "fewest ranks)"));
+  EXPECT_THAT(baseline_text(sweep), AllOf(HasSubstr("direct on 2 ranks"), HasSubstr("1 rank ")));
 }
 
 TEST(SweepFigures, of_nothing_that_is_done_are_none) {
@@ -181,11 +184,8 @@ TEST(SweepWords, name_what_belongs_beside_the_times) {
   sweep.variants[3].shared_cores_caveat = sweep.variants[4].shared_cores_caveat =
       "4 ranks share 2 cores: times include waiting for each other";
   sweep.variants[1].emulated_ranks = 2;
-  EXPECT_THAT(
-      caveats(sweep),
-      ElementsAre(
-          "EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
-          sweep.variants[3].shared_cores_caveat, sweep.speeds));
+  EXPECT_THAT(caveats(sweep), ElementsAre(AllOf(HasSubstr("EMULATED"), HasSubstr("2 ranks")),
+                                          sweep.variants[3].shared_cores_caveat, sweep.speeds));
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3]).back(), "done, cores shared");
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }
@@ -195,7 +195,8 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
   EXPECT_EQ(make_sweep(e, {})->gossip, "");
   e.strategy.kind = experiment::StrategyKind::gossip;
   const Sweep together = *make_sweep(e, {});
-  EXPECT_THAT(caveats(together), Contains(HasSubstr("gossip averages with neighbors")));
+  EXPECT_THAT(caveats(together), Contains(together.gossip));
+  EXPECT_THAT(together.gossip, HasSubstr("gossip"));
   EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
   e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
   EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
@@ -203,11 +204,11 @@ TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
 
 TEST(SweepWords, tell_weak_from_strong_scaling) {
   Sweep sweep = measured_sweep();
-  EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling: constant batch per rank"));
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling"));
   sweep.scaling = experiment::Scaling::strong;
-  EXPECT_THAT(scaling_text(sweep), HasSubstr("strong scaling: constant global batch"));
-  EXPECT_EQ(measurement_text(sweep),
-            "median of full steps, 50 steps with 10 of warm-up; evaluation off");
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("strong scaling"));
+  EXPECT_THAT(measurement_text(sweep),
+              AllOf(HasSubstr("median"), HasSubstr("50 steps"), HasSubstr("10 of warm-up")));
 }
 
 TEST(SweepWords, of_a_row_are_a_dash_where_nothing_was_measured) {
