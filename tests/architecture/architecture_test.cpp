@@ -15,8 +15,14 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const fs::path kSources = TRAINYARD_SOURCE_DIR;
+
+// Matches a finding at this place that names this folder, file or library.
+auto Finding(const std::string& place, const std::string& name) {
+  return testing::AllOf(HasSubstr(place), HasSubstr(name));
+}
 
 // A small tree of sources to break rules in.
 class BrokenTree : public ::testing::Test {
@@ -69,8 +75,7 @@ TEST(Architecture, no_two_folders_may_know_each_other) {
 TEST_F(BrokenTree, an_include_that_runs_up_is_found_with_its_line) {
   write("core/run/interpreter.h", "");
   write("core/plan/op.h", "#pragma once\n#include \"core/run/interpreter.h\"\n");
-  EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("core/plan/op.h:2: core/plan must not know core/run")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("core/plan/op.h:2:", "core/run")));
 }
 
 TEST_F(BrokenTree, an_include_reached_through_another_folder_is_allowed) {
@@ -85,22 +90,21 @@ TEST_F(BrokenTree, a_backend_knows_only_its_interface) {
   write("backends/inproc/transport.cpp",
         "#include \"core/run/interpreter.h\"\n# include \"backends/shm/arena.h\"\n");
   EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("transport.cpp:1: backends/inproc must not know core/run"),
-                          HasSubstr("transport.cpp:2:")));
+              ElementsAre(Finding("transport.cpp:1:", "core/run"), HasSubstr("transport.cpp:2:")));
 }
 
 TEST_F(BrokenTree, the_window_knows_no_backend_and_nobody_knows_the_mains) {
   write("backends/zmq/client.h", "");
   write("app/wiring.h", "");
   write("ui/run/panel.cpp", "#include \"backends/zmq/client.h\"\n#include \"app/wiring.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("ui/run must not know backends/zmq"),
-                                                 HasSubstr("ui/run must not know app")));
+  EXPECT_THAT(check_includes(root_),
+              ElementsAre(Finding("ui/run", "backends/zmq"), Finding("ui/run", "app")));
 }
 
 TEST_F(BrokenTree, a_relative_or_a_missing_include_is_found) {
   write("core/plan/op.h", "#include \"lane.h\"\n#include \"core/plan/lost.h\"\n");
-  EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("not a path from the root"), HasSubstr("does not exist")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("op.h:1:", "\"lane.h\""),
+                                                 Finding("op.h:2:", "\"core/plan/lost.h\"")));
 }
 
 TEST_F(BrokenTree, libraries_stay_in_their_folders) {
@@ -114,11 +118,10 @@ TEST_F(BrokenTree, libraries_stay_in_their_folders) {
   write("ui/model/document.h", "#include <QAbstractItemModel>\n#include <QTableWidget>\n");
   write("backends/zmq/socket.cpp", "#include <zmq.hpp>\n");
   EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("op.cpp:1: core/plan must not name Qt "), HasSubstr("ZeroMQ"),
-                          HasSubstr("CUDA"), HasSubstr("oneDNN"),
-                          HasSubstr("scene.cpp:2: ui/canvas must not name Qt Charts"),
+              ElementsAre(Finding("op.cpp:1:", "Qt "), HasSubstr("ZeroMQ"), HasSubstr("CUDA"),
+                          HasSubstr("oneDNN"), Finding("scene.cpp:2:", "Qt Charts"),
                           HasSubstr("scene.cpp:3:"), HasSubstr("ZeroMQ"),
-                          HasSubstr("document.h:2: ui/model holds no widgets")));
+                          Finding("document.h:2:", "ui/model")));
 }
 
 TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
@@ -140,8 +143,7 @@ TEST_F(BrokenTree, an_include_of_a_subfolder_follows_the_table_for_its_folder) {
   write("core/session/rank/rank.h", "");
   write("core/session/sweep/sweep.h", "#include \"core/session/rank/rank.h\"\n");
   write("core/run/bind/bind.cpp", "#include \"core/session/rank/rank.h\"\n");
-  EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("bind.cpp:1: core/run must not know core/session")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("bind.cpp:1:", "core/session")));
 }
 
 TEST_F(BrokenTree, an_include_cycle_among_headers_and_their_sources_is_found) {
@@ -167,12 +169,12 @@ TEST_F(BrokenTree, a_known_include_cycle_is_tolerated_but_may_only_shrink) {
   write("core/plan/text.h", "");
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}), IsEmpty());
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane", "core/plan/text"}}),
-              ElementsAre(HasSubstr("core/plan/text is no longer in")));
+              ElementsAre(StartsWith("core/plan/text ")));
   write("core/plan/lane.h", "#include \"core/plan/text.h\"\n");
   write("core/plan/text.h", "#include \"core/plan/op.h\"\n");
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}),
-              ElementsAre(HasSubstr("include cycle: "), HasSubstr("core/plan/lane is no longer in"),
-                          HasSubstr("core/plan/op is no longer in")));
+              ElementsAre(StartsWith("include cycle: "), StartsWith("core/plan/lane "),
+                          StartsWith("core/plan/op ")));
 }
 
 TEST_F(BrokenTree, an_include_cycle_between_subfolders_is_found) {
@@ -190,8 +192,8 @@ TEST_F(BrokenTree, a_build_file_that_allows_too_much_is_found) {
         "trainyard_folder(core/base LINKS zlib)\ntrainyard_folder(core/plan KNOWS core/base "
         "core/run LINKS core/sim)\ntrainyard_folder(core/misc)\n");
   EXPECT_THAT(check_build_files(root_),
-              ElementsAre("core/CMakeLists.txt:2: core/plan must not know core/run",
-                          HasSubstr("core/misc is not in the table")));
+              ElementsAre(Finding("core/CMakeLists.txt:2:", "core/run"),
+                          Finding("core/CMakeLists.txt:3:", "core/misc")));
 }
 
 }  // namespace

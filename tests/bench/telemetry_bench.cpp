@@ -129,7 +129,7 @@ double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan,
                    compute::Compute& compute, tests::Telemetry telemetry) {
   const tests::RankOutcome outcome =
       tests::train_rank(resolved, plan, 0, compute, nullptr, telemetry);
-  if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
+  if (!outcome.problem.id.empty()) std::printf("%s\n", base::to_string(outcome.problem).c_str());
   return outcome.seconds;
 }
 

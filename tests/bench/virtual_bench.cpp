@@ -43,7 +43,7 @@ double plain_seconds(experiment::Experiment e, compute::Compute& compute) {
   const auto resolved = experiment::resolve(e, ".").value();
   const tests::RankOutcome outcome =
       tests::train_rank(resolved, strategy::make_plan(resolved).value(), 0, compute, nullptr);
-  if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
+  if (!outcome.problem.id.empty()) std::printf("%s\n", base::to_string(outcome.problem).c_str());
   return outcome.seconds;
 }
 

@@ -52,9 +52,9 @@ class Accumulation : public testing::TestWithParam<AccumulationCase> {};
 TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_whole_batch) {
   const auto one = trained(in_one(GetParam())),
              ranks = trained(GetParam().training(small(GetParam().ranks, 24)));
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
@@ -153,7 +153,7 @@ TEST(Accumulated, shards_of_unequal_size_train_in_micro_steps) {
   whole.data.sharding.kind = data::ShardingKind::size_skew;
   const auto found = trained(in_micro_steps(whole, 3)), expected = trained(whole);
   for (std::size_t rank = 0; rank < 3; ++rank) {
-    ASSERT_EQ(found[rank].problem, "");
+    ASSERT_EQ(found[rank].problem, base::Problem{});
     EXPECT_LE(distance(found[rank].parameters, expected[rank].parameters), 1e-10);
   }
 }
@@ -172,7 +172,7 @@ TEST(Accumulated, images_with_dropout_equal_the_whole_batch) {
   const auto one = trained(of(1, 1));
   for (const auto& [ranks, micro_steps] : {std::pair{1, 4}, {2, 3}, {3, 2}})
     for (const RankOutcome& rank : trained(of(ranks, micro_steps))) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << ranks;
     }
 }
@@ -189,7 +189,7 @@ TEST(Accumulated, batch_normalization_goes_by_micro_step) {
   };
   const auto whole = trained(of(1)), parts = trained(of(3));
   for (const RankOutcome& rank : parts) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, parts[0].parameters);
   }
   const double apart = distance(parts[0].parameters, whole[0].parameters);

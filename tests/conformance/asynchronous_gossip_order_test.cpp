@@ -9,6 +9,7 @@
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -40,7 +41,7 @@ Real real_run(const Experiment& e) {
 }
 
 struct Followed {
-  std::string problem;  // empty: there is none
+  base::Problem problem;  // without an id if there is none
   std::vector<std::vector<double>> parameters;
   std::int64_t steps = 0, left = 0;
   bool over = false;
@@ -71,9 +72,8 @@ Followed follow(const experiment::Resolved& resolved, Answers answers) {
   Training again(resolved);
   Followed followed;
   auto order = plan::RecordedAnswers::make(std::move(answers), 0).value();
-  for (auto event = order.next(); event && followed.problem.empty(); event = order.next())
-    if (const auto ok = again.training->follow(*event); !ok)
-      followed.problem = base::to_string(ok.error());
+  for (auto event = order.next(); event && followed.problem.id.empty(); event = order.next())
+    if (const auto ok = again.training->follow(*event); !ok) followed.problem = ok.error();
   followed.left = order.left();
   followed.steps = again.training->steps();
   followed.over = again.training->over();
@@ -85,12 +85,12 @@ Followed follow(const experiment::Resolved& resolved, Answers answers) {
 void expect_the_same_to_the_bit(const Experiment& e) {
   const Real real = real_run(e);
   const Followed again = follow(real.resolved, real.answers);
-  ASSERT_EQ(again.problem, "");
+  ASSERT_EQ(again.problem, base::Problem{});
   EXPECT_TRUE(again.over);
   EXPECT_EQ(again.left, 0);
   EXPECT_EQ(again.steps, real.resolved.steps * real.resolved.world());
   for (std::size_t rank = 0; rank < real.ranks.size(); ++rank) {
-    ASSERT_EQ(real.ranks[rank].problem, "");
+    ASSERT_EQ(real.ranks[rank].problem, base::Problem{});
     EXPECT_EQ(again.parameters[rank], real.ranks[rank].parameters) << "rank " << rank;
   }
 }
@@ -156,7 +156,7 @@ TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weig
   ASSERT_NE(moved, nullptr);
   moved->place = (moved + 1)->place;
   const Followed other = follow(real.resolved, real.answers);
-  ASSERT_EQ(other.problem, "");
+  ASSERT_EQ(other.problem, base::Problem{});
   EXPECT_TRUE(other.over);
   EXPECT_NE(other.parameters[0], real.ranks[0].parameters);
 }
@@ -167,7 +167,7 @@ TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
   real.answers[1].resize(real.answers[1].size() / 2);
   const Followed once = follow(real.resolved, real.answers),
                  again = follow(real.resolved, real.answers);
-  ASSERT_EQ(once.problem, "");
+  ASSERT_EQ(once.problem, base::Problem{});
   EXPECT_FALSE(once.over);
   EXPECT_GT(once.steps, 0);
   EXPECT_LT(once.steps, 400);
@@ -177,29 +177,33 @@ TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
 
 TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
   const auto resolved = experiment::resolve(training(2), ".").value();
-  const auto why = [&](const std::vector<Answer>& events) {
+  const auto problem_of = [&](const std::vector<Answer>& events) {
     Training again(resolved);
     for (const Answer& event : events)
-      if (const auto ok = again.training->follow(event); !ok)
-        return ok.error().id + " at " + ok.error().where;
-    return std::string();
+      if (const auto ok = again.training->follow(event); !ok) return ok.error();
+    return base::Problem{};
   };
   const auto answers = [](std::int64_t step, StepPosition place) {
     return Answer{Answer::Kind::answers, 1, place, 0, step};
   };
   const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
-  EXPECT_EQ(why({answers(0, {0, 2}), answers(1, {5, 0})}), "");
-  EXPECT_EQ(why({answers(0, {2, 1}), answers(1, {1, 9})}),
-            "event_too_late at rank 1, op 9 of step 1");
-  EXPECT_EQ(why({answers(1, {0, 0})}), "not_offered at rank 1, op 0 of step 0");
-  EXPECT_EQ(why({answers(0, {0, 0}), answers(0, {0, 1})}), "not_offered at rank 1, op 1 of step 0");
-  EXPECT_EQ(why({answers(0, {101, 0})}), "step_out_of_range at rank 1, op 0 of step 101");
-  EXPECT_EQ(why({answers(0, {0, 200})}), "event_too_late at rank 1, op 200 of step 0");
-  EXPECT_EQ(why({Answer{Answer::Kind::answers, 0, {}, 1, 0}}),
-            "unknown_rank at rank 0, op 0 of step 0");
-  EXPECT_EQ(why({ends, answers(0, {3, 0})}), "event_after_end at rank 1, op 0 of step 3");
-  EXPECT_EQ(why({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}),
-            "ends_within_step at rank 1, op 1 of step 3");
+  EXPECT_EQ(problem_of({answers(0, {0, 2}), answers(1, {5, 0})}), base::Problem{});
+  EXPECT_THAT(problem_of({answers(0, {2, 1}), answers(1, {1, 9})}),
+              base::IsProblem("event_too_late", "rank 1, op 9 of step 1"));
+  EXPECT_THAT(problem_of({answers(1, {0, 0})}),
+              base::IsProblem("not_offered", "rank 1, op 0 of step 0"));
+  EXPECT_THAT(problem_of({answers(0, {0, 0}), answers(0, {0, 1})}),
+              base::IsProblem("not_offered", "rank 1, op 1 of step 0"));
+  EXPECT_THAT(problem_of({answers(0, {101, 0})}),
+              base::IsProblem("step_out_of_range", "rank 1, op 0 of step 101"));
+  EXPECT_THAT(problem_of({answers(0, {0, 200})}),
+              base::IsProblem("event_too_late", "rank 1, op 200 of step 0"));
+  EXPECT_THAT(problem_of({Answer{Answer::Kind::answers, 0, {}, 1, 0}}),
+              base::IsProblem("unknown_rank", "rank 0, op 0 of step 0"));
+  EXPECT_THAT(problem_of({ends, answers(0, {3, 0})}),
+              base::IsProblem("event_after_end", "rank 1, op 0 of step 3"));
+  EXPECT_THAT(problem_of({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}),
+              base::IsProblem("ends_within_step", "rank 1, op 1 of step 3"));
 }
 
 // Sessions

@@ -39,7 +39,7 @@ TEST(AsynchronousGossip, one_step_from_one_start_is_that_of_mirrored) {
     all.strategy.kind = experiment::StrategyKind::mirrored;
     const auto gossip = trained(e), mirrored = trained(all);
     for (const RankOutcome& rank : gossip) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(tests::distance(rank.parameters, mirrored[0].parameters), 1e-13);
     }
   }
@@ -54,7 +54,7 @@ TEST(AsynchronousGossip, all_end_with_one_set_of_parameters_and_learn) {
     e.training.steps = 300;
     const auto ranks = trained(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
     EXPECT_GE(tests::sum_of(ranks, Metric::held_out_correct, 299),

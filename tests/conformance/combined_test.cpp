@@ -85,7 +85,8 @@ TEST_P(Combined, is_put_aside_and_made_again_without_changing_a_bit) {
   const auto with = trained(all_at_once(GetParam().experiment)),
              without = trained(in_bf16(GetParam().experiment));
   for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    ASSERT_EQ(with[r].problem, base::Problem{});
+    ASSERT_EQ(without[r].problem, base::Problem{});
     EXPECT_EQ(with[r].parameters, without[r].parameters) << "rank " << r;
   }
 }

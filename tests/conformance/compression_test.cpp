@@ -76,7 +76,7 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
   const auto ranks = trained(e);
   std::uint64_t all = 0;
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
     EXPECT_THAT(values_of_metric(rank, Metric::compression_ratio),
@@ -162,7 +162,7 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
   EXPECT_GE(whole, 0.85);
   for (const Scheme kind : kSchemes) {
     const auto ranks = trained(digits(2, kind));
-    ASSERT_EQ(ranks[0].problem, "") << base::name_of(kind);
+    ASSERT_EQ(ranks[0].problem, base::Problem{}) << base::name_of(kind);
     const double accuracy = held_out_accuracy(ranks);
     RecordProperty(std::string(base::name_of(kind)), std::to_string(accuracy));
     EXPECT_GE(accuracy, whole - 0.06) << base::name_of(kind);
@@ -212,7 +212,7 @@ TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
           return std::make_shared<Poisoned>(whole);
         });
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_FALSE(std::isfinite(norm(rank.parameters))) << base::name_of(kind);
     }
   }

@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::tests {
 namespace {
@@ -109,9 +110,9 @@ INSTANTIATE_TEST_SUITE_P(StrategiesWithWide, Embedding, testing::ValuesIn(all_wi
 TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
   const auto one = trained(GetParam().with_optimizer(on_one_device(GetParam().wide))),
              ranks = trained(GetParam().training());
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    ASSERT_EQ(ranks[rank].problem, "");
+    ASSERT_EQ(ranks[rank].problem, base::Problem{});
     if (!experiment::keeps_parameters(GetParam().training(), static_cast<int>(rank))) continue;
     EXPECT_LE(distance(ranks[rank].parameters, one[0].parameters), 1e-10) << rank;
     EXPECT_EQ(ranks[rank].parameters, ranks[0].parameters) << rank;  // bit-identical
@@ -135,7 +136,7 @@ TEST(EmbeddingTraining, on_tpus_equals_one_device_in_the_same_precision) {
     e->training.multiplies = experiment::Multiplies::bfloat16;
   const auto one = trained(alone), ranks = trained(tpus);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-4);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
@@ -146,7 +147,7 @@ TEST(EmbeddingTraining, with_averaged_weights_keeps_ranks_identical) {
   e.strategy.average = experiment::AveragedQuantity::weights;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }
@@ -160,7 +161,7 @@ TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers
     e.strategy.compression = {scheme, 0.1, 2, scheme != Scheme::fp16 && scheme != Scheme::bf16};
     const auto ranks = trained(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters) << base::name_of(scheme);
       EXPECT_TRUE(std::isfinite(norm(rank.parameters))) << base::name_of(scheme);
     }
@@ -184,7 +185,7 @@ TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
   Experiment never = on_one_device(), often = on_one_device();
   never.training.optimizer.learning_rate = 0;
   const auto before = trained(never)[0], after = trained(often)[0];
-  ASSERT_EQ(after.problem, "");
+  ASSERT_EQ(after.problem, base::Problem{});
   EXPECT_EQ(rows_of(after, 39, 3), rows_of(before, 39, 3));
   for (const std::int64_t slot : {0, 1, 2})
     EXPECT_NE(rows_of(after, 13 * slot, 1), rows_of(before, 13 * slot, 1))
@@ -214,12 +215,13 @@ TEST(EmbeddingTraining,
   };
   const auto go_on =
       train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
-  EXPECT_EQ(go_on[0].problem, "");
+  EXPECT_EQ(go_on[0].problem, base::Problem{});
   EXPECT_TRUE(std::isnan(norm(go_on[0].parameters)));
   e.training.non_finite = experiment::NonFinite::stop;
   const auto stop =
       train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
-  EXPECT_THAT(stop[0].problem, testing::HasSubstr("finite"));
+  EXPECT_THAT(stop[0].problem,
+              base::IsProblem("non_finite_gradient", testing::HasSubstr("segment ")));
 }
 
 }  // namespace

@@ -43,8 +43,8 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
   const auto groups = experiment::shard_groups(all);
   for (const int rank : groups.front()) {
     const RankOutcome& outcome = ranks[static_cast<std::size_t>(rank)];
-    EXPECT_EQ(outcome.problem, "");
-    if (!outcome.problem.empty()) return whole;
+    EXPECT_EQ(outcome.problem, base::Problem{});
+    if (!outcome.problem.id.empty()) return whole;
     const bool is_whole = (outcome.*part).size() == whole.size();
     std::int64_t at = 0;
     for (const experiment::ElementRange& own : experiment::shards_of_rank(all, rank)) {
@@ -58,7 +58,7 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
 
 void expect_fsdp_equals_one_device(const Experiment& e) {
   const RankOutcome one = trained(unsharded(e))[0];
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   const auto many = trained(e);
   EXPECT_LE(distance(gathered_parts(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   if (!one.state.empty()) {

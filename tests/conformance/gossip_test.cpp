@@ -55,7 +55,7 @@ TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
       all.strategy.kind = experiment::StrategyKind::mirrored;
       const auto gossip = trained(e), mirrored = trained(all);
       for (const RankOutcome& rank : gossip) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_LE(distance(rank.parameters, mirrored[0].parameters), 1e-13);
       }
     }
@@ -106,7 +106,7 @@ TEST(Gossip, a_step_is_the_average_of_neighbors_less_the_ranks_own_step) {
           for (int j = 0; j < 6; ++j)
             expected[k] += mixing.weight(i, j) * starts[static_cast<std::size_t>(j)].parameters[k];
         }
-        ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, "");
+        ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, base::Problem{});
         EXPECT_GT(distance(own, starts[static_cast<std::size_t>(i)].parameters), 1e-4)
             << "a step was taken";
         EXPECT_LE(distance(together[static_cast<std::size_t>(i)].parameters, expected), 1e-13)
@@ -160,7 +160,7 @@ TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
       e.training.steps = 300;
       const auto ranks = trained(e);
       for (const RankOutcome& rank : ranks) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_EQ(rank.parameters, ranks[0].parameters);
       }
       EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299),

@@ -124,7 +124,7 @@ TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   const auto ranks = trained(e), replicas = trained(mirrored);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    ASSERT_EQ(ranks[r].problem, "");
+    ASSERT_EQ(ranks[r].problem, base::Problem{});
     const auto wanted = local_norms(replicas[static_cast<std::size_t>(
         experiment::mesh_of(resolved).place_of(static_cast<int>(r)).replica)]);
     int compared = 0;
@@ -150,7 +150,7 @@ TEST(MeshUpdates, that_are_not_finite_are_skipped_by_all) {
   };
   const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
     EXPECT_EQ(sum_of({ranks[r]}, telemetry::Metric::skipped_updates, 2), 3) << "rank " << r;
   }
 }

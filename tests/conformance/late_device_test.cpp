@@ -107,8 +107,8 @@ TEST_P(LateDevice, trains_what_others_train) {
       in_process);
   for (std::size_t rank = 0; rank < late.size(); ++rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
-    ASSERT_EQ(at_once[rank].problem, "");
-    ASSERT_EQ(late[rank].problem, "");
+    ASSERT_EQ(at_once[rank].problem, base::Problem{});
+    ASSERT_EQ(late[rank].problem, base::Problem{});
     EXPECT_EQ(late[rank].parameters, at_once[rank].parameters);
     for (const telemetry::Metric metric :
          {telemetry::Metric::loss_sum, telemetry::Metric::correct,
@@ -133,7 +133,7 @@ TEST(LateOps, are_told_one_after_the_other) {
           e, [] { return std::make_unique<AsynchronousCompute>(compute::reference::make()); },
           in_process)
           .front();
-  ASSERT_EQ(rank.problem, "");
+  ASSERT_EQ(rank.problem, base::Problem{});
   std::int64_t end = 0;
   int ops = 0;
   const plan::RankPlan plan = strategy::make_plan(e).value().rank_plan(0);

@@ -16,7 +16,7 @@ using experiment::OptimizerKind;
 
 void expect_all_end_alike(const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }

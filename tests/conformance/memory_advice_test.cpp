@@ -181,8 +181,7 @@ TEST(Room, of_pipelines_is_found_by_a_schedule_that_holds_less) {
   const std::vector<MemoryOption> of_pipedream = ways_of(PipelineSchedule::pipedream);
   const MemoryOption* pipedream = way_with(of_pipedream, "strategy.stages.schedule=1f1b");
   ASSERT_TRUE(pipedream);
-  EXPECT_THAT(pipedream->other_cost,
-              testing::EndsWith(", and one update per step instead of one per micro-batch"));
+  EXPECT_THAT(pipedream->other_cost, testing::HasSubstr("update per step"));
   EXPECT_TRUE(way_with(ways_of(PipelineSchedule::one_forward_one_backward),
                        "strategy.stages.schedule=naive"));
 }
@@ -197,8 +196,7 @@ TEST(Room, of_an_update_a_micro_batch_changes_how_many_there_are_in_no_way_that_
       return setting.starts_with("training.accumulation_steps");
     }));
     const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
-    EXPECT_EQ(way.other_cost.find("one update per step instead of one per micro-batch") ==
-                  std::string::npos,
+    EXPECT_EQ(way.other_cost.find("update per step") == std::string::npos,
               experiment::updates_each_micro_batch(other.strategy));
   }
   EXPECT_TRUE(way_with(
@@ -269,7 +267,7 @@ TEST(Room, is_advised_with_what_a_step_takes_as_drawn_and_so) {
   };
   const std::string advice =
       session::find_memory_problems(drawn, plan_of(drawn), cost).front().advice;
-  EXPECT_THAT(advice, testing::HasSubstr("500 ms and 3 MB"));
+  EXPECT_THAT(advice, testing::AllOf(testing::HasSubstr("500 ms"), testing::HasSubstr("3 MB")));
   EXPECT_THAT(advice,
               testing::ContainsRegex(R"(strategy.fsdp.shard=optimizer \([0-9.]+ [kM]?B; 250 ms )"));
   EXPECT_THAT(advice, testing::ContainsRegex(R"( \([0-9.]+ [kM]?B; 500 ms and 3 MB )"));

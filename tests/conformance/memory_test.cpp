@@ -106,7 +106,7 @@ void expect_memory_as_planned(const Experiment& e) {
   const plan::Plan plan = strategy::make_plan(all).value();
   const auto ranks = trained(e);
   for (std::int32_t r = 0; r < plan.ranks; ++r) {
-    ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, "");
+    ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, base::Problem{});
     const plan::RankPlan one = plan.rank_plan(r);
     const run::MemoryUse use = run::memory_use(one, run::layout(one));
     for (std::size_t part = 0; part < run::kMemoryParts; ++part) {

@@ -12,6 +12,7 @@
 #include "core/run/bind/loss_scale.h"
 #include "core/run/bind/memory_use.h"
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::tests {
 namespace {
@@ -147,7 +148,7 @@ class MixedTraining : public testing::TestWithParam<MixedCase> {};
 TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
   const Experiment e = one_step(GetParam().experiment);
   const auto ranks = trained(e), one = trained(by_one_device(e));
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   if (e.strategy.kind == StrategyKind::central_storage)
     return;  // whose gradients are parts of a sum
   const double bound = GetParam().sums_outputs ? 8 * 0x1p-9 : 1e-5;
@@ -162,7 +163,7 @@ TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
   Experiment full = by_one_device(e);
   full.training.precision = Precision::fp32;
   const auto in_fp32 = trained(full);
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   const auto whole = whole_of(e, ranks, &RankOutcome::parameters);
   EXPECT_LE(distance(whole, one[0].parameters), GetParam().bound);
   EXPECT_GT(distance(one[0].parameters, in_fp32[0].parameters), 1e-5) << "it does round";
@@ -233,7 +234,7 @@ TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_chan
         scaled(training(strategy::small_rows(ranks), kind, Precision::fp16, ranks), 0x1p30, 8);
     const auto of_ranks = trained(e);
     for (const RankOutcome& rank : of_ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       const auto scales = values_of_metric(rank, Metric::loss_scale);
       ASSERT_EQ(scales.size(), 24u);
       EXPECT_LT(scales.back(), 0x1p28) << "where fp16 has infinities";
@@ -266,9 +267,11 @@ TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
       scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2), 0x1p39, 1000,
              0x1p36);
   for (const RankOutcome& rank : trained(e)) {
-    EXPECT_THAT(rank.problem, HasSubstr("step 3, op SCALE"));
-    EXPECT_THAT(rank.problem, HasSubstr("training.loss_scale.least"));
-    EXPECT_THAT(rank.problem, HasSubstr("bf16")) << "what to do";
+    EXPECT_THAT(
+        rank.problem,
+        testing::AllOf(base::IsProblem("loss_scale_underflow",
+                                       testing::MatchesRegex("rank [01], step 3, op SCALE")),
+                       base::Reports("training.loss_scale.least"), base::Advises("bf16")));
   }
 }
 
@@ -321,7 +324,7 @@ TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
   full.training.steps = 20;
   Experiment half = scaled(full, 4096, 1000);
   const auto in_fp32 = trained(full), in_fp16 = trained(half);
-  ASSERT_EQ(in_fp16[0].problem, "");
+  ASSERT_EQ(in_fp16[0].problem, base::Problem{});
   EXPECT_LE(distance(in_fp16[0].parameters, in_fp32[0].parameters), 1e-3);
 }
 

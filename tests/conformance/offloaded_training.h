@@ -44,7 +44,8 @@ inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute
                 .value(),
             compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    ASSERT_EQ(with[r].problem, base::Problem{});
+    ASSERT_EQ(without[r].problem, base::Problem{});
     EXPECT_EQ(with[r].parameters, without[r].parameters);
     EXPECT_EQ(with[r].state, without[r].state);
     for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})

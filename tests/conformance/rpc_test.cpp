@@ -114,7 +114,7 @@ std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
   e.training.precision = experiment::Precision::fp32;
   std::vector<std::vector<std::int64_t>> sent;
   for (const RankOutcome& rank : trained(one_step(e))) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     auto& to = sent.emplace_back();
     for (const comm::Traffic& peer : rank.traffic)
       to.push_back(static_cast<std::int64_t>(peer.sent_payload_bytes));
@@ -168,12 +168,12 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
   Experiment e = remote(strategy::small_normalized_images(1), {2, 1});
   e.training.steps = 1;
   const auto ranks = trained(e);
-  ASSERT_EQ(ranks[2].problem, "");
+  ASSERT_EQ(ranks[2].problem, base::Problem{});
   Experiment one = on_one(e);
   one.training.batch_per_rank = 12;  // in the micro-batches that the trainers have
   one.training.accumulation_steps = 2;
   const auto alone = trained(one);
-  ASSERT_EQ(alone[0].problem, "");
+  ASSERT_EQ(alone[0].problem, base::Problem{});
   EXPECT_LE(distance(ranks[2].state, alone[0].state), 1e-10);
   EXPECT_LE(distance(ranks[2].parameters, alone[0].parameters), 1e-10);
 }
@@ -183,7 +183,7 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
 TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
   const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
   const auto ranks = trained(e);
-  ASSERT_EQ(ranks[2].problem, "");
+  ASSERT_EQ(ranks[2].problem, base::Problem{});
   const auto local = by_segment(ranks[2], telemetry::Metric::local_gradient_norm),
              reduced = by_segment(ranks[2], telemetry::Metric::reduced_gradient_norm);
   ASSERT_FALSE(local.empty());
@@ -203,7 +203,7 @@ TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
   };
   const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
     EXPECT_EQ(sum_of({ranks[r]}, telemetry::Metric::skipped_updates, 2), 3) << "rank " << r;
   }
 }

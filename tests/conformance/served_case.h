@@ -53,7 +53,7 @@ inline void PrintTo(const ServedCase& c, std::ostream* out) {
 
 // All workers, to the bit.
 inline void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   for (int worker = 1; worker < workers; ++worker)
     EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
 }

@@ -36,7 +36,7 @@ class SessionStart : public testing::Test {
 // Nothing was trained, and nothing is kept but the story.
 void expect_canceled(SessionRun& run) {
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "cancelled: the run was canceled");
+  EXPECT_EQ(state_of(outcome), "cancelled: canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_EQ(outcome.result["steps"], 0);
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))

@@ -65,12 +65,12 @@ TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   for (const telemetry::LogLine& line : history->log())
     if (line.rank < 0) said.push_back(line.text);
   const auto done = [](std::int64_t steps) {
-    return "single step done: " + base::format_count(steps) + " of " +
-           base::format_count(kEndless) + " steps";
+    return testing::AllOf(testing::HasSubstr("single step"),
+                          testing::HasSubstr(" " + base::format_count(steps) + " of "));
   };
   EXPECT_THAT(said,
-              testing::ElementsAre(testing::StartsWith("started 2 ranks"), "running", "pausing",
-                                   "paused", done(at + 1), done(at + 2), "stopping", "stopped"));
+              testing::ElementsAre(testing::HasSubstr("2 ranks"), "running", "pausing", "paused",
+                                   done(at + 1), done(at + 2), "stopping", "stopped"));
 }
 
 TEST(Session, a_single_step_while_it_trains_is_the_one_beyond_what_was_granted) {
@@ -161,7 +161,7 @@ TEST(Session, an_interrupt_stops_in_order_and_counts_as_canceled) {
   viewer.wait_for_step(5);
   run.interrupt();
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "cancelled: the run was canceled");
+  EXPECT_EQ(state_of(outcome), "cancelled: canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string())
       << "what was trained is kept";

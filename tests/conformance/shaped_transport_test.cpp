@@ -191,7 +191,7 @@ TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the
     const auto free = tests::train(resolved, compute::reference::make, unshaped);
     const auto slow = tests::train(resolved, compute::reference::make, over(1e6, 0));
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      ASSERT_EQ(slow[rank].problem, "");
+      ASSERT_EQ(slow[rank].problem, base::Problem{});
       EXPECT_EQ(slow[rank].parameters, free[rank].parameters);
       double bits = 0;
       for (std::size_t peer = 0; peer < 3; ++peer) {

@@ -113,7 +113,7 @@ TEST_P(Sharded, replicas_stay_bit_identical_and_the_loss_falls) {
   const auto r = resolved();
   const auto ranks = trained_watched(r).ranks;
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
   EXPECT_LT(mean_loss(ranks, 3 * r.steps_per_epoch, r.steps),
@@ -155,9 +155,9 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
                            [&](int, std::shared_ptr<const data::Dataset> set) {
                              return std::make_shared<const Listed>(std::move(set), taken);
                            });
-  ASSERT_EQ(alone[0].problem, "");
+  ASSERT_EQ(alone[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.gradients, alone[0].gradients), 1e-12);
   }
 }

@@ -23,7 +23,7 @@ using Events = std::vector<std::vector<Event>>;  // by rank
 Events real(const experiment::Resolved& resolved) {
   Events events;
   for (RankOutcome& rank : train(resolved, compute::reference::make, in_process)) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     events.push_back(std::move(rank.events));
   }
   return events;

@@ -82,7 +82,7 @@ inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric me
 // Reduced, those of one device; and the same to the bit on all ranks.
 inline void expect_gradients_of(const RankOutcome& one, const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_GT(norm(rank.gradients), 0);
     EXPECT_LE(distance(rank.gradients, one.gradients), 1e-5);
     EXPECT_EQ(rank.gradients, ranks[0].gradients);
@@ -93,7 +93,7 @@ inline std::vector<long> allocations_of(const experiment::Experiment& e,
                                         const MakeTransports& transports) {
   std::vector<long> of_ranks;
   for (const RankOutcome& rank : trained_by(e, transports)) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     of_ranks.push_back(rank.allocations);
   }
   return of_ranks;

@@ -48,8 +48,8 @@ inline Whole gathered(const experiment::Experiment& e, const std::vector<RankOut
     }
   };
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    if (!ranks[r].problem.empty()) return whole;
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
+    if (!ranks[r].problem.id.empty()) return whole;
     const model::Model own = experiment::of_rank(all, static_cast<int>(r)).model;
     copy(ranks[r].parameters, own.parameters, all.model.parameters, whole.parameters);
     copy(ranks[r].gradients, own.parameters, all.model.parameters, whole.gradients);

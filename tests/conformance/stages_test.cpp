@@ -19,7 +19,7 @@ using experiment::StrategyKind;
 
 void expect_stages_equal_one_device(const Experiment& e) {
   const RankOutcome one = trained(alone(e))[0];
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   const auto many = trained(e);
   const Whole whole = gathered(e, many);
   EXPECT_LE(distance(whole.parameters, one.parameters), 1e-10);

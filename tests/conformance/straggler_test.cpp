@@ -97,7 +97,7 @@ TEST(Stragglers, a_second_interrupt_does_not_wait_for_a_rank_that_is_held_back) 
   EXPECT_LT(base::seconds(base::now_nanoseconds() - begun), 5);
   EXPECT_THAT(state_of(outcome), testing::StartsWith("cancelled"));
   EXPECT_EQ(outcome.result["steps"], 0) << "the first step would take a while";
-  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_null()) << "nothing ended in order";
+  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_null()) << "ranks were killed";
 }
 
 TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {

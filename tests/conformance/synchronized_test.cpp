@@ -140,7 +140,7 @@ TEST(SynchronizedShards, of_unlike_size_leave_all_ranks_alike) {
   e.data.sharding.kind = data::ShardingKind::size_skew;
   const auto ranks = trained_synchronized(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_EQ(rank.state, ranks[0].state);
   }
@@ -154,7 +154,7 @@ TEST(SynchronizedCompression, leaves_all_ranks_alike) {
   e.strategy.compression.kind = compute::compression::Scheme::power_sgd;
   const auto ranks = trained_synchronized(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_EQ(rank.state, ranks[0].state);
   }
@@ -273,7 +273,7 @@ double loss_of(const experiment::Experiment& e, std::int64_t parameter, double b
   const auto ranks = train(
       experiment::resolve(e, ".").value(), compute::reference::make, in_two_channels, {},
       [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
-  for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, base::Problem{});
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
 }
 

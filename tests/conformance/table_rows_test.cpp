@@ -187,7 +187,7 @@ TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
 TEST(Rows, on_the_virtual_clock_are_the_same_again_to_the_bit) {
   const Experiment e = tables(ServerMode::asynchronous, 3, 2, kAdam).training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
-  ASSERT_EQ(once.problem, "");
+  ASSERT_EQ(once.problem, base::Problem{});
   EXPECT_EQ(once.order, again.order);
   EXPECT_EQ(once.parameters, again.parameters);
   for (int worker = 1; worker < 3; ++worker)
@@ -211,7 +211,7 @@ TEST(Rows, of_a_hundredth_of_a_table_take_a_hundredth_of_its_bytes) {
   const auto ranks = trained(e);
   for (std::size_t worker = 0; worker < 2; ++worker) {
     const RankOutcome& rank = ranks[worker];
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     const std::int64_t rounds = std::ssize(steps_of(rank, Metric::samples));
     const auto received = static_cast<std::int64_t>(rank.traffic[2].received_payload_bytes) -
                           (rounds + 1) * (dense + 32) - table;

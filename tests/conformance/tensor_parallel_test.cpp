@@ -104,7 +104,8 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
     expect_sent_bytes(e);
     const auto again = trained(e);
     for (std::size_t r = 0; r < kept.size(); ++r) {
-      ASSERT_EQ(kept[r].problem + again[r].problem, "");
+      ASSERT_EQ(kept[r].problem, base::Problem{});
+      ASSERT_EQ(again[r].problem, base::Problem{});
       EXPECT_EQ(again[r].parameters, kept[r].parameters);
       EXPECT_EQ(again[r].state, kept[r].state);
     }

@@ -67,10 +67,10 @@ TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
   const auto one = trained(GetParam().on_one_device(Multiplies::bfloat16)),
              full = trained(GetParam().on_one_device(Multiplies::full)),
              ranks = trained(GetParam().on_tpus());
-  ASSERT_EQ(one[0].problem, "");
-  ASSERT_EQ(full[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
+  ASSERT_EQ(full[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
     EXPECT_LE(distance(rank.parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-5);
     EXPECT_GT(distance(full[0].parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-3);

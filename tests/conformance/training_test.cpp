@@ -61,9 +61,9 @@ TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
 
   const auto one = trained(alone);
   const auto ranks = trained(many);
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
   }
@@ -120,11 +120,11 @@ TEST_P(Equality, more_steps_allocate_nothing_more) {
 // Compares an experiment on several numbers of ranks with one device.
 void expect_one_device(experiment::Experiment (*of)(int ranks)) {
   const auto one = trained(images(of(1), 1));
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const int n : {2, 3, 4}) {
     const auto ranks = trained(images(of(n), n));
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << n;
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
@@ -165,7 +165,7 @@ TEST(Training, hundred_fp64_steps_of_a_transformer_by_data_parallel_equal_one_de
   experiment::Experiment e = images(strategy::small_gpt(3), 3);
   e.strategy.kind = experiment::StrategyKind::data_parallel;
   const auto one = trained(images(strategy::small_gpt(1), 1)), ranks = trained(e);
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
 }
 
@@ -179,7 +179,8 @@ TEST(Training, a_tied_transformer_that_accumulates_learns_as_one_that_does_not) 
   whole.training.batch_per_rank = 12;
   parts.training.batch_per_rank = 4, parts.training.accumulation_steps = 3;
   const auto one = trained(whole), other = trained(parts);
-  ASSERT_EQ(one[0].problem + other[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
+  ASSERT_EQ(other[0].problem, base::Problem{});
   EXPECT_LE(distance(other[0].parameters, one[0].parameters), 1e-10);
 }
 
@@ -203,7 +204,7 @@ TEST(Training, batch_normalization_by_rank_keeps_ranks_identical) {
   const auto one = trained(images(strategy::small_normalized_images(1), 1)),
              ranks = trained(images(strategy::small_normalized_images(3), 3));
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
   const double apart = distance(ranks[0].parameters, one[0].parameters);
@@ -241,7 +242,7 @@ class WireBytes : public testing::TestWithParam<Algorithm> {
     for (int from = 0; from < n && n > 1;
          ++from)  // a rank alone has no transport, so nothing to count
       for (int to = 0; to < n; ++to) {
-        ASSERT_EQ(ranks[static_cast<std::size_t>(from)].problem, "");
+        ASSERT_EQ(ranks[static_cast<std::size_t>(from)].problem, base::Problem{});
         const comm::Traffic& out =
             ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
         const comm::Traffic& in =
@@ -296,7 +297,7 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
             [](int rank, std::shared_ptr<const data::Dataset> set) {
               return rank == 0 ? std::make_shared<const SlowData>(std::move(set)) : set;
             });
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   for (const Metric other :
        {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds})
     EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other))
@@ -351,7 +352,7 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(kind(), plan::OpKind::load);
   go.set_value();
-  EXPECT_EQ(outcome.get().problem, "");
+  EXPECT_EQ(outcome.get().problem, base::Problem{});
 }
 
 }  // namespace

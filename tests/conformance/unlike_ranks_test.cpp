@@ -98,10 +98,10 @@ TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
 TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
   const UnlikeCase& c = GetParam();
   const auto one = trained(c.alone()), ranks = trained(c.training());
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (int rank = 0; rank < c.ranks(); ++rank) {
     const RankOutcome& outcome = ranks[static_cast<std::size_t>(rank)];
-    ASSERT_EQ(outcome.problem, "");
+    ASSERT_EQ(outcome.problem, base::Problem{});
     if (!experiment::keeps_parameters(c.training(), rank)) continue;
     EXPECT_LE(distance(outcome.parameters, one[0].parameters), 1e-10) << rank;
     EXPECT_EQ(outcome.parameters, ranks[0].parameters) << rank;  // bit-identical
@@ -115,7 +115,7 @@ TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
   for (auto* e : {&alone, &many}) e->training.precision = experiment::Precision::fp32;
   const auto one = trained(alone), ranks = trained(many);
   const RankOutcome& adding = ranks[static_cast<std::size_t>(c.kind == kCentral ? c.storage : 0)];
-  ASSERT_EQ(adding.problem, "");
+  ASSERT_EQ(adding.problem, base::Problem{});
   EXPECT_GT(norm(one[0].gradients), 0);
   EXPECT_LE(distance(adding.gradients, one[0].gradients), 1e-5);
 }

@@ -180,7 +180,7 @@ TEST(VerticalCompression, leaves_all_ranks_alike) {
     e.strategy.compression.kind = kind;
     const auto ranks = trained_vertically(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
       EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
     }

@@ -19,9 +19,9 @@ inline experiment::Experiment vertical(int ranks) {
 
 // Parameters: those of one device, and on all ranks the same to the bit.
 inline void expect_equal_parameters(const std::vector<RankOutcome>& ranks, const RankOutcome& one) {
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one.parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }

@@ -26,7 +26,7 @@ experiment::Experiment averaging(AveragedQuantity average, int ranks, double mom
 void expect_equal_training(const experiment::Experiment& one, const experiment::Experiment& other) {
   const auto expected = trained(other);
   for (const RankOutcome& rank : trained(one)) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
   }
 }
@@ -40,7 +40,7 @@ TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
       for (auto* e : {&gradients, &weights}) e->training.optimizer.weight_decay = weight_decay;
       const auto expected = trained(gradients), found = trained(weights);
       for (const RankOutcome& rank : found) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10) << ranks;
         EXPECT_EQ(rank.parameters, found[0].parameters);
       }
@@ -86,7 +86,7 @@ TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identic
     }
     const auto found = trained(weights), other = trained(gradients);
     for (const RankOutcome& rank : found) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, found[0].parameters) << base::name_of(update.optimizer);
     }
     const double apart = distance(found[0].parameters, other[0].parameters);
@@ -100,7 +100,7 @@ TEST(WeightAverage, is_bit_identical_in_fp32) {
   e.training.precision = experiment::Precision::fp32;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }

@@ -78,11 +78,10 @@ TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
 TEST(CliValidate, says_what_auto_is_and_why) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out,
-              testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]*; next best: [^\n]*\n"));
   const base::Json result =
       cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
-  EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\nnote: auto "),
+                             HasSubstr(result.at("algorithm_reason").get<std::string>() + "\n")));
   EXPECT_THAT(result.at("algorithm_reason").get<std::string>(),
               testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));
   EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"})
@@ -189,7 +188,7 @@ TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
 
 TEST(CliPlan, says_beside_the_plan_what_auto_is_and_why) {
   const Ran chosen = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--expand"});
-  EXPECT_THAT(chosen.err, testing::ContainsRegex("^note: auto is [a-z_]+: "));
+  EXPECT_THAT(chosen.err, StartsWith("note: auto "));
   const base::Json result =
       cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(chosen.err, HasSubstr(result.at("algorithm_reason").get<std::string>()));

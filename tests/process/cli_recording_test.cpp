@@ -78,9 +78,9 @@ TEST_F(CliRecording, replay_says_which_distances_it_takes) {
 TEST_F(CliRecording, replay_for_people_names_the_experiment_and_how_it_ended) {
   const Ran ran = cli({"replay", run_, "--every", "4"});
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_TRUE(ran.out.starts_with("Four devices, mirrored, digits: 4 ranks, recorded ")) << ran.out;
+  EXPECT_THAT(ran.out, StartsWith("Four devices, mirrored, digits: 4 ranks"));
   EXPECT_THAT(ran.out, HasSubstr("step 7  loss "));
-  EXPECT_THAT(ran.out, HasSubstr("completed after 8 steps"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("completed[^\n]* 8 steps"));
 }
 
 TEST_F(CliRecording, replay_of_a_torn_recording_tells_what_is_there_and_warns) {
@@ -143,7 +143,7 @@ TEST_F(CliRecording, export_trace_names_the_ops_as_the_plan_does) {
   const std::string file = *scratch_ / "run.trace.json";
   const Ran ran = cli({"export", run_, "--format", "trace", "--out", file});
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_EQ(ran.err, "wrote " + file + "\n");
+  EXPECT_THAT(ran.err, testing::EndsWith(" " + file + "\n"));
   const base::Json trace = base::Json::parse(read(file), nullptr, false);
   ASSERT_TRUE(trace.is_object());
   std::size_t loads = 0;

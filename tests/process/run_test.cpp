@@ -96,7 +96,7 @@ TEST(Run, the_result_says_which_devices_were_emulated) {
   for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
   EXPECT_THAT(
       cli({"run", kMirrored, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out,
-      HasSubstr("EMULATED            1 of 4 devices"));
+      ContainsRegex("EMULATED +1 of 4 devices"));
 }
 
 TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
@@ -105,7 +105,8 @@ TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
              simulated = cli({"simulate", kMirrored, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
   EXPECT_THAT(cli({"run", kMirrored, "--steps", "2"}).out,
-              HasSubstr("simulated from the drawn speeds: "));
+              ContainsRegex("simulated [^\n]*" +
+                            base::format_seconds(result["simulated_step_seconds"].get<double>())));
 }
 
 TEST(Run, that_diverges_is_said_to) {
@@ -114,7 +115,7 @@ TEST(Run, that_diverges_is_said_to) {
                        "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
   EXPECT_EQ(ran.exit_code, 0) << "it did what it was told";
   EXPECT_THAT(ran.err, ContainsRegex("warning: .* step [0-9]+ "));
-  EXPECT_THAT(ran.out, HasSubstr("train loss          not a number"));
+  EXPECT_THAT(ran.out, ContainsRegex("train loss +not a number"));
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
 
@@ -145,7 +146,7 @@ TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
   const Ran crowded =
       shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " +
             kMirrored + " --steps 2");
-  EXPECT_THAT(crowded.err, HasSubstr("note: 4 ranks share 1 core"));
+  EXPECT_THAT(crowded.err, ContainsRegex("note: 4 ranks [^\n]*1 core"));
   EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
 }
 
@@ -177,7 +178,7 @@ TEST(Run, prints_lines_for_people_without_json) {
   arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
   const Ran ran = cli(arguments);
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("completed after 5 steps"));
+  EXPECT_THAT(ran.out, ContainsRegex("completed[^\n]* 5 steps"));
   EXPECT_THAT(ran.out, HasSubstr("run directory"));
 }
 

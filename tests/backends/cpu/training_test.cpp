@@ -20,8 +20,8 @@ experiment::Experiment images(experiment::Precision precision, std::int64_t step
 
 void expect_equal_training(const experiment::Experiment& e, double relative) {
   const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
-  ASSERT_EQ(mine.problem, "");
-  ASSERT_EQ(plain.problem, "");
+  ASSERT_EQ(mine.problem, base::Problem{});
+  ASSERT_EQ(plain.problem, base::Problem{});
   EXPECT_LE(distance(mine.parameters, plain.parameters), relative);
 }
 
@@ -38,8 +38,8 @@ TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_ful
   const RankOutcome full = trained(e, cpu_of_one);
   e.training.multiplies = experiment::Multiplies::bfloat16;
   const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
-  ASSERT_EQ(mine.problem, "");
-  ASSERT_EQ(plain.problem, "");
+  ASSERT_EQ(mine.problem, base::Problem{});
+  ASSERT_EQ(plain.problem, base::Problem{});
   EXPECT_LE(distance(mine.parameters, plain.parameters), 1e-2);
   EXPECT_LE(distance(mine.parameters, plain.parameters),
             0.5 * distance(full.parameters, plain.parameters));
@@ -53,7 +53,7 @@ TEST(ImageTraining, learns_what_evaluation_measures) {
   e.data.held_out_samples = 200;
   e.run.evaluate_every_steps = 400;
   const RankOutcome outcome = trained(e, cpu_of_one);
-  ASSERT_EQ(outcome.problem, "");
+  ASSERT_EQ(outcome.problem, base::Problem{});
   EXPECT_GT(values_of_metric(outcome, telemetry::Metric::held_out_correct).back() / 200, 0.7);
 }
 

@@ -50,7 +50,7 @@ HeldOut held_out(const Experiment& e) {
   const RankOutcome outcome =
       train(experiment::resolve(e, ".").value(), [] { return std::move(*cpu::make(1)); }, {})
           .front();
-  EXPECT_EQ(outcome.problem, "");
+  EXPECT_EQ(outcome.problem, base::Problem{});
   HeldOut result;
   for (const telemetry::Event& event : outcome.events) {
     if (event.kind != telemetry::EventKind::metric) continue;

@@ -11,6 +11,7 @@
 
 #include "tests/backends/zmq/control_directory.h"
 #include "tests/conformance/control_conformance.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -110,14 +111,14 @@ TEST_F(ControlEndpoint, a_directory_that_others_can_enter_is_refused) {
 }
 
 TEST_F(ControlEndpoint, a_directory_that_is_not_there_is_named) {
-  EXPECT_THAT(base::to_string(refusal("ipc:///nowhere/at/all/control")),
-              HasSubstr("/nowhere/at/all"));
+  EXPECT_THAT(refusal("ipc:///nowhere/at/all/control"),
+              base::IsProblem(testing::_, testing::HasSubstr("/nowhere/at/all")));
 }
 
 TEST_F(ControlEndpoint, a_path_of_107_bytes_serves_and_one_of_108_is_refused) {
   const std::string stem = directory_.path().string() + "/";
   const std::string longest = "ipc://" + stem + std::string(107 - stem.size(), 'x');
-  EXPECT_EQ(refusal(longest).what, "");
+  EXPECT_EQ(refusal(longest), base::Problem{});
   EXPECT_EQ(refusal(longest + "x").id, "path_too_long");
   EXPECT_FALSE(zmq::connect(longest + "x"));
 }

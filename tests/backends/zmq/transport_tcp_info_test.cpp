@@ -142,7 +142,7 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
   const std::uint64_t on_tcp = settled() - before;
   comm::Traffic all;
   for (const tests::RankOutcome& rank : outcomes) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     for (const comm::Traffic& peer : rank.traffic) {
       all.sent_payload_bytes += peer.sent_payload_bytes,
           all.received_payload_bytes += peer.received_payload_bytes;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "tests/core/base/message_data.h"
+
 namespace trainyard::base {
 namespace {
 
@@ -146,9 +148,8 @@ TEST(ForeignKeys, reset_to_defaults_and_name_only_other_values) {
 
 TEST(ForeignKeys, have_a_problem_that_names_the_kinds) {
   const Problem problem = foreign_key_problem({"layers[1].heads", "relu", {"attention", "gelu"}});
-  EXPECT_EQ(problem.where, "layers[1].heads");
-  EXPECT_EQ(problem.id, "foreign_key");
-  EXPECT_EQ(problem.accepted, "with the kinds attention, gelu");
+  EXPECT_THAT(problem, testing::AllOf(IsProblem("foreign_key", "layers[1].heads"), Reports("relu"),
+                                      Accepts("attention, gelu")));
 }
 
 TEST(Schema, forbids_the_keys_of_other_kinds) {

@@ -88,8 +88,7 @@ TEST_F(SweepRun, gives_each_run_a_directory_and_its_own_document) {
 }
 
 TEST_F(SweepRun, of_a_program_that_ends_without_a_word_says_how_it_ended) {
-  EXPECT_EQ(sweep("kill -9 $$").variants[0].reason,
-            "the coordinator ended with signal 9 (Killed) without reporting a result");
+  EXPECT_THAT(sweep("kill -9 $$").variants[0].reason, testing::HasSubstr("signal 9 (Killed)"));
 }
 
 TEST_F(SweepRun, does_not_believe_a_result_that_is_none) {
@@ -100,7 +99,7 @@ TEST_F(SweepRun, does_not_believe_a_result_that_is_none) {
 
 TEST_F(SweepRun, says_of_a_run_that_somebody_stopped_how_far_it_came) {
   const Sweep over = sweep("echo '{\"status\":\"stopped\",\"steps\":12}' > \"$4/result.json\"");
-  EXPECT_EQ(over.variants[0].reason, "stopped after 12 of 50 steps");
+  EXPECT_THAT(over.variants[0].reason, testing::HasSubstr("12 of 50 steps"));
 }
 
 TEST_F(SweepRun, that_is_interrupted_passes_it_on_and_begins_nothing_more) {
