@@ -104,14 +104,14 @@ Experiment training(int ranks) {
   return e;
 }
 
-TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
+TEST(AsynchronousGossipOrder, replays_a_real_run_bit_for_bit) {
   for (const int ranks : {2, 4, 8}) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks");
     expect_the_same_to_the_bit(training(ranks));
   }
 }
 
-TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
+TEST(AsynchronousGossipOrder, replays_plans_with_tails_moments_and_clipping) {
   Experiment adam = training(4), in_micro_steps = training(4), normalized = training(4),
              dropped = training(4), offloaded = training(4);
   adam.training.optimizer.kind = OptimizerKind::adamw;
@@ -127,7 +127,7 @@ TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
     expect_the_same_to_the_bit(*one);
 }
 
-TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
+TEST(AsynchronousGossipOrder, has_the_position_of_a_rank_at_its_answer) {
   const Real real = real_run(training(4));
   for (std::size_t rank = 0; rank < 4; ++rank) {
     if (rank % 2 == 0) {
@@ -150,7 +150,7 @@ Answer* movable(std::vector<Answer>& answers) {
   return nullptr;
 }
 
-TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weights) {
+TEST(AsynchronousGossipOrder, with_an_answer_at_another_position_gives_other_weights) {
   Real real = real_run(training(2));
   Answer* const moved = movable(real.answers[1]);
   ASSERT_NE(moved, nullptr);
@@ -162,7 +162,7 @@ TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weig
 }
 
 // As of a run that was killed.
-TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
+TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_recorded) {
   Real real = real_run(training(4));
   real.answers[1].resize(real.answers[1].size() / 2);
   const Followed once = follow(real.resolved, real.answers),
@@ -175,7 +175,7 @@ TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
   EXPECT_EQ(once.parameters, again.parameters);
 }
 
-TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
+TEST(AsynchronousGossipOrder, that_is_impossible_is_reported) {
   const auto resolved = experiment::resolve(training(2), ".").value();
   const auto problem_of = [&](const std::vector<Answer>& events) {
     Training again(resolved);
@@ -229,7 +229,7 @@ void expect_computed_again(const session::CoordinatorResult& outcome) {
 
 // A straggler answers while it is held back; and all meet in between, to evaluate and to measure
 // how far they are apart.
-TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back) {
+TEST(AsynchronousGossipOrder, includes_answers_of_a_delayed_straggler) {
   for (const std::size_t straggler : {0u, 1u}) {
     Experiment e = session_in_pairs(60);
     e.topology.hosts[0].devices[straggler].slow_down = 20;
@@ -243,7 +243,7 @@ TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back
 }
 
 // At the gate ranks answer too, and what they end with is the mean where they stopped.
-TEST(AsynchronousGossipOrder, has_the_step_at_which_a_run_was_stopped) {
+TEST(AsynchronousGossipOrder, includes_the_step_at_which_a_run_was_stopped) {
   Experiment e = session_in_pairs(1'000'000);
   e.run.evaluate_every_steps = 1'000'000;
   e.topology.hosts[0].devices[2].slow_down = 3;

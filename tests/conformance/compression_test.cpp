@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
 const Scheme kSchemes[] = {Scheme::fp16,  Scheme::bf16,     Scheme::int8,     Scheme::sign,
                            Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
-TEST(Compression, of_more_steps_allocates_nothing_more) {
+TEST(Compression, allocates_nothing_in_later_steps) {
   for (const Scheme kind : kSchemes)
     EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process),
                 testing::Each(0))
@@ -156,7 +156,7 @@ double held_out_accuracy(const std::vector<RankOutcome>& ranks) {
   return correct / samples;
 }
 
-TEST(Compression, learns_digits_nearly_as_well_as_without) {
+TEST(Compression, trains_digits_nearly_as_well_as_without) {
   const double whole = held_out_accuracy(trained(digits(2, Scheme::none)));
   RecordProperty("none", std::to_string(whole));
   EXPECT_GE(whole, 0.85);
@@ -171,7 +171,7 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
 
 // One step without momentum moves the parameters by the decoded gradient; with all of it sent, that
 // is the gradient itself.
-TEST(Compression, that_sends_everything_changes_nothing) {
+TEST(Compression, that_sends_everything_equals_no_compression) {
   const auto one_step = [](Scheme kind) {
     experiment::Experiment e = compressed({kind, 3, Algorithm::direct}, 1);
     e.strategy.compression.fraction = 1;
@@ -201,7 +201,7 @@ class Poisoned final : public data::Dataset {
   std::shared_ptr<const data::Dataset> of_;
 };
 
-TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
+TEST(Compression, propagates_nan_to_all_ranks) {
   for (const Scheme kind : kSchemes) {
     const auto ranks = train(
         experiment::resolve(compressed({kind, 3, Algorithm::ring}, 2), ".").value(),

@@ -46,7 +46,7 @@ inline void expect_rows_normalized(compute::Compute& device, compute::Compute& r
     }
 }
 
-TEST_P(ComputeConformance, rows_of_any_length_are_normalized) {
+TEST_P(ComputeConformance, normalization_handles_rows_of_any_length) {
   expect_rows_normalized(*device_, *reference_);
 }
 

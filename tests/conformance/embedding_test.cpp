@@ -119,7 +119,7 @@ TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
   }
 }
 
-TEST_P(Embedding, the_plan_is_proved) {
+TEST_P(Embedding, plan_is_proved) {
   const base::Problems problems = check::check(
       strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value());
   EXPECT_THAT(problems, testing::IsEmpty()) << base::to_string(problems);
@@ -168,10 +168,10 @@ TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers
   }
 }
 
-TEST(WideTraining, of_more_steps_allocates_nothing_more) {
+TEST(WideTraining, allocates_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(clicks(2, true), in_process), testing::Each(0));
 }
-TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) {
+TEST(EmbeddingTraining, allocates_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0));
 }
 
@@ -181,7 +181,7 @@ std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::in
 }
 
 // 3 x 13 of 42 rows are drawn; the others keep their initial values without weight decay.
-TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
+TEST(EmbeddingTraining, updates_only_rows_in_the_samples) {
   Experiment never = on_one_device(), often = on_one_device();
   never.training.optimizer.learning_rate = 0;
   const auto before = trained(never)[0], after = trained(often)[0];
@@ -207,8 +207,7 @@ class Astray : public data::Dataset {
   std::shared_ptr<const data::Dataset> of_;
 };
 
-TEST(EmbeddingTraining,
-     a_number_beyond_the_table_makes_the_loss_nan_and_stops_a_run_that_asks_for_it) {
+TEST(EmbeddingTraining, with_an_invalid_index_gives_nan_and_can_stop_the_run) {
   Experiment e = clicks(2);
   const auto astray = [](int, std::shared_ptr<const data::Dataset> set) {
     return std::make_shared<Astray>(std::move(set));

@@ -116,7 +116,7 @@ void PrintTo(const FsdpCase& c, std::ostream* out) {
 
 // With 241 samples and 24 per step, only rank 0 has the last one; in the next epoch each rank takes
 // its own samples again.
-TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
+TEST(ShardedTail, with_empty_ranks_equals_one_device) {
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     Experiment e = FsdpCase{3, shard}.training();
     e.data.train_samples = 241;
@@ -126,11 +126,11 @@ TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
 
 class ShardedTraining : public testing::TestWithParam<FsdpCase> {};
 
-TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(ShardedTraining, over_hundred_fp64_steps_equals_one_device) {
   expect_fsdp_equals_one_device(GetParam().training());
 }
 
-TEST_P(ShardedTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(ShardedTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().training());
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(gathered_parts(e, trained(e), &RankOutcome::gradients),

@@ -97,7 +97,7 @@ std::vector<Case> cases() {
 
 class LateDevice : public testing::TestWithParam<Case> {};
 
-TEST_P(LateDevice, trains_what_others_train) {
+TEST_P(LateDevice, trains_like_other_devices) {
   const experiment::Resolved e = strategy::resolved(GetParam().experiment);
   Lateness lateness;
   const auto at_once = train(e, compute::reference::make, in_process);
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 // In the order in which they were given, and none before the one before it has ended.
-TEST(LateOps, are_told_one_after_the_other) {
+TEST(LateOps, are_recorded_one_after_the_other) {
   const experiment::Resolved e =
       strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
   const auto rank =

@@ -145,7 +145,7 @@ class MixedTraining : public testing::TestWithParam<MixedCase> {};
 // A row is rounded by itself, so it is the same wherever it passes: gradients differ by the order
 // of their fp32 sums alone. Where outputs are summed over ranks, each sum is rounded besides: by
 // 2^-9 of what it is, of which a few lie between a gradient and the loss.
-TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
+TEST_P(MixedTraining, has_the_gradients_of_one_device_with_equal_rounding) {
   const Experiment e = one_step(GetParam().experiment);
   const auto ranks = trained(e), one = trained(by_one_device(e));
   for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
@@ -157,7 +157,7 @@ TEST_P(MixedTraining, has_the_gradients_of_one_device_that_rounds_alike) {
 
 // A sum that differs in its last bits makes, once in a while, a weight that is cast to the other of
 // two neighbors, 2^-8 away; of images, another maximum.
-TEST_P(MixedTraining, goes_on_as_one_device_that_rounds_alike) {
+TEST_P(MixedTraining, continues_like_one_device_with_equal_rounding) {
   const Experiment& e = GetParam().experiment;
   const auto ranks = trained(e), one = trained(by_one_device(e));
   Experiment full = by_one_device(e);
@@ -226,7 +226,7 @@ void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
   }
 }
 
-TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_changed) {
+TEST(LossScale, that_is_too_large_is_halved_without_changing_weights) {
   for (const auto& [kind, ranks] : {std::pair{StrategyKind::mirrored, 3},
                                     {StrategyKind::fsdp, 2},
                                     {StrategyKind::tensor_parallel, 2}}) {
@@ -250,7 +250,7 @@ TEST(LossScale, that_is_too_large_is_halved_until_it_fits_and_no_weight_has_chan
 }
 
 // Steps that are skipped count as steps, but change nothing: neither weights nor moments.
-TEST(LossScale, of_steps_that_are_skipped_leaves_weights_as_they_are) {
+TEST(LossScale, of_skipped_steps_leaves_weights_unchanged) {
   Experiment e = scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2),
                         0x1p39, 1000);
   e.training.optimizer = {.kind = experiment::OptimizerKind::adamw, .learning_rate = 0.1};
@@ -262,7 +262,7 @@ TEST(LossScale, of_steps_that_are_skipped_leaves_weights_as_they_are) {
             (std::vector<double>{1, 2, 3, 4, 5}));
 }
 
-TEST(LossScale, below_the_least_ends_the_run_at_its_step) {
+TEST(LossScale, below_the_minimum_ends_the_run_at_its_step) {
   const Experiment e =
       scaled(training(strategy::small(2), StrategyKind::mirrored, Precision::fp16, 2), 0x1p39, 1000,
              0x1p36);
@@ -286,7 +286,7 @@ Experiment deep(double scale) {
   return one_step(scaled(training(e, StrategyKind::one_device, Precision::fp16, 1), scale, 1000));
 }
 
-TEST(LossScale, keeps_small_gradients_that_are_lost_without) {
+TEST(LossScale, preserves_small_gradients) {
   Experiment full = deep(1);
   full.training.precision = Precision::fp32;
   const experiment::Resolved resolved = experiment::resolve(full, ".").value();
@@ -303,7 +303,7 @@ TEST(LossScale, keeps_small_gradients_that_are_lost_without) {
   EXPECT_LE(distance(of_first(deep(0x1p19), 0x1p19), expected), 0.05);
 }
 
-TEST(LossScale, is_no_part_of_the_norms_that_are_told) {
+TEST(LossScale, is_not_in_the_recorded_norms) {
   Experiment full = training(strategy::small(2), StrategyKind::mirrored, Precision::fp32, 2);
   full.training.steps = 1;
   const Experiment half = scaled(full, 1024, 1000);
@@ -318,7 +318,7 @@ TEST(LossScale, is_no_part_of_the_norms_that_are_told) {
 }
 
 // Clipping judges the true norm.
-TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
+TEST(LossScale, is_not_in_the_clipped_norm) {
   Experiment full = training(strategy::small(2), StrategyKind::mirrored, Precision::fp32, 2);
   full.training.clip_norm = 0.01;
   full.training.steps = 20;
@@ -331,7 +331,7 @@ TEST(LossScale, is_no_part_of_the_norm_that_is_clipped) {
 // Traffic and memory
 // ------------------
 
-TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
+TEST(MixedBytes, of_activations_between_ranks_are_half_and_of_gradients_full) {
   const auto sent = [](const Experiment& e) {
     std::uint64_t sum = 0;
     for (const RankOutcome& rank : trained(one_step(e)))
@@ -352,7 +352,7 @@ TEST(MixedBytes, of_what_passes_between_ranks_are_half_and_of_gradients_all) {
   EXPECT_EQ(sent(mirrored), full);
 }
 
-TEST(MixedBytes, of_split_layers_are_what_the_formula_says) {
+TEST(MixedBytes, of_sharded_layers_equal_the_formula) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
     Experiment e =
         training(strategy::small_tied_gpt(2), StrategyKind::tensor_parallel, precision, 2);

@@ -73,7 +73,7 @@ std::vector<double> values_of_step(const RankOutcome& rank, Metric metric, std::
 
 class NonFiniteGradient : public testing::TestWithParam<double> {};
 
-TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
+TEST_P(NonFiniteGradient, corrupts_the_weights_with_policy_go_on) {
   for (const RankOutcome& rank :
        trained_on_spoilt(small_with(NonFinite::go_on, 3), 1, GetParam())) {
     EXPECT_EQ(rank.problem, base::Problem{});
@@ -91,7 +91,7 @@ TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
   }
 }
 
-TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
+TEST_P(NonFiniteGradient, changes_no_weight_with_policy_skip) {
   for (const auto optimizer : {experiment::OptimizerKind::sgd, experiment::OptimizerKind::adamw})
     for (const double clip : {0.0, 0.5}) {
       const auto with = [&](int ranks) {
@@ -116,7 +116,7 @@ TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
     }
 }
 
-TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
+TEST_P(NonFiniteGradient, that_is_skipped_is_reported_by_its_rank) {
   const auto ranks = trained_on_spoilt(small_with(NonFinite::skip, 3), 1, GetParam());
   EXPECT_TRUE(all_finite(values_of_step(ranks[0], Metric::local_gradient_norm, kStep)));
   EXPECT_FALSE(all_finite(values_of_step(ranks[1], Metric::local_gradient_norm, kStep)));
@@ -130,7 +130,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
 }
 
 // Residuals, and the running statistics of batch normalization, must not keep the value forever.
-TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_keeps) {
+TEST_P(NonFiniteGradient, that_is_skipped_does_not_change_the_residual) {
   using compute::compression::Scheme;
   for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k,
                               Scheme::random_k, Scheme::power_sgd}) {
@@ -150,7 +150,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
   }
 }
 
-TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics) {
+TEST_P(NonFiniteGradient, that_is_skipped_does_not_change_running_statistics) {
   experiment::Experiment e = strategy::small_normalized_images(2);
   e.training.precision = experiment::Precision::fp64;
   e.training.optimizer.learning_rate = 0.01;
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfi
                            return std::isnan(row.param) ? "NaN" : "infinite";
                          });
 
-TEST(NonFinite, policies_that_are_not_needed_change_nothing) {
+TEST(NonFinite, policies_do_not_change_finite_training) {
   const auto usual = trained_on_spoilt(small_with(NonFinite::go_on, 2), -1, 0);
   for (const NonFinite policy : {NonFinite::stop, NonFinite::skip})
     EXPECT_EQ(trained_on_spoilt(small_with(policy, 2), -1, 0)[1].parameters, usual[1].parameters);

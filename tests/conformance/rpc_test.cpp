@@ -40,14 +40,14 @@ Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = Op
 
 class RpcTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(RpcTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(RpcTraining, over_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
   const auto problems = experiment::validate(e, ".");
   ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
   expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
 }
 
-TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(RpcTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
@@ -55,7 +55,7 @@ TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
             1e-5);
 }
 
-TEST_P(RpcTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(RpcTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(RpcTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // With 241 samples and 24 per step, only the first trainer has the last one: the others make no
 // calls, contribute no gradient, and take part in the sum.
-TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
+TEST(RpcTail, with_empty_trainers_equals_one_device) {
   for (const auto& [of, r] : {std::pair{strategy::small_clicks(1), Remote{3, 1, kTables}},
                               {strategy::small_rows(1), Remote{2, 2, kAll, kReference, 2}}}) {
     Experiment e = remote(of, r);
@@ -124,7 +124,7 @@ std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
 
 // A linear model of 7 features, 6, 4 and 5 outputs, its two first layers on one server, its last on
 // another; fp32, 12 samples of each trainer.
-TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_server) {
+TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_between_servers) {
   Experiment e = remote(strategy::small(1), {2, 2, kAll, kValue, 2});
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 1}, {"4", 2}};
@@ -154,7 +154,7 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
 }
 
 // Only the looked-up rows of a table of 42 rows of 4 numbers are transferred.
-TEST(RpcBytes, of_a_table_are_those_of_what_is_looked_up) {
+TEST(RpcBytes, of_a_table_are_those_of_the_lookups) {
   Experiment e = remote(strategy::small_clicks(1), {1, 1, kTables});
   const auto sent = payloads(e);
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
@@ -180,7 +180,7 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
 
 // A gradient that is not finite on one server skips the update on all. A server's gradient covers
 // the samples of all trainers, so nothing is reduced.
-TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
+TEST(RpcNorms, of_a_server_are_those_of_its_update) {
   const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
   const auto ranks = trained(e);
   ASSERT_EQ(ranks[2].problem, base::Problem{});
@@ -209,7 +209,7 @@ TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
 }
 
 // Run for run the numbers are those of the outputs that are kept.
-TEST(RpcRecomputation, changes_no_bit) {
+TEST(RpcRecomputation, is_bit_identical) {
   for (const RemoteOutput output : {kValue, kReference}) {
     Experiment e = remote(strategy::small_rows(1), {2, 2, kAll, output, 2});
     e.training.steps = 22;

@@ -82,13 +82,13 @@ std::vector<double> even(int workers) {
 class VirtualClock : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Workers, VirtualClock, testing::Values(2, 4, 8));
 
-TEST_P(VirtualClock, asynchronous_staleness_is_one_less_than_the_workers) {
+TEST_P(VirtualClock, asynchronous_staleness_is_the_workers_minus_one) {
   const int workers = GetParam();
   EXPECT_NEAR(mean_staleness(ordered(drawn(ServerMode::asynchronous, even(workers), 2000, 0.5))),
               workers - 1, 0.02 * (workers - 1));
 }
 
-TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
+TEST_P(VirtualClock, workers_of_equal_speed_take_turns) {
   const int workers = GetParam();
   std::int64_t taken = 0;
   for (const ServerEvent& event : ordered(drawn(ServerMode::asynchronous, even(workers), 2000))) {
@@ -100,7 +100,7 @@ TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
   EXPECT_EQ(taken, 2000);
 }
 
-TEST_P(VirtualClock, softsync_divides_it) {
+TEST_P(VirtualClock, softsync_divides_the_staleness) {
   const int workers = GetParam();
   experiment::Experiment e = drawn(ServerMode::softsync, even(workers), 4000, 0.5);
   e.strategy.servers.softsync = workers / 2;
@@ -109,7 +109,7 @@ TEST_P(VirtualClock, softsync_divides_it) {
 
 // Each of the others pushes five times while the straggler computes once (of eight: 35), and meets
 // its update once in five rounds.
-TEST_P(VirtualClock, a_straggler_is_as_stale_itself_as_the_others_are_fast) {
+TEST_P(VirtualClock, straggler_is_as_stale_as_the_others_are_fast) {
   const int workers = GetParam(), straggler = workers / 2;
   std::vector<double> slow_downs = even(workers);
   slow_downs[static_cast<std::size_t>(straggler)] = 5;
@@ -121,7 +121,7 @@ TEST_P(VirtualClock, a_straggler_is_as_stale_itself_as_the_others_are_fast) {
   }
 }
 
-TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
+TEST(VirtualClock, bound_delays_workers_that_are_ahead) {
   for (const std::int64_t bound : {0, 1, 3}) {
     std::vector<double> slow_downs = even(4);
     slow_downs[1] = 6;
@@ -146,7 +146,7 @@ TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
 
 // Ho et al.: a reader at clock c sees every update that is stamped c - s - 1 or less, and its own;
 // here of whatever came since as well.
-TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_enough) {
+TEST(VirtualClock, bounded_reads_include_local_writes_and_all_old_enough_ones) {
   for (const std::int64_t bound : {0, 2}) {
     experiment::Experiment e = drawn(ServerMode::stale_synchronous, {1, 1, 6, 2}, 400, 0.3);
     e.strategy.servers.bound = bound;
@@ -168,7 +168,7 @@ TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_eno
 
 // Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes
 // what comes, or leaves out the last, is not.
-TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
+TEST(VirtualClock, straggler_of_four_delays_only_workers_that_wait) {
   std::vector<double> slow_downs = even(4);
   slow_downs[2] = 5;
   const auto speed = [&](ServerMode mode, const std::vector<double>& of) {
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(VirtualClock, Allowed,
                                          ServerMode::backup_workers),
                          [](const auto& one) { return std::string(base::name_of(one.param)); });
 
-TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
+TEST_P(Allowed, piecewise_gives_the_same_order) {
   for (const double server_bytes_per_second : {1e13, 1e6}) {  // idle, or busy most of the time
     experiment::Experiment e = drawn(GetParam(), even(4), 200, 0.5);
     e.topology.hosts[0].devices[1].slow_down = 3;
@@ -214,7 +214,7 @@ TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
   }
 }
 
-TEST(VirtualClock, a_slow_server_is_slow) {
+TEST(VirtualClock, slow_server_slows_the_run) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200);
   for (topology::Device& device : e.topology.hosts[0].devices)
     if (device.role == topology::Role::parameter_server)
@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ServedCase{ServerMode::backup_workers, 4, 1},
                     ServedCase{ServerMode::stale_synchronous, 4, 3}));
 
-TEST_P(WithGradients, the_same_again_to_the_bit) {
+TEST_P(WithGradients, is_reproducible_bit_for_bit) {
   const experiment::Experiment e = GetParam().training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
   ASSERT_EQ(once.problem, base::Problem{});
@@ -244,7 +244,7 @@ TEST_P(WithGradients, the_same_again_to_the_bit) {
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 
-TEST(WithGradients, of_many_virtual_workers_is_the_same_again_to_the_bit) {
+TEST(WithGradients, of_many_virtual_workers_is_reproducible_bit_for_bit) {
   for (const int workers : {32, 64}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers}.training();
     for (topology::Device& device : e.topology.hosts[0].devices)
@@ -259,7 +259,7 @@ TEST(WithGradients, of_many_virtual_workers_is_the_same_again_to_the_bit) {
   }
 }
 
-TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
+TEST_P(WithGradients, workers_end_with_the_parameters_of_the_servers) {
   const ServedCase& c = GetParam();
   const ServedOutcome outcome = train_virtually(c.training());
   ASSERT_EQ(outcome.problem, base::Problem{});
@@ -269,7 +269,7 @@ TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
 
 // With plain SGD the update gives the gradient; two runs that were identical until then are
 // compared.
-TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
+TEST(DelayCompensation, adds_the_first_order_correction_to_a_late_gradient) {
   for (const int servers : {1, 3}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, servers}.training();
     e.training.optimizer.momentum = e.training.optimizer.weight_decay = 0;
@@ -309,7 +309,7 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
   }
 }
 
-TEST(DelayCompensation, of_a_worker_alone_nothing_is_late) {
+TEST(DelayCompensation, with_one_worker_changes_nothing) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1}.training();
   const ServedOutcome plain = train_virtually(e);
   e.strategy.servers.delay_compensation = 2;
@@ -327,7 +327,7 @@ double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric m
   return value;
 }
 
-TEST_P(WithGradients, it_learns) {
+TEST_P(WithGradients, reduces_the_loss) {
   experiment::Experiment e = GetParam().training();
   e.training.optimizer.momentum = 0;
   e.training.steps = 400;
@@ -338,7 +338,7 @@ TEST_P(WithGradients, it_learns) {
 }
 
 // A single worker has no other workers beside it: it computes the same as one device.
-TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
+TEST(WithGradients, with_one_worker_equals_one_device_bit_for_bit) {
   const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
   experiment::Experiment alone = small(1, 8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
@@ -394,7 +394,7 @@ void expect_computed_again(const experiment::Experiment& e) {
   }
 }
 
-TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
+TEST_P(Recorded, real_run_is_replayed_bit_for_bit) {
   experiment::Experiment e = GetParam().training();
   const bool late = e.strategy.servers.mode == ServerMode::asynchronous;
   e.strategy.servers.delay_compensation = late && GetParam().tables ? 0.3 : 0;
@@ -402,7 +402,7 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
 }
 
 // Servers keep the version that each worker computes with; the replay has it of the worker.
-TEST(DelayCompensation, of_a_real_run_is_computed_again_to_the_bit) {
+TEST(DelayCompensation, of_a_real_run_is_replayed_bit_for_bit) {
   for (const ServerMode mode : {ServerMode::asynchronous, ServerMode::softsync}) {
     SCOPED_TRACE(base::name_of(mode));
     experiment::Experiment e = ServedCase{mode, 4, 1}.training();
@@ -414,7 +414,7 @@ TEST(DelayCompensation, of_a_real_run_is_computed_again_to_the_bit) {
 
 // Threads come when they come: one after another, as processes do. The first server's order is that
 // of rounds.
-TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
+TEST(WithGradients, real_run_keeps_its_bound_with_late_workers) {
   experiment::Experiment e = ServedCase{ServerMode::stale_synchronous, 4, 1}.training();
   e.strategy.servers.bound = 1;
   e.training.steps = 80;
@@ -446,7 +446,7 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
 }
 
 // Dropped gradients are determined by the step number, which a worker receives.
-TEST(WithGradients, what_is_dropped_is_dropped_again) {
+TEST(WithGradients, dropped_gradients_are_dropped_in_replay) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
   e.model.layers.insert(e.model.layers.begin() + 2,
                         {.kind = model::LayerKind::dropout, .probability = 0.3});
@@ -467,7 +467,7 @@ TEST(WithGradients, what_is_dropped_is_dropped_again) {
   EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
 }
 
-TEST(WithGradients, a_gradient_that_is_not_finite_stops_it_where_it_shall) {
+TEST(WithGradients, non_finite_gradient_stops_the_run) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 2, 1}.training();
   e.training.optimizer.learning_rate = 1e5;
   e.training.non_finite = experiment::NonFinite::stop;
@@ -475,7 +475,7 @@ TEST(WithGradients, a_gradient_that_is_not_finite_stops_it_where_it_shall) {
               base::IsProblem("non_finite_gradient", testing::HasSubstr("rank ")));
 }
 
-TEST(WithGradients, the_seed_chooses_who_comes_when) {
+TEST(WithGradients, arrival_order_depends_on_the_seed) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 100, 0.5);
   const auto one = ordered(e);
   ++e.training.seed;
@@ -483,7 +483,7 @@ TEST(WithGradients, the_seed_chooses_who_comes_when) {
 }
 
 // Else 64 of them would copy what they compute by at once.
-TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
+TEST(WithGradients, parameters_of_one_server_are_read_in_place) {
   const auto in_place = [](const ServedCase& c) {
     const auto resolved = experiment::resolve(c.training(), ".").value();
     const auto plan = strategy::make_plan(resolved).value();
@@ -501,7 +501,7 @@ TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
       << "of each a part, that the other's are copied beside";
 }
 
-TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
+TEST(WithGradients, impossible_order_is_refused) {
   const auto resolved =
       experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();

@@ -17,7 +17,7 @@ namespace {
 
 using session::RunState;
 
-TEST(Session, a_run_completes_and_says_what_came_out) {
+TEST(Session, completes_and_reports_its_result) {
   SessionRun run(session_experiment(3, 40));
   const auto outcome = run.result();
   ASSERT_FALSE(outcome.problem) << base::to_string(*outcome.problem);
@@ -39,7 +39,7 @@ TEST(Session, a_run_completes_and_says_what_came_out) {
   EXPECT_FALSE(r.contains("problem"));
 }
 
-TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
+TEST(Session, ranks_report_equal_weights_and_their_bytes) {
   SessionRun run(session_experiment(3, 12));
   const base::Json r = run.result().result;
   std::set<std::string> weights;
@@ -74,7 +74,7 @@ void expect_near(const std::vector<double>& values, const std::vector<double>& e
 
 // On the same global batch: what is measured of the mean gradient is what one device measures of
 // its own.
-TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
+TEST(Session, gradient_norms_of_ranks_equal_those_of_one_device) {
   using telemetry::Metric;
   SessionRun one(session_experiment(1, 20)), three(session_experiment(3, 20));
   ASSERT_EQ(state_of(one.result()), "finished");
@@ -104,7 +104,7 @@ TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
   }
 }
 
-TEST(Session, the_parts_of_a_step_are_the_step) {
+TEST(Session, parts_of_a_step_add_up_to_it) {
   using telemetry::Metric;
   SessionRun run(session_experiment(3, 20));
   ASSERT_EQ(state_of(run.result()), "finished");
@@ -129,7 +129,7 @@ TEST(Session, the_parts_of_a_step_are_the_step) {
 
 // Under AddressSanitizer this reads freed memory when what a rank posted from goes before its
 // transport.
-TEST(Session, a_transport_may_send_until_it_is_gone) {
+TEST(Session, transport_may_send_until_it_is_destroyed) {
   SessionPieces pieces;
   pieces.transport = [](int, std::unique_ptr<comm::Transport> end) {
     return std::make_unique<LateTransport>(std::move(end));
@@ -146,7 +146,7 @@ TEST(Session, one_rank_needs_no_peer) {
   EXPECT_EQ(outcome.result["wire_bytes"]["payload"], 0);
 }
 
-TEST(Session, the_run_directory_holds_the_whole_story) {
+TEST(Session, run_directory_is_complete) {
   SessionRun run(session_experiment(2, 30));
   const auto outcome = run.result();
   for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json",
@@ -162,7 +162,7 @@ TEST(Session, the_run_directory_holds_the_whole_story) {
   EXPECT_EQ(history->ranks(), 2);
 }
 
-TEST(Session, the_checkpoint_holds_the_weights_that_the_result_names) {
+TEST(Session, checkpoint_has_the_weights_of_the_result) {
   SessionRun run(session_experiment(2, 20));
   const auto outcome = run.result();
   const auto resolved = experiment::resolve(session_experiment(2, 20), ".").value();

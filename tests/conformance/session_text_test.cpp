@@ -69,7 +69,7 @@ Told told_by(const experiment::Experiment& e) {
   return told;
 }
 
-TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
+TEST(SessionText, of_a_sharded_model_equals_the_text_of_its_checkpoint) {
   for (const auto& [kind, ranks] : {std::pair{StrategyKind::model_parallel, 2},
                                     {StrategyKind::pipeline, 2},
                                     {StrategyKind::tensor_parallel, 2},
@@ -88,7 +88,7 @@ TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
   }
 }
 
-TEST(SessionText, of_a_model_in_parts_is_left_where_none_is_asked_for) {
+TEST(SessionText, of_a_sharded_model_is_not_sampled_unless_requested) {
   experiment::Experiment e = gpt(StrategyKind::fsdp, 2);
   e.run.sampled_characters = 0;
   SessionRun run(e);

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
 
 // Moments and decay change rows that no sample names too, which must be included. 24 samples per
 // step leave a tail of 10 in an epoch of 250.
-TEST_P(RowsInStep, to_the_bit_they_train_as_whole_tables_do) {
+TEST_P(RowsInStep, train_bit_identically_to_full_tables) {
   Experiment e = GetParam().training(24);
   e.training.optimizer.weight_decay = 0.01;
   const auto rows = trained(e), all = trained(whole(e));
@@ -124,7 +124,7 @@ std::set<std::int32_t> steps_of(const RankOutcome& worker, Metric metric) {
 // A round sends of each part of a table a word and k numbers of 4 bytes, and is given k rows, which
 // it sends again as their gradient; of all else it sends and is given all. Who evaluates is given
 // all of the table, as are all at the end.
-TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
+TEST_P(RowsOnTheirOwn, send_the_bytes_of_the_rows_in_the_samples) {
   const ServedCase& c = GetParam();
   Experiment e = c.training();
   e.data.held_out_samples = 0;
@@ -164,7 +164,7 @@ TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
   }
 }
 
-TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
+TEST_P(RowsOnTheirOwn, compute_every_round_once) {
   const auto ranks = trained(GetParam().training());
   expect_same_end(ranks, GetParam().workers);
   std::map<std::int32_t, int> rounds;
@@ -175,7 +175,7 @@ TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
 }
 
 // A single worker has no other workers beside it: it computes the same as one device.
-TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
+TEST(Rows, of_one_worker_equal_one_device_bit_for_bit) {
   Experiment alone = tables(ServerMode::asynchronous, 1, 1).task(8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   const auto one = trained(alone),
@@ -184,7 +184,7 @@ TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
   EXPECT_EQ(ranks[0].parameters, one[0].parameters);
 }
 
-TEST(Rows, on_the_virtual_clock_are_the_same_again_to_the_bit) {
+TEST(Rows, on_the_virtual_clock_are_reproducible_bit_for_bit) {
   const Experiment e = tables(ServerMode::asynchronous, 3, 2, kAdam).training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
   ASSERT_EQ(once.problem, base::Problem{});

@@ -29,7 +29,7 @@ class TransportLosses : public testing::TestWithParam<Backend> {
   }
 };
 
-TEST_P(TransportLosses, nobody_else_is_harmed) {
+TEST_P(TransportLosses, loss_of_a_rank_does_not_affect_others) {
   Group ends(GetParam(), {3, 2, 4096});
   ends[0]->allow_loss(2);
   ends[1]->allow_loss(2);
@@ -54,7 +54,7 @@ TEST_P(TransportLosses, nobody_else_is_harmed) {
   pass(*ends[1], *ends[0], 1, 0, ends.postable(*ends[1], 100));
 }
 
-TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
+TEST_P(TransportLosses, messages_sent_before_the_loss_arrive) {
   Group ends(GetParam(), {2, 2, 4096});
   ends[0]->allow_loss(1);
   const auto memory = ends.postable(*ends[1], 100);
@@ -67,7 +67,7 @@ TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
   EXPECT_TRUE(is_filled(message->bytes, 5));
 }
 
-TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
+TEST_P(TransportLosses, replacement_of_a_lost_rank_starts_with_empty_channels) {
   Group ends(GetParam(), {3, 2, 4096});
   for (const std::size_t rank : {0u, 2u}) ends[rank]->allow_loss(1);
   const auto memory = ends.postable(*ends[0], 300);
@@ -102,7 +102,7 @@ TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   await_loss(*ends[2], 1);
 }
 
-TEST_P(TransportLosses, a_killed_process_is_missed_and_names_nobody) {
+TEST_P(TransportLosses, killed_process_is_detected_without_blaming_others) {
   const Opener opener = GetParam().prepare({3, 1, 4096});
   Processes ranks(3, [&](int rank, const Processes::Ready& ready) -> std::string {
     const auto end = opener(rank);

@@ -53,7 +53,7 @@ TEST(WeightAverage, equals_gradient_averaging_in_micro_steps) {
 }
 
 // Two samples in the tail: ten of twelve ranks have none, and their weights do not count.
-TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
+TEST(WeightAverage, gives_no_weight_to_a_rank_without_samples) {
   experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 12, 0),
                          weights = averaging(AveragedQuantity::weights, 12, 0);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 242;
@@ -61,7 +61,7 @@ TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
 }
 
 // The mean of the ranks' moments is then the moment of the mean gradient.
-TEST(WeightAverage, equals_gradient_averaging_with_momentum_while_parts_are_equal) {
+TEST(WeightAverage, equals_gradient_averaging_with_momentum_for_equal_shards) {
   experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 3, 0.9),
                          weights = averaging(AveragedQuantity::weights, 3, 0.9);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 240;
@@ -73,7 +73,7 @@ struct Update {
   double momentum, clip_norm;
 };
 
-TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identical) {
+TEST(WeightAverage, differs_with_moments_or_clipping_but_keeps_ranks_identical) {
   for (const Update& update : {Update{OptimizerKind::sgd, 0.9, 0},
                                {OptimizerKind::sgd, 0, 0.5},
                                {OptimizerKind::adam, 0, 0},
@@ -107,7 +107,7 @@ TEST(WeightAverage, is_bit_identical_in_fp32) {
 
 // No gradient was reduced, so none is shown to have been; each rank's own norm is that of its own
 // mean.
-TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
+TEST(WeightAverage, records_no_reduced_gradient) {
   const auto weights = trained(averaging(AveragedQuantity::weights, 2, 0)),
              gradients = trained(averaging(AveragedQuantity::gradients, 2, 0));
   const auto values = [](const RankOutcome& rank, telemetry::Metric metric) {
@@ -125,7 +125,7 @@ TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
                                  values(gradients[1], telemetry::Metric::local_gradient_norm)));
 }
 
-TEST(WeightAverage, sends_as_many_bytes_as_gradients_take) {
+TEST(WeightAverage, sends_as_many_bytes_as_gradients) {
   const auto weights = trained(averaging(AveragedQuantity::weights, 3, 0)),
              gradients = trained(averaging(AveragedQuantity::gradients, 3, 0));
   for (std::size_t rank = 0; rank < 3; ++rank)

@@ -75,7 +75,7 @@ const std::vector<Case> kCases{{"mlp", "one_device_digits"},
 INSTANTIATE_TEST_SUITE_P(gpu, GpuTraining, testing::ValuesIn(kCases), name_of_case);
 
 // Every second rank on the first GPU.
-TEST(GpuAndCpu, train_together_what_cpus_train) {
+TEST(GpuAndCpu, train_together_like_cpus) {
   if (gpu_numbers().empty()) GTEST_SKIP() << base::to_string(cuda::gpus().error());
   const experiment::Resolved e =
       example("four_devices_mirrored_digits",

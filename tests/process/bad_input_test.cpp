@@ -248,7 +248,7 @@ std::vector<Bad> files() {
 
 class BadInput : public testing::TestWithParam<Bad> {};
 
-TEST_P(BadInput, is_refused_with_an_id_and_its_place) {
+TEST_P(BadInput, is_refused_with_id_and_location) {
   const Home home;
   Arguments arguments{"run", "--json"};
   for (const std::string& argument : GetParam().arguments(home.scratch()))
@@ -265,7 +265,7 @@ TEST_P(BadInput, is_refused_with_an_id_and_its_place) {
 }
 
 // Even where the command line is not understood, the last line is the result.
-TEST(BadUsage, ends_with_a_result_too) {
+TEST(BadUsage, prints_a_result_too) {
   const std::vector<std::tuple<Arguments, std::string, std::string>> lines = {
       {{"--json"}, "bad_arguments", "trainyard-cli"},
       {{"dance", "--json"}, "unknown_verb", "trainyard-cli"},

@@ -51,7 +51,7 @@ class LostWorker : public testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Faults, LostWorker, testing::Values("shm", "zmq"));
 
-TEST_P(LostWorker, the_others_go_on) {
+TEST_P(LostWorker, leaves_the_other_workers_running) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -64,7 +64,7 @@ TEST_P(LostWorker, the_others_go_on) {
   EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("rank 2 (cpu2 on host0)  warning: "));
 }
 
-TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
+TEST_P(LostWorker, that_is_suspended_is_lost) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -77,7 +77,7 @@ TEST_P(LostWorker, that_stands_still_is_lost_as_well) {
   expect_whole(run.stop(), {1});
 }
 
-TEST_P(LostWorker, comes_back_as_often_as_it_may) {
+TEST_P(LostWorker, is_restarted_up_to_the_limit) {
   const Home home;
   Watched run(home, kServed, with({"run.restarts=3"}));
   ASSERT_TRUE(run.trains());
@@ -97,7 +97,7 @@ TEST_P(LostWorker, comes_back_as_often_as_it_may) {
               ElementsAre("lost 0", "back 0", "lost 0", "back 0", "lost 0", "back 0", "lost 0"));
 }
 
-TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
+TEST_P(LostWorker, is_restarted_on_request) {
   const Home home;
   Watched run(
       home, kServed,
@@ -126,7 +126,7 @@ TEST_P(LostWorker, comes_back_when_it_is_asked_to) {
 
 // It dies at any moment: one server may have its gradient then, and the other never will. Shares
 // are small, so that this is most of a round.
-TEST_P(LostWorker, of_whose_gradient_only_one_server_has_all_keeps_nobody_waiting_at_the_end) {
+TEST_P(LostWorker, whose_gradient_only_one_server_has_does_not_block_the_end) {
   const Home home;
   Watched run(home, kServed,
               with({"topology.hosts[0].devices[3].role=parameter_server",
@@ -142,7 +142,7 @@ TEST_P(LostWorker, of_whose_gradient_only_one_server_has_all_keeps_nobody_waitin
   expect_whole(run.stop());
 }
 
-TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
+TEST_P(LostWorker, in_bounded_mode_is_no_longer_waited_for) {
   const Home home;
   Watched run(home, kServed,
               with({"strategy.servers.mode=stale_synchronous", "strategy.servers.bound=1",
@@ -153,7 +153,7 @@ TEST_P(LostWorker, of_those_that_wait_for_the_slowest_is_waited_for_no_longer) {
   expect_whole(run.stop(), {2});
 }
 
-TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
+TEST_P(LostWorker, in_lockstep_is_replaced_by_backup_workers) {
   const Home home;
   Watched run(home, kServed,
               with({"strategy.servers.mode=backup_workers", "strategy.servers.backups=1",
@@ -172,7 +172,7 @@ TEST_P(LostWorker, is_spared_in_step_where_others_stand_in_for_it) {
       << "two of four are too few for updates of three";
 }
 
-TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
+TEST_P(LostWorker, that_was_the_last_ends_the_run) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -188,7 +188,7 @@ TEST_P(LostWorker, if_it_was_the_last_ends_the_run) {
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
 }
 
-TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
+TEST_P(LostWorker, that_was_only_suspended_briefly_is_not_lost) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -203,7 +203,7 @@ TEST_P(LostWorker, that_was_only_stalled_for_a_moment_is_not_lost) {
   EXPECT_THAT(kinds(ran.result()), ElementsAre("stalled 2", "awake 2"));
 }
 
-TEST(RanksOfOneProcess, cannot_be_harmed_one_by_one) {
+TEST(RanksOfOneProcess, cannot_be_killed_individually) {
   for (const std::string shared : {"run.transport=inproc", "run.clock=virtual"}) {
     const Home home;
     Watched run(home, kServed, {shared});

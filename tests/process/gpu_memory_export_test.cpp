@@ -37,7 +37,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 class Lending : public testing::TestWithParam<Case> {};
 
-TEST_P(Lending, trains_to_the_bit_what_is_trained_in_shared_memory) {
+TEST_P(Lending, trains_bit_identically_to_shared_memory) {
   const Case& one = GetParam();
   const Home home;
   const Machine machine(home);
@@ -74,7 +74,7 @@ const std::vector<Case> kCases{
 INSTANTIATE_TEST_SUITE_P(Run, Lending, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
-TEST(LendingNothing, are_ranks_beside_one_on_a_cpu) {
+TEST(LendingNothing, is_used_if_one_rank_is_on_a_cpu) {
   const Home home;
   const Json result = Machine(home).completed(few_samples(kMirrored, all_on_gpus(3)));
   EXPECT_THAT(log_of(result), Not(HasSubstr(kExported)));

@@ -27,7 +27,7 @@ std::vector<std::string> gpt(int steps, std::vector<std::string> overrides = {})
   return arguments;
 }
 
-TEST(LanguageModel, result_has_a_text_of_the_length_that_was_set) {
+TEST(LanguageModel, result_has_a_sampled_text_of_the_requested_length) {
   const Home home;
   const std::string text = completed(gpt(30, {"run.sampled_characters=50"}))["sampled_text"];
   const std::size_t end_of_heading = text.find('\n');
@@ -35,7 +35,7 @@ TEST(LanguageModel, result_has_a_text_of_the_length_that_was_set) {
   EXPECT_EQ(text.size() - (end_of_heading + 1), 50);
 }
 
-TEST(LanguageModel, shows_a_terminal_no_character_that_would_steer_it) {
+TEST(LanguageModel, prints_no_terminal_control_characters) {
   const Home home;
   const std::string book = (home / "book.txt").string();
   std::ofstream(book) << [] {

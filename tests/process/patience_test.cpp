@@ -16,7 +16,7 @@ experiment::Resolved ranks_of(int trainers, int evaluators) {
   return e;
 }
 
-TEST(SpinPolicy, an_evaluator_takes_no_core_from_those_who_train) {
+TEST(SpinPolicy, evaluator_does_not_take_a_core_from_training_ranks) {
   const int cores = base::usable_cores();
   const auto alone = app::patience_of(ranks_of(cores, 0)),
              evaluated = app::patience_of(ranks_of(cores, 1)),
@@ -26,7 +26,7 @@ TEST(SpinPolicy, an_evaluator_takes_no_core_from_those_who_train) {
   EXPECT_LT(crowded.spin, alone.spin) << "one more that trains shares a core";
 }
 
-TEST(SpinPolicy, imposed_links_are_waited_for_asleep) {
+TEST(SpinPolicy, sleeps_while_waiting_for_imposed_links) {
   experiment::Resolved e = ranks_of(base::usable_cores(), 0);
   e.ranks.resize(2), e.hosts.assign(2, 0);
   e.document.run.links = experiment::LinkSpeed::imposed;

@@ -32,7 +32,7 @@ Json trained_in_stages(const Home& home, const std::string& name,
       in_micro_batches({"run", kTwoStages, "--json", "--out", (home / name).string()}, overrides));
 }
 
-TEST(CliPipeline, simulate_prints_its_stages_and_what_it_idles_at_best) {
+TEST(CliPipeline, simulate_prints_stages_and_ideal_bubble) {
   const Ran simulated = cli(in_micro_batches({"simulate", kTwoStages}, {"strategy.kind=pipeline"}));
   EXPECT_THAT(simulated.out,
               testing::AllOf(
@@ -55,7 +55,7 @@ double slowest_of_two(const std::vector<double>& seconds, std::size_t cut) {
                   std::accumulate(middle, seconds.end(), 0.0));
 }
 
-TEST(CliPipeline, whose_layers_are_measured_shares_them_out_by_that_and_writes_it_down) {
+TEST(CliPipeline, with_measured_layers_partitions_and_records_them) {
   const Home home;
   const std::vector<std::string> measured = {"strategy.kind=pipeline",
                                              "strategy.stages.partition=measured"};

@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
                                          Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
                          role_and_mode);
 
-TEST_P(RoleFails, as_the_table_says) {
+TEST_P(RoleFails, has_the_documented_effect) {
   const Row& row = GetParam();
   const Home home;
   Watched run(home, kServed, drawn());
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
     });
 
-TEST_P(RankFails, ends_the_run_by_its_name) {
+TEST_P(RankFails, ends_the_run_and_names_the_rank) {
   const auto& [drawing, signal] = GetParam();
   const Home home;
   RunProgram run(home, endless_run(example(drawing.example),

@@ -26,7 +26,7 @@ std::vector<std::string> deep(std::vector<std::string> more) {
   return overrides;
 }
 
-TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
+TEST(Swap, traffic_or_its_absence_is_noted) {
   std::vector<std::string> arguments{"validate", kMirrored, "--set",
                                      "training.swap.activations=host"};
   EXPECT_THAT(cli(arguments).out,
@@ -37,7 +37,7 @@ TEST(Swap, is_said_with_what_it_moves_or_that_it_moves_nothing) {
   EXPECT_THAT(cli(arguments).out, testing::ContainsRegex("note: [^\n]* [kM]B [^\n]* step"));
 }
 
-TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
+TEST(Swap, to_a_full_disk_fails_before_any_computation) {
   const Home home;
   if (shell("unshare --mount true").exit_code != 0)
     GTEST_SKIP() << "only root may mount a small disk";
@@ -59,7 +59,7 @@ TEST(Swap, to_a_full_disk_fails_before_anything_is_computed_and_says_so) {
 }
 
 // As a disk quota says it.
-TEST(Swap, of_more_than_a_file_may_have_fails_before_anything_is_computed) {
+TEST(Swap, over_the_file_size_limit_fails_before_any_computation) {
   const Home home;
   RunProgram run(
       home, short_run(kMirrored, 3, deep({"training.swap.optimizer=disk", "run.transport=zmq"})),

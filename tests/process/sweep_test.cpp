@@ -58,7 +58,7 @@ class FinishedSweep : public testing::Test {
   static inline Ran* ran_ = nullptr;
 };
 
-TEST_F(FinishedSweep, runs_every_variant_and_says_so_line_by_line) {
+TEST_F(FinishedSweep, runs_every_variant_and_prints_progress) {
   ASSERT_EQ(ran_->exit_code, 0) << ran_->err;
   const Json result = ran_->result();
   EXPECT_EQ(result["status"], "completed");
@@ -74,7 +74,7 @@ TEST_F(FinishedSweep, runs_every_variant_and_says_so_line_by_line) {
                                 "3 running", "3 done", "4 running", "4 done"));
 }
 
-TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
+TEST_F(FinishedSweep, measured_the_bytes_of_the_formula) {
   for (std::size_t i = 0; i < 5; ++i) {
     const Json one = variant(i);
     EXPECT_EQ(one["bytes_as_formula"], true) << one.dump();
@@ -83,7 +83,7 @@ TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
   }
 }
 
-TEST_F(FinishedSweep, gives_figures_that_follow_from_the_recordings_of_its_runs) {
+TEST_F(FinishedSweep, figures_follow_from_the_recordings) {
   for (std::size_t i = 0; i < 5; ++i) {
     const Json one = variant(i);
     const auto history =
@@ -115,7 +115,7 @@ TEST_F(FinishedSweep, gives_figures_that_follow_from_the_recordings_of_its_runs)
   }
 }
 
-TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
+TEST_F(FinishedSweep, leaves_a_manifest_and_readable_runs) {
   const auto sweep = session::read_sweep(directory());
   ASSERT_TRUE(sweep);
   EXPECT_EQ(sweep->state, session::SweepState::completed);
@@ -125,13 +125,13 @@ TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
         << one.directory;
 }
 
-TEST_F(FinishedSweep, is_not_overwritten_by_another) {
+TEST_F(FinishedSweep, is_not_overwritten) {
   const Ran again = cli(short_sweep(directory().string(), {"--ranks", "1"}));
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.problems(), ElementsAre(Pair("directory_in_use", directory().string())));
 }
 
-TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
+TEST(Sweep, prints_a_table_and_its_caveats) {
   const Home home;
   auto arguments =
       short_sweep((home / "sweep").string(), {"--ranks", "1,2", "--scaling", "strong"});
@@ -144,7 +144,7 @@ TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
   EXPECT_THAT(ran.err, HasSubstr("1 of 2"));
 }
 
-TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_share_it) {
+TEST(Sweep, with_strong_scaling_keeps_the_global_batch_and_skips_indivisible_variants) {
   const Home home;
   const Ran ran =
       cli(short_sweep((home / "sweep").string(), {"--ranks", "2,3,4", "--scaling", "strong",
@@ -159,7 +159,7 @@ TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_sha
 }
 
 // The data hold too few samples for four ranks.
-TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
+TEST(Sweep, skips_variants_that_the_data_does_not_allow) {
   const Home home;
   const Ran ran = cli(short_sweep((home / "sweep").string(),
                                   {"--ranks", "1,4", "--set", "training.batch_per_rank=600"}));
@@ -170,7 +170,7 @@ TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
 }
 
 // A directory stands where the second run would write its result.
-TEST(SweepFaults, goes_on_after_a_run_failed_and_ends_with_3) {
+TEST(SweepFaults, does_not_end_the_sweep_and_exits_with_3) {
   const Home home;
   fs::create_directories(home / "sweep");
   RunProgram program(home, short_sweep((home / "sweep").string(), {"--ranks", "1,2,4"}));
@@ -206,7 +206,7 @@ class EndlessSweep : public testing::Test {
   RunProgram program_;
 };
 
-TEST_F(EndlessSweep, that_is_canceled_ends_its_run_in_order_and_begins_no_other) {
+TEST_F(EndlessSweep, that_is_canceled_stops_its_run_cleanly_and_starts_no_other) {
   ASSERT_TRUE(trains());
   EXPECT_EQ(session::sweeping_process(directory()), program_.pid());
   program_.signal(SIGINT);
@@ -221,7 +221,7 @@ TEST_F(EndlessSweep, that_is_canceled_ends_its_run_in_order_and_begins_no_other)
   EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::canceled);
 }
 
-TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
+TEST_F(EndlessSweep, that_is_killed_leaves_no_run) {
   ASSERT_TRUE(trains());
   program_.signal(SIGKILL);
   program_.wait();
@@ -233,7 +233,7 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
       << "what the manifest said last";
 }
 
-TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
+TEST(Sweep, refuses_invalid_input_with_2_and_creates_no_directory) {
   const Home home;
   struct Bad {
     std::vector<std::string> arguments;
@@ -258,7 +258,7 @@ TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   }
 }
 
-TEST(Sweep, has_its_place_beside_the_runs) {
+TEST(Sweep, directory_is_beside_the_runs) {
   const Home home;
   auto arguments = short_sweep("", {"--ranks", "1"});
   arguments.erase(arguments.begin() + 3, arguments.begin() + 5);  // --out

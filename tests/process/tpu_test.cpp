@@ -15,7 +15,7 @@ using testing::Not;
 
 const std::string kTpus = example("eight_tpus_torus_digits");
 
-TEST(Tpus, are_said_to_be_emulated_wherever_a_time_is_said) {
+TEST(Tpus, are_marked_as_emulated_beside_every_time) {
   const Home home;
   const std::string speed = "8 of 8 devices";
   const Ran ran = cli({"run", kTpus, "--steps", "2", "--out", (home / "run").string()});

@@ -31,7 +31,7 @@ double last(const RankOutcome& rank, telemetry::Metric metric) {
 
 // Both round at the same places. Where sums differ in their last bits, a few numbers come to the
 // other of two neighbors.
-TEST(MixedTraining, of_the_cpu_has_the_gradients_of_plain_loops) {
+TEST(MixedTraining, on_the_cpu_has_the_gradients_of_the_reference) {
   for (const Precision precision : {Precision::bf16, Precision::fp16})
     for (const Experiment& model :
          {strategy::small_rows(1), strategy::small_tied_gpt(1),

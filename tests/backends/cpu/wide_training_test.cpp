@@ -64,7 +64,7 @@ HeldOut held_out(const Experiment& e) {
 
 // By 0.030 to 0.085 in the loss and 2 to 5.6 points in accuracy. After ten passes at twice the rate
 // both know about as much.
-TEST(WideAndDeep, knows_more_than_its_deep_half_alone_after_the_same_steps) {
+TEST(WideAndDeep, predicts_better_than_its_deep_part_after_the_same_steps) {
   for (const std::int64_t seed : {1, 2, 3, 4, 5}) {
     const HeldOut alone = held_out(deep(seed)), both = held_out(wide_and_deep(seed));
     EXPECT_LT(both.loss, alone.loss - 0.02) << "data of seed " << seed;

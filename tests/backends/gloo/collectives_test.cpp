@@ -67,7 +67,7 @@ void expect_all_reduce(const Ranks& ranks, Reduction reduction, std::size_t elem
 
 class GlooAllReduce : public testing::TestWithParam<int> {};
 
-TEST_P(GlooAllReduce, is_the_reference_within_rounding_and_the_same_bits_on_all_ranks) {
+TEST_P(GlooAllReduce, equals_the_reference_within_rounding_and_bit_for_bit_on_all_ranks) {
   const Ranks ranks = joined(GetParam());
   for (const Reduction reduction :
        {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
@@ -78,7 +78,7 @@ TEST_P(GlooAllReduce, is_the_reference_within_rounding_and_the_same_bits_on_all_
     }
 }
 
-TEST_P(GlooAllReduce, min_and_max_keep_a_nan_wherever_it_stands) {
+TEST_P(GlooAllReduce, min_and_max_keep_nan_at_any_position) {
   const int n = GetParam();
   const Ranks ranks = joined(n);
   for (const Reduction reduction : {Reduction::min, Reduction::max}) {
@@ -104,7 +104,7 @@ TEST_P(GlooAllReduce, min_and_max_keep_a_nan_wherever_it_stands) {
 
 INSTANTIATE_TEST_SUITE_P(ranks, GlooAllReduce, testing::Range(1, 6));
 
-TEST(Gloo, a_broadcast_gives_all_what_the_root_has) {
+TEST(Gloo, broadcast_gives_all_ranks_the_buffer_of_the_root) {
   const Ranks ranks = joined(4);
   for (int root = 0; root < 4; ++root) {
     std::vector<std::vector<double>> buffers(4);
@@ -121,7 +121,7 @@ TEST(Gloo, a_broadcast_gives_all_what_the_root_has) {
   }
 }
 
-TEST(Gloo, an_all_gather_brings_unequal_parts_together_in_place) {
+TEST(Gloo, all_gather_collects_unequal_parts_in_place) {
   const Ranks ranks = joined(3);
   std::vector<std::vector<float>> buffers(3, std::vector<float>(8, -1));
   const std::size_t first[] = {0, 3, 6, 8};  // of 8 = 3 + 3 + 2
@@ -136,7 +136,7 @@ TEST(Gloo, an_all_gather_brings_unequal_parts_together_in_place) {
     EXPECT_THAT(buffer, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wait_for_each_other) {
+TEST(Gloo, executes_calls_of_a_group_in_order_and_groups_independently) {
   const Ranks ranks = joined(3, {{0, 1}, {2, 1}, {0, 1, 2}});
   std::vector<float> a{1}, b{10}, c{100};
   // Group 0 waits, because rank 0 does not join the call; group 1 continues.
@@ -160,7 +160,7 @@ TEST(Gloo, calls_of_a_group_are_carried_out_in_their_order_and_groups_do_not_wai
   EXPECT_EQ(ranks[0]->start(7, {}).error().id, "not_a_member");
 }
 
-TEST(Gloo, what_it_does_not_support_is_a_problem_and_nothing_is_begun) {
+TEST(Gloo, refuses_unsupported_operations_without_starting_them) {
   const Ranks ranks = joined(2);
   std::vector<float> buffer(4);
   const auto started =
@@ -174,7 +174,7 @@ TEST(Gloo, what_it_does_not_support_is_a_problem_and_nothing_is_begun) {
   EXPECT_TRUE(ranks[0]->state().has_value()) << "and the engine goes on";
 }
 
-TEST(Gloo, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
+TEST(Gloo, abort_ends_a_wait_for_a_missing_peer) {
   const Ranks ranks = joined(3);
   std::vector<float> buffer(100'000);
   ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
@@ -192,7 +192,7 @@ TEST(Gloo, an_abort_ends_a_wait_for_a_peer_that_does_not_come) {
   EXPECT_EQ(ranks[0]->start(0, {}).error().id, "first_reason");
 }
 
-TEST(Gloo, a_peer_that_has_left_is_named_by_all_who_wait_for_it) {
+TEST(Gloo, names_a_peer_that_has_left) {
   Ranks ranks = joined(4);
   std::vector<std::vector<float>> buffers(4, std::vector<float>(50'000));
   for (const std::size_t r : {0u, 1u, 3u})
@@ -208,7 +208,7 @@ TEST(Gloo, a_peer_that_has_left_is_named_by_all_who_wait_for_it) {
   }
 }
 
-TEST(Gloo, what_is_no_endpoint_of_gloo_is_refused_by_name) {
+TEST(Gloo, refuses_an_invalid_endpoint) {
   Options options;
   options.groups = {{0, 1}};
   for (const std::string& bad :
@@ -221,7 +221,7 @@ TEST(Gloo, what_is_no_endpoint_of_gloo_is_refused_by_name) {
   }
 }
 
-TEST(Gloo, an_address_that_is_none_of_this_machine_is_a_problem) {
+TEST(Gloo, reports_an_address_of_another_machine) {
   Options options;
   options.address = "198.51.100.7";  // reserved for documentation (RFC 5737)
   options.groups = {{0, 1}};

@@ -87,7 +87,7 @@ class HostilePeer : public testing::Test {
   ::zmq::socket_t hostile_{context_, ::zmq::socket_type::push};
 };
 
-TEST_F(HostilePeer, malformed_messages_are_dropped_and_counted) {
+TEST_F(HostilePeer, with_malformed_messages_is_ignored_and_counted) {
   send_parts({0});
   send_parts({64});
   send_parts({63, 5});
@@ -97,7 +97,7 @@ TEST_F(HostilePeer, malformed_messages_are_dropped_and_counted) {
   pass_one();
 }
 
-TEST_F(HostilePeer, well_formed_frames_that_cannot_be_ours_are_dropped_and_counted) {
+TEST_F(HostilePeer, with_valid_frames_of_another_run_is_ignored_and_counted) {
   std::vector<FrameHeader> wrong(8, next_header());
   wrong[0].run_key = 78;
   wrong[1].from = 2;
@@ -112,7 +112,7 @@ TEST_F(HostilePeer, well_formed_frames_that_cannot_be_ours_are_dropped_and_count
   pass_one();
 }
 
-TEST_F(HostilePeer, a_repeated_message_is_dropped_and_counted) {
+TEST_F(HostilePeer, with_a_repeated_message_is_ignored_and_counted) {
   FrameHeader header = next_header();
   header.sequence = 0;
   header.payload_bytes = 100;
@@ -121,7 +121,7 @@ TEST_F(HostilePeer, a_repeated_message_is_dropped_and_counted) {
   pass_one();
 }
 
-TEST_F(HostilePeer, frames_of_an_older_generation_are_counted_as_stale) {
+TEST_F(HostilePeer, with_frames_of_an_older_generation_is_counted_as_stale) {
   FrameHeader header = next_header();
   header.generation = 4;
   send(header);
@@ -132,7 +132,7 @@ TEST_F(HostilePeer, frames_of_an_older_generation_are_counted_as_stale) {
   pass_one();
 }
 
-TEST_F(HostilePeer, a_gap_in_the_sequence_names_the_peer) {
+TEST_F(HostilePeer, with_a_gap_in_the_sequence_is_named) {
   FrameHeader header = next_header();
   header.sequence += 3;
   send(header);
@@ -144,13 +144,13 @@ TEST_F(HostilePeer, a_gap_in_the_sequence_names_the_peer) {
                              base::Reports("message 1")));
 }
 
-TEST_F(HostilePeer, an_oversized_frame_costs_its_sender_the_connection) {
+TEST_F(HostilePeer, with_an_oversized_frame_loses_the_connection) {
   send_parts({10'001});
   pass_one();
   EXPECT_EQ(ends_[1]->rejected_frames(), 0u);
 }
 
-TEST_F(HostilePeer, a_raw_socket_that_speaks_no_zeromq_harms_nobody) {
+TEST_F(HostilePeer, without_zeromq_does_no_harm) {
   const base::Random random(2, base::Purpose::generate, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -168,7 +168,7 @@ TEST_F(HostilePeer, a_raw_socket_that_speaks_no_zeromq_harms_nobody) {
   EXPECT_TRUE(good(ends_[1]->state()));
 }
 
-TEST_F(HostilePeer, a_hundred_thousand_random_frames_leave_the_ranks_well) {
+TEST_F(HostilePeer, with_a_hundred_thousand_random_frames_does_no_harm) {
   const base::Random random(1, base::Purpose::generate, 0);
   constexpr std::uint64_t count = 100'000;
   hostile_.set(::zmq::sockopt::sndhwm, 0);

@@ -121,7 +121,7 @@ class Lent final : public WrappedTransport {
 class TrainingOverTcp : public testing::TestWithParam<std::tuple<collective::Algorithm, int>> {};
 
 // Payload is 2(n-1)/n of the gradients a rank and step, of ring and of direct.
-TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
+TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_counted_by_tcp) {
   const auto [algorithm, ranks] = GetParam();
   experiment::Experiment e = tests::small(ranks, 24);
   e.strategy.algorithm = algorithm;

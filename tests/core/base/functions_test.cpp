@@ -11,7 +11,7 @@ namespace {
 
 using testing::AllOf;
 
-TEST(Functions, of_a_library_are_found_by_name) {
+TEST(Functions, finds_functions_of_a_library_by_name) {
   Functions functions("libm.so.6", "");
   double (*cosine)(double) = nullptr;
   functions.find(cosine, "cos");
@@ -19,7 +19,7 @@ TEST(Functions, of_a_library_are_found_by_name) {
   EXPECT_EQ(cosine(0), 1);
 }
 
-TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
+TEST(Functions, reports_the_first_missing_function_that_is_not_optional) {
   Functions functions("libm.so.6", "Install another.");
   void (*none)() = nullptr;
   functions.find_optional(none, "no_such_thing");
@@ -35,7 +35,7 @@ TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
               AllOf(IsProblem("library_unavailable", "libm.so.6"), Reports("no_such_function")));
 }
 
-TEST(Functions, of_no_library_are_none) {
+TEST(Functions, finds_no_function_of_a_missing_library) {
   Functions functions("/no/such/library.so", "");
   void* (*allocate)(std::size_t) = nullptr;
   functions.find(allocate, "malloc");

@@ -56,7 +56,7 @@ class Idx : public testing::Test {
   DataSpec spec_;
 };
 
-TEST_F(Idx, plain_files_are_read) {
+TEST_F(Idx, reads_uncompressed_files) {
   const auto set = open(spec_, folder_.path());
   ASSERT_TRUE(set) << base::to_string(set.error());
   EXPECT_EQ((*set)->summary().sample_shape, (std::vector<std::int64_t>{2, 3}));
@@ -67,7 +67,7 @@ TEST_F(Idx, plain_files_are_read) {
 
 // The pixel tells the image: standardising keeps their order, so sorting the values of both splits
 // numbers the images.
-TEST_F(Idx, every_image_is_in_one_split_with_its_own_label) {
+TEST_F(Idx, assigns_every_image_to_one_split_with_its_label) {
   const auto set = open(spec_, folder_.path()).value();
   std::vector<std::pair<float, std::int32_t>> seen;
   for (const Split split : {Split::train, Split::held_out}) {
@@ -85,14 +85,14 @@ TEST_F(Idx, every_image_is_in_one_split_with_its_own_label) {
   for (std::size_t i = 1; i < seen.size(); ++i) EXPECT_LT(seen[i - 1].first, seen[i].first);
 }
 
-TEST_F(Idx, pixels_are_standardized_with_statistics_of_the_training_split) {
+TEST_F(Idx, standardizes_pixels_with_statistics_of_the_training_split) {
   const auto [mean, deviation] =
       mean_and_deviation(read_all(*open(spec_, folder_.path()).value(), Split::train).features);
   EXPECT_NEAR(mean, 0, 1e-6);
   EXPECT_NEAR(deviation, 1, 1e-6);
 }
 
-TEST_F(Idx, bytes_map_to_the_standardized_pixels) {
+TEST_F(Idx, maps_bytes_to_the_standardized_pixels) {
   const auto set = open(spec_, folder_.path()).value();
   ASSERT_NE(set->byte_values(), nullptr);
   for (const Split split : {Split::train, Split::held_out}) {
@@ -108,7 +108,7 @@ TEST_F(Idx, bytes_map_to_the_standardized_pixels) {
   }
 }
 
-TEST_F(Idx, packed_files_read_the_same_whatever_their_name) {
+TEST_F(Idx, reads_compressed_files_with_any_name) {
   const auto plain = read_all(*open(spec_, folder_.path()).value(), Split::train);
   write(gzip(good_images()), gzip(good_labels().substr(0, 3)) + gzip(good_labels().substr(3)));
   const auto set = open(spec_, folder_.path());
@@ -117,7 +117,7 @@ TEST_F(Idx, packed_files_read_the_same_whatever_their_name) {
   EXPECT_EQ(read_all(**set, Split::train).labels, plain.labels);
 }
 
-TEST_F(Idx, the_split_follows_the_seed) {
+TEST_F(Idx, splits_by_the_seed) {
   const auto first = read_all(*open(spec_, folder_.path()).value(), Split::held_out).features;
   EXPECT_EQ(read_all(*open(spec_, folder_.path()).value(), Split::held_out).features, first);
   std::set<std::vector<float>> seen;
@@ -126,7 +126,7 @@ TEST_F(Idx, the_split_follows_the_seed) {
   EXPECT_GT(seen.size(), 2u);
 }
 
-TEST_F(Idx, inspect_tells_the_same_without_the_pixels) {
+TEST_F(Idx, inspect_gives_the_same_summary_without_reading_pixels) {
   write(good_images().substr(0, 16) + std::string(kImages * kPixels, 'x'), good_labels());
   const auto summary = inspect(spec_, folder_.path());
   ASSERT_TRUE(summary) << base::to_string(summary.error());
@@ -135,7 +135,7 @@ TEST_F(Idx, inspect_tells_the_same_without_the_pixels) {
   EXPECT_EQ(summary->classes, 3);
 }
 
-TEST_F(Idx, a_missing_file_says_what_to_get_where_to_put_it_and_offers_digits) {
+TEST_F(Idx, missing_file_has_advice_with_source_destination_and_alternative) {
   spec_.images = "mnist/train-images-idx3-ubyte.gz";
   const auto found = problem();
   EXPECT_EQ(found.code, ProblemCode::unavailable);
@@ -146,7 +146,7 @@ TEST_F(Idx, a_missing_file_says_what_to_get_where_to_put_it_and_offers_digits) {
   EXPECT_EQ(inspect(spec_, folder_.path()).error(), found);
 }
 
-TEST_F(Idx, no_name_a_folder_and_an_empty_file_are_problems) {
+TEST_F(Idx, missing_name_directory_and_empty_file_are_problems) {
   spec_.images = "";
   EXPECT_THAT(problem(), IsProblem("file_not_set", "data.images"));
   spec_.images = ".";
@@ -156,7 +156,7 @@ TEST_F(Idx, no_name_a_folder_and_an_empty_file_are_problems) {
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("empty")));
 }
 
-TEST_F(Idx, every_truncation_is_a_problem) {
+TEST_F(Idx, truncation_at_any_byte_is_a_problem) {
   for (const bool packed : {false, true}) {
     const std::string images = packed ? gzip(good_images()) : good_images(),
                       labels = packed ? gzip(good_labels()) : good_labels();
@@ -173,7 +173,7 @@ TEST_F(Idx, every_truncation_is_a_problem) {
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("truncated")));
 }
 
-TEST_F(Idx, a_wrong_magic_says_what_was_found_and_what_is_accepted) {
+TEST_F(Idx, wrong_magic_is_reported_with_the_accepted_one) {
   write("PK\x03\x04 not idx at all", good_labels());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("50 4b 03 04"),
                                Accepts("00 00 08 02")));
@@ -185,7 +185,7 @@ TEST_F(Idx, a_wrong_magic_says_what_was_found_and_what_is_accepted) {
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 0d 03")));
 }
 
-TEST_F(Idx, a_lying_header_is_refused_before_memory_is_taken) {
+TEST_F(Idx, wrong_header_is_refused_before_memory_is_allocated) {
   write(idx({0xffffffff, 0xffffffff, 0xffffffff}, pixels()), good_labels());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("header"),
                                Reports("elements")));
@@ -199,7 +199,7 @@ TEST_F(Idx, a_lying_header_is_refused_before_memory_is_taken) {
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("extent of 0")));
 }
 
-TEST_F(Idx, a_packed_header_may_not_claim_more_than_unpacks) {
+TEST_F(Idx, compressed_header_may_not_exceed_the_decompressed_data) {
   write(gzip(idx({kImages + 1, 2, 3}, pixels())), gzip(idx({kImages + 1}, label_bytes() + '\1')));
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("truncated"),
                                Reports("elements")));
@@ -242,7 +242,7 @@ TEST_F(Idx, labels_are_counted_before_they_are_read) {
                                Reports("10 images")));
 }
 
-TEST_F(Idx, asking_for_more_samples_than_the_file_has_is_a_problem) {
+TEST_F(Idx, more_samples_than_the_file_has_are_a_problem) {
   spec_.train_samples = 7;
   EXPECT_THAT(problem(), AllOf(IsProblem("too_few_samples", "data.train_samples"),
                                Reports("7 training"), Reports("images has 10")));

@@ -33,28 +33,28 @@ plan::Plan changed(const plan::Plan& plan, int rank,
   return made;
 }
 
-TEST(simulator_problem, a_rank_that_waits_for_ever_is_named_with_its_op) {
+TEST(simulator_problem, names_a_rank_that_hangs_with_its_op) {
   const plan::Plan plan = changed(messages(2, 10, {{0, 1}}), 0,
                                   [](plan::RankPlan& rank) { rank.programs[0].ops.clear(); });
   EXPECT_THAT(problem(plan),
               AllOf(IsProblem("deadlock", "plan"), Reports("rank 1"), Reports("RECV.b0.t0.c0<r0")));
 }
 
-TEST(simulator_problem, many_ranks_that_wait_are_counted) {
+TEST(simulator_problem, counts_the_ranks_that_hang) {
   const plan::Plan plan = changed(all_reduce(8, 80, collective::Algorithm::ring), 3,
                                   [](plan::RankPlan& rank) { rank.programs[0].ops.clear(); });
   EXPECT_THAT(problem(plan, star({.hosts = 8})),
               AllOf(IsProblem("deadlock", "plan"), Reports("3 other ranks")));
 }
 
-TEST(simulator_problem, dependencies_that_never_come_true_are_a_problem) {
+TEST(simulator_problem, reports_unsatisfiable_dependencies) {
   const plan::Plan plan = changed(replica({.ranks = 1}), 0, [](plan::RankPlan& rank) {
     rank.programs[0].ops[0].after = {{plan::LaneId(1), 1, 0}};
   });
   EXPECT_THAT(problem(plan), AllOf(IsProblem("deadlock", "plan"), Reports("rank 0")));
 }
 
-TEST(simulator_problem, messages_that_do_not_match_are_a_problem) {
+TEST(simulator_problem, reports_messages_that_do_not_match) {
   const plan::Plan plan = changed(messages(2, 10, {{0, 1}}), 0,
                                   [](plan::RankPlan& rank) { rank.programs[0].ops[0].chunk = 5; });
   EXPECT_THAT(problem(plan),
@@ -62,14 +62,14 @@ TEST(simulator_problem, messages_that_do_not_match_are_a_problem) {
                     Reports("rank 0"), Reports("bucket 0, round 0, chunk 5 of 40 B")));
 }
 
-TEST(simulator_problem, a_plan_that_is_not_expanded_is_refused) {
+TEST(simulator_problem, reports_a_plan_that_is_not_expanded) {
   const plan::Plan plan = changed(messages(2, 10, {{0, 1}}), 1, [](plan::RankPlan& rank) {
     rank.programs[0].ops[0].kind = plan::OpKind::all_reduce;
   });
   EXPECT_THAT(problem(plan), IsProblem("plan_not_expanded", StartsWith("rank 1, program ")));
 }
 
-TEST(simulator_problem, peers_and_groups_that_are_none_are_refused) {
+TEST(simulator_problem, reports_invalid_peers_and_groups) {
   const plan::Plan plan = messages(2, 10, {{0, 1}});
   for (const int peer : {-1, 0, 2})
     EXPECT_THAT(problem(changed(
@@ -83,7 +83,7 @@ TEST(simulator_problem, peers_and_groups_that_are_none_are_refused) {
         << group;
 }
 
-TEST(simulator_problem, more_ops_than_an_event_can_number_are_refused) {
+TEST(simulator_problem, reports_more_ops_than_an_event_can_number) {
   const plan::Plan plan = changed(replica({.ranks = 1}), 0, [](plan::RankPlan& rank) {
     const plan::Op load = rank.programs[0].ops.front();
     rank.programs[0].ops.assign(run::kMaxOps + 1, load);
@@ -92,13 +92,13 @@ TEST(simulator_problem, more_ops_than_an_event_can_number_are_refused) {
               AllOf(IsProblem("too_many_ops", "rank 0, program train"), Reports("65,537")));
 }
 
-TEST(simulator_problem, a_rank_without_the_program_of_a_step_is_a_problem) {
+TEST(simulator_problem, reports_a_rank_without_the_program_of_a_step) {
   EXPECT_THAT(problem(changed(replica({}), 1,
                               [](plan::RankPlan& rank) { rank.programs[0].name = "drill"; })),
               IsProblem("unknown_program", "rank 1"));
 }
 
-TEST(simulator_problem, ranks_need_workers_and_routes) {
+TEST(simulator_problem, reports_missing_devices_and_routes) {
   EXPECT_THAT(problem(replica({.ranks = 3})), IsProblem("too_few_devices", "topology.hosts"));
   topology::Topology apart = star({});
   apart.links.pop_back();
@@ -106,14 +106,14 @@ TEST(simulator_problem, ranks_need_workers_and_routes) {
               AllOf(IsProblem("no_route", "topology.links"), Reports("d0"), Reports("d1")));
 }
 
-TEST(simulator_problem, no_step_is_nothing_to_simulate) {
+TEST(simulator_problem, reports_zero_steps) {
   Options none;
   none.steps = 0;
   EXPECT_THAT(problem(replica({}), star({}), none), IsProblem("no_steps", "steps"));
   EXPECT_THAT(problem(replica({.schedule = {0, 1, {}, 0}})), IsProblem("no_steps", "steps"));
 }
 
-TEST(simulator_problem, speeds_that_never_end_are_a_problem) {
+TEST(simulator_problem, reports_speeds_that_make_a_step_too_long) {
   EXPECT_THAT(problem(replica({.flops = 1'000'000'000'000'000'000}), star({.peak_flops = 1e3})),
               IsProblem("virtual_time_too_long", "topology"));
   EXPECT_THAT(

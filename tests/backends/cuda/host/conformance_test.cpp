@@ -32,7 +32,7 @@ TEST(KernelsOfTeams, of_any_size_normalize_rows) {
     expect_rows_normalized(*cuda::on_host({.team = size}), *reference);
 }
 
-TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
+TEST(KernelsOfTeams, of_any_size_compress_like_the_reference) {
   const auto reference = compute::reference::make();
   for (const int size : {2, 3, 7}) {
     const auto device = cuda::on_host({.team = size});
@@ -43,12 +43,12 @@ TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
   }
 }
 
-TEST(KernelsOfTeams, of_three_threads_take_power_sgd_apart_as_the_reference_does) {
+TEST(KernelsOfTeams, of_three_threads_run_power_sgd_like_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   expect_power_sgd_alike(*device, *reference, 4, true);
 }
 
-TEST(KernelsOfTeams, of_any_size_give_attention_of_16_bits_the_same_bits) {
+TEST(KernelsOfTeams, of_any_size_compute_identical_16_bit_attention) {
   const auto alone = cuda::on_host();
   for (const int size : {3, 4, 5})
     for (const AttentionSizes& sizes : {AttentionSizes{1, 140, 2, 64}, {2, 65, 1, 128}})

@@ -9,7 +9,7 @@
 namespace trainyard::gloo {
 namespace {
 
-TEST(NoGloo, says_what_to_install_and_how_to_configure) {
+TEST(NoGloo, problem_has_advice_to_install_and_configure) {
   const auto bound = bind({});
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);

@@ -27,7 +27,7 @@ base::Result<BoundPlan> bound(const plan::RankPlan& rank) {
   return bind(rank, {}, {}, {}, *compute, {}, {});
 }
 
-TEST(Bind, takes_as_many_ops_as_an_event_can_number) {
+TEST(Bind, accepts_as_many_ops_as_an_event_can_number) {
   const auto plan = bound(loading(kMaxOps));
   ASSERT_TRUE(plan) << base::to_string(plan.error());
   const auto last = plan->programs[0].ops.size() - 1;

@@ -57,7 +57,7 @@ BoundPlan bound_to(std::span<std::byte> near, std::byte* home) {
 
 // Or it would sleep on, until a message comes or its patience ends, with what it waits for long
 // there.
-TEST(Offloading, wakes_who_waits_for_peers_once_a_copy_has_ended) {
+TEST(Offloading, wakes_a_rank_that_waits_for_peers_when_a_copy_ends) {
   const plan::RankPlan plan = plan_of_a_copy();
   std::vector<std::byte> near(100'000, std::byte{7}), home(near.size());
   const BoundPlan bound = bound_to(near, home.data());

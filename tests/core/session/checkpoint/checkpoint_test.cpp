@@ -114,7 +114,7 @@ class Checkpoint : public testing::Test {
   base::Problem problem_;   // of the last load
 };
 
-TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
+TEST_F(Checkpoint, restores_parameters_bit_for_bit_in_both_precisions) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     ASSERT_TRUE(write(7, numbered(7, dtype)));
     EXPECT_EQ(loaded(dtype), "step 7");
@@ -123,7 +123,7 @@ TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
   EXPECT_EQ(read_checkpoint(directory_, model_, read.tensor())->info.plan_hash, "0123456789abcdef");
 }
 
-TEST_F(Checkpoint, running_statistics_come_back_with_the_parameters) {
+TEST_F(Checkpoint, restores_running_statistics) {
   model_ = *model::build({{{model::LayerKind::linear, 4},
                            {model::LayerKind::batch_norm, 0},
                            {model::LayerKind::linear, 3}}},
@@ -144,7 +144,7 @@ TEST_F(Checkpoint, running_statistics_come_back_with_the_parameters) {
       << "statistics must not be forgotten";
 }
 
-TEST_F(Checkpoint, the_model_file_holds_every_parameter_by_name_and_shape) {
+TEST_F(Checkpoint, model_file_has_every_parameter_by_name_and_shape) {
   ASSERT_TRUE(write(1, numbered(1)));
   const std::string content = *base::read_file(model_file(), 1 << 20);
   const auto tensors = read_safetensors(content, "");
@@ -156,7 +156,7 @@ TEST_F(Checkpoint, the_model_file_holds_every_parameter_by_name_and_shape) {
   }
 }
 
-TEST_F(Checkpoint, the_newest_and_the_one_before_it_are_kept) {
+TEST_F(Checkpoint, keeps_the_newest_and_the_one_before_it) {
   for (int step = 1; step <= 4; ++step) {
     ASSERT_TRUE(write(step, numbered(step)));
     EXPECT_EQ(loaded(), "step " + std::to_string(step));
@@ -166,14 +166,14 @@ TEST_F(Checkpoint, the_newest_and_the_one_before_it_are_kept) {
   EXPECT_EQ(files(directory_), (std::vector<fs::path>{of_step(3), of_step(4)}));
 }
 
-TEST_F(Checkpoint, the_same_step_again_replaces_the_old_one_and_leaves_nothing_of_it) {
+TEST_F(Checkpoint, of_the_same_step_replaces_the_old_one_completely) {
   ASSERT_TRUE(write(1, numbered(77)));
   ASSERT_TRUE(write(1, numbered(1)));
   EXPECT_EQ(loaded(), "step 1");
   EXPECT_EQ(files(of_step(1)).size(), 2U);
 }
 
-TEST_F(Checkpoint, those_of_later_steps_go_when_an_earlier_one_is_written) {
+TEST_F(Checkpoint, of_an_earlier_step_deletes_those_of_later_steps) {
   for (const int step : {10, 20, 30, 20}) ASSERT_TRUE(write(step, numbered(step)));
   EXPECT_EQ(loaded(), "step 20");
   EXPECT_EQ(files(directory_), std::vector<fs::path>{of_step(20)});
@@ -181,7 +181,7 @@ TEST_F(Checkpoint, those_of_later_steps_go_when_an_earlier_one_is_written) {
   EXPECT_EQ(loaded(), "step 100") << "steps are numbers, not words";
 }
 
-TEST_F(Checkpoint, a_damaged_one_is_passed_over_and_the_one_before_it_is_used) {
+TEST_F(Checkpoint, that_is_damaged_is_skipped_for_the_one_before_it) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   overwrite(model_file(2), "not a model");
@@ -194,7 +194,7 @@ TEST_F(Checkpoint, a_damaged_one_is_passed_over_and_the_one_before_it_is_used) {
               ElementsAre(IsProblem("system_error", (of_step(2) / "manifest.json").string())));
 }
 
-TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
+TEST_F(Checkpoint, problem_names_every_damaged_checkpoint) {
   for (const int step : {1, 2}) ASSERT_TRUE(write(step, numbered(step)));
   for (const int step : {1, 2}) overwrite(model_file(step), "not a model");
   EXPECT_EQ(loaded(), "damaged_checkpoint");
@@ -203,7 +203,7 @@ TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
 }
 
 // Never prune before verify: what is kept is the last whole one, not merely the last.
-TEST_F(Checkpoint, a_damaged_one_is_not_what_is_kept_beside_the_new) {
+TEST_F(Checkpoint, that_is_damaged_is_not_the_one_kept_beside_the_new_one) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   overwrite(model_file(2), "not a model");
@@ -213,7 +213,7 @@ TEST_F(Checkpoint, a_damaged_one_is_not_what_is_kept_beside_the_new) {
   EXPECT_EQ(loaded(), "step 1");
 }
 
-TEST_F(Checkpoint, one_of_another_model_is_refused_even_when_an_older_one_would_fit) {
+TEST_F(Checkpoint, of_another_model_is_refused_even_if_an_older_one_would_fit) {
   ASSERT_TRUE(write(1, numbered(1, DType::fp64)));
   ASSERT_TRUE(write(2, numbered(2)));
   EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
@@ -221,7 +221,7 @@ TEST_F(Checkpoint, one_of_another_model_is_refused_even_when_an_older_one_would_
                               Reports("dtype")));
 }
 
-TEST_F(Checkpoint, one_that_was_moved_to_another_step_is_refused) {
+TEST_F(Checkpoint, that_was_moved_to_another_step_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   fs::rename(of_step(1), of_step(5));
   EXPECT_EQ(loaded(), "damaged_checkpoint");
@@ -230,7 +230,7 @@ TEST_F(Checkpoint, one_that_was_moved_to_another_step_is_refused) {
                     Reports("step 1")));
 }
 
-TEST_F(Checkpoint, what_a_writer_that_died_left_is_cleared_away) {
+TEST_F(Checkpoint, removes_leftovers_of_a_killed_writer) {
   ASSERT_TRUE(write(1, numbered(1)));
   for (const int step : {1, 2}) {
     fs::create_directories(of_step(step));
@@ -248,7 +248,7 @@ TEST_F(Checkpoint, what_a_writer_that_died_left_is_cleared_away) {
             (std::vector<fs::path>{directory_ / "notes.txt", of_step(2), of_step(3)}));
 }
 
-TEST_F(Checkpoint, a_changed_byte_anywhere_is_refused_and_the_one_before_is_used) {
+TEST_F(Checkpoint, with_a_changed_byte_anywhere_is_skipped) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   for (const fs::path& path : files(of_step(2))) {
@@ -269,7 +269,7 @@ TEST_F(Checkpoint, a_changed_byte_anywhere_is_refused_and_the_one_before_is_used
   EXPECT_EQ(loaded(), "step 2");
 }
 
-TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
+TEST_F(Checkpoint, that_is_truncated_or_extended_anywhere_is_refused) {
   for (const char* name : {"manifest.json", "model"}) {
     ASSERT_TRUE(write(1, numbered(1)));
     const fs::path path = name == std::string("model") ? model_file() : of_step(1) / name;
@@ -283,7 +283,7 @@ TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
   }
 }
 
-TEST_F(Checkpoint, without_a_manifest_there_is_no_checkpoint) {
+TEST_F(Checkpoint, without_a_manifest_does_not_exist) {
   EXPECT_EQ(loaded(), "no_checkpoint");
   EXPECT_EQ(problem_.where, directory_.string());
   ASSERT_TRUE(write(1, numbered(1)));
@@ -292,7 +292,7 @@ TEST_F(Checkpoint, without_a_manifest_there_is_no_checkpoint) {
   EXPECT_EQ(problem_.where, (of_step(1) / "manifest.json").string());
 }
 
-TEST_F(Checkpoint, one_of_another_model_or_precision_is_refused) {
+TEST_F(Checkpoint, of_another_model_or_precision_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
   EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
@@ -308,7 +308,7 @@ TEST_F(Checkpoint, one_of_another_model_or_precision_is_refused) {
                               Reports("4 tensors"), Reports("2")));
 }
 
-TEST_F(Checkpoint, a_buffer_that_is_not_the_models_is_refused) {
+TEST_F(Checkpoint, refuses_a_buffer_of_another_size) {
   Parameters parameters(model_, DType::fp32);
   compute::Tensor tensor = parameters.tensor();
   tensor.shape = {model_.elements - 1};
@@ -317,7 +317,7 @@ TEST_F(Checkpoint, a_buffer_that_is_not_the_models_is_refused) {
 }
 
 // A manifest with good checksums that names a file elsewhere, as only malice makes it.
-TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
+TEST_F(Checkpoint, with_a_manifest_that_names_a_file_elsewhere_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   const fs::path path = of_step(1) / "manifest.json";
   std::string text = *base::read_file(path, 1 << 20);
@@ -332,7 +332,7 @@ TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
   EXPECT_THAT(problem_, AllOf(IsProblem("damaged_checkpoint", path.string()), Reports("manifest")));
 }
 
-TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_one_is_touched) {
+TEST_F(Checkpoint, with_an_unreadable_name_is_refused_before_the_old_one_changes) {
   ASSERT_TRUE(write(1, numbered(1)));
   EXPECT_FALSE(
       write_checkpoint(directory_, {2, std::string(200, 'x')}, model_, numbered(2).tensor()));
@@ -341,7 +341,7 @@ TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_
   EXPECT_EQ(files(directory_).size(), 1U);
 }
 
-TEST_F(Checkpoint, a_directory_that_cannot_be_made_is_a_problem) {
+TEST_F(Checkpoint, reports_a_directory_that_cannot_be_created) {
   directory_ = "/proc/nowhere/checkpoint";
   EXPECT_THAT(write(1, numbered(1)).error(),
               IsProblem("system_error", "/proc/nowhere/checkpoint/step-1"));
@@ -359,7 +359,7 @@ int in_child(const Work& work) {
 
 // Past the limit write() fails with EFBIG, after a short write where a part fits: what a full disk
 // does.
-TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
+TEST_F(Checkpoint, keeps_old_checkpoints_when_the_disk_is_full) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   const auto size = fs::file_size(model_file(2));
@@ -380,7 +380,7 @@ TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
 
 // Killed while it writes one after another: a whole one is there, and one before it, should the
 // newest be damaged as well.
-TEST_F(Checkpoint, a_writer_killed_at_any_moment_leaves_two_whole_ones) {
+TEST_F(Checkpoint, of_a_writer_killed_at_any_time_leaves_two_complete_ones) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   for (int trial = 0; trial < 60; ++trial) {

@@ -15,7 +15,7 @@ namespace trainyard::session {
 namespace {
 
 // Hosts that have a whole model each: the one whose chief has the running statistics.
-TEST(WritersOfParts, are_where_the_chief_is) {
+TEST(WritersOfParts, are_on_the_rank_of_the_chief) {
   experiment::Experiment e = strategy::small(4);
   e.topology = tests::drawn_hosts(2, 2);
   e.topology.hosts[1].devices[1].role = topology::Role::chief;
@@ -28,7 +28,7 @@ TEST(WritersOfParts, are_where_the_chief_is) {
 }
 
 // The same for a mesh whose replicas shard each stage's model within their hosts.
-TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
+TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_replica_of_the_chief) {
   experiment::Experiment e = strategy::small(8);
   e.topology = tests::drawn_hosts(2, 4);
   e.topology.hosts[1].devices[1].role = topology::Role::chief;
@@ -42,7 +42,7 @@ TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
 }
 
 // Servers write what they keep, whichever trainer is the chief, who writes what trainers have.
-TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
+TEST(WritersOfParts, are_the_servers_and_the_chief_trainer) {
   experiment::Experiment e = strategy::called(strategy::small_clicks(1), 3, 2);
   e.topology.hosts[0].devices[3].role = topology::Role::chief;
   const experiment::Resolved resolved = strategy::resolved(e);
@@ -53,7 +53,7 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
 }
 
 // The running statistics of a layer are with it, on a server too.
-TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
+TEST(WritersOfParts, on_servers_write_their_running_statistics) {
   experiment::Experiment e = strategy::called(strategy::small_normalized_images(1), 2, 1);
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const experiment::Resolved all = strategy::resolved(e);

@@ -42,7 +42,7 @@ std::string entry(const std::string& name, const std::string& dtype, const std::
          R"(,"data_offsets":)" + offsets + "}";
 }
 
-TEST(Safetensors, tensors_come_back_in_order_with_every_byte) {
+TEST(Safetensors, return_tensors_in_order_with_every_byte) {
   const std::vector<float> weights{1.5F, -2.25F, 3e-38F, 0, -0.0F, 7};
   const std::vector<double> bias{1.0 / 3};
   const std::vector<NamedTensor> tensors{
@@ -66,7 +66,7 @@ TEST(Safetensors, tensors_come_back_in_order_with_every_byte) {
 }
 
 // A transformer of a thousand blocks has 12,000 tensors, and three times as many with moments.
-TEST(Safetensors, any_number_of_tensors_comes_back) {
+TEST(Safetensors, return_any_number_of_tensors) {
   const float one = 1;
   std::vector<NamedTensor> tensors;
   for (int i = 0; i < 40'000; ++i)
@@ -78,7 +78,7 @@ TEST(Safetensors, any_number_of_tensors_comes_back) {
   EXPECT_EQ(read->size(), tensors.size());
 }
 
-TEST(Safetensors, the_file_is_laid_out_as_the_format_says) {
+TEST(Safetensors, have_the_layout_of_the_format) {
   const std::vector<float> weights{1, 2};
   const std::vector<NamedTensor> tensors{
       {"w", DType::fp32, Shape{2}, std::as_bytes(std::span(weights))}};
@@ -93,7 +93,7 @@ TEST(Safetensors, the_file_is_laid_out_as_the_format_says) {
   EXPECT_EQ(file.substr(8 + length), std::string(reinterpret_cast<const char*>(weights.data()), 8));
 }
 
-TEST(Safetensors, no_tensors_and_metadata_are_accepted) {
+TEST(Safetensors, may_be_empty_and_have_metadata) {
   EXPECT_EQ(refusal("{}", 0), kNone);
   EXPECT_EQ(refusal(write_safetensors({})), kNone);
   EXPECT_EQ(
@@ -103,7 +103,7 @@ TEST(Safetensors, no_tensors_and_metadata_are_accepted) {
   EXPECT_NE(refusal(R"({"__metadata__":{"format":1}})", 0), kNone);
 }
 
-TEST(Safetensors, a_header_that_lies_about_its_length_is_refused) {
+TEST(Safetensors, refuse_a_header_with_a_wrong_length) {
   EXPECT_THAT(refusal(""), AllOf(kBad, Reports("8 bytes")));
   for (const std::uint64_t claim : {~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{3}}) {
     std::string file = file_of("{}", 0);
@@ -114,7 +114,7 @@ TEST(Safetensors, a_header_that_lies_about_its_length_is_refused) {
               AllOf(kBad, Reports(std::to_string((std::size_t{17} << 20) + 2))));
 }
 
-TEST(Safetensors, a_header_that_is_no_object_of_tensors_is_refused) {
+TEST(Safetensors, refuse_a_header_that_is_not_an_object_of_tensors) {
   for (const char* header : {"", "[]", "null", " {}", "{", "{}x", "{\"w\":1}", "{\"w\":{}}",
                              "{\"w\":{\"dtype\":\"F32\",\"shape\":[]}}", "\xff"})
     EXPECT_NE(refusal(header, 0), kNone) << header;
@@ -122,14 +122,14 @@ TEST(Safetensors, a_header_that_is_no_object_of_tensors_is_refused) {
   EXPECT_NE(refusal(std::string(100'000, '{'), 0), kNone);
 }
 
-TEST(Safetensors, a_name_given_twice_is_refused) {
+TEST(Safetensors, refuse_a_duplicate_name) {
   EXPECT_THAT(refusal("{" + entry("w", "F32", "[1]", "[0,4]") + "," +
                           entry("w", "F32", "[1]", "[4,8]") + "}",
                       8),
               AllOf(IsProblem("bad_json", "x.safetensors, header"), Reports("\"w\"")));
 }
 
-TEST(Safetensors, types_shapes_and_offsets_that_do_not_fit_are_refused) {
+TEST(Safetensors, refuse_invalid_types_shapes_and_offsets) {
   const auto one = [](const char* dtype, const char* shape, const char* offsets) {
     return refusal("{" + entry("w", dtype, shape, offsets) + "}", 8);
   };
@@ -148,7 +148,7 @@ TEST(Safetensors, types_shapes_and_offsets_that_do_not_fit_are_refused) {
     EXPECT_THAT(one("F32", "[2]", offsets), AllOf(kBad, Reports("offsets"))) << offsets;
 }
 
-TEST(Safetensors, overlaps_gaps_and_bytes_of_no_tensor_are_refused) {
+TEST(Safetensors, refuse_overlaps_gaps_and_unused_bytes) {
   const auto two = [](const char* a, const char* b, std::size_t bytes) {
     return refusal("{" + entry("a", "F32", "[2]", a) + "," + entry("b", "F32", "[2]", b) + "}",
                    bytes);
@@ -162,7 +162,7 @@ TEST(Safetensors, overlaps_gaps_and_bytes_of_no_tensor_are_refused) {
   EXPECT_THAT(two("[0,8]", "[8,16]", 17), AllOf(kBad, Reports("1 byte")));
 }
 
-TEST(Safetensors, damaged_files_are_refused_or_read_but_never_break_anything) {
+TEST(Safetensors, refuse_or_read_damaged_files_safely) {
   const std::vector<float> weights(16, 1);
   const std::vector<NamedTensor> tensors{
       {"a", DType::fp32, Shape{4, 2}, std::as_bytes(std::span(weights).first(8))},

@@ -42,7 +42,7 @@ class SweepFile : public testing::Test {
       fs::temp_directory_path() / ("trainyard-sweep-" + std::to_string(::getpid()));
 };
 
-TEST_F(SweepFile, comes_back_as_it_was_written) {
+TEST_F(SweepFile, reads_back_as_written) {
   Sweep sweep = measured_sweep();
   sweep.scaling = experiment::Scaling::strong;
   sweep.variants[2].median_step_seconds = 0.1 + 0.2;
@@ -54,7 +54,7 @@ TEST_F(SweepFile, comes_back_as_it_was_written) {
   EXPECT_EQ(base::write_document(read), base::write_document(sweep));
 }
 
-TEST_F(SweepFile, that_is_torn_is_refused_wherever_it_is_torn) {
+TEST_F(SweepFile, that_is_truncated_anywhere_is_refused) {
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   const std::string whole = text();
   for (std::size_t length = 0; length < whole.size(); length += 37) {
@@ -63,7 +63,7 @@ TEST_F(SweepFile, that_is_torn_is_refused_wherever_it_is_torn) {
   }
 }
 
-TEST_F(SweepFile, that_was_changed_by_hand_is_refused) {
+TEST_F(SweepFile, that_was_edited_is_refused) {
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   std::string changed = text();
   const std::size_t at = changed.find("0.016");
@@ -73,7 +73,7 @@ TEST_F(SweepFile, that_was_changed_by_hand_is_refused) {
   EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("checksum")));
 }
 
-TEST_F(SweepFile, of_another_kind_or_version_is_refused_and_named) {
+TEST_F(SweepFile, of_another_format_or_version_is_refused) {
   put("{\"format\": \"trainyard checkpoint\", \"version\": 1}");
   EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("manifest")));
   put("[1, 2]");
@@ -85,11 +85,11 @@ TEST_F(SweepFile, of_another_kind_or_version_is_refused_and_named) {
   EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("version")));
 }
 
-TEST_F(SweepFile, that_is_not_there_is_a_problem) {
+TEST_F(SweepFile, that_is_missing_is_a_problem) {
   EXPECT_THAT(refusal(), IsProblem("system_error", path()));
 }
 
-TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
+TEST_F(SweepFile, requires_an_empty_directory) {
   EXPECT_EQ(make_sweep_directory(directory_, "x").value(), directory_);
   std::ofstream(directory_ / "experiment.json") << "{}";
   EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "put down by the workbench";
@@ -101,7 +101,7 @@ TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
 }
 
 // A child takes the lock and is killed: then no process runs the sweep, whatever the manifest says.
-TEST_F(SweepFile, is_locked_by_the_process_that_sweeps_as_long_as_it_lives) {
+TEST_F(SweepFile, is_locked_while_the_sweeping_process_lives) {
   EXPECT_FALSE(sweeping_process(directory_));
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
