@@ -211,14 +211,14 @@ void bench_values() {
     const run::Gate gate;
     telemetry::ChunkValueQueue box;
     run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), gate, box);
-    for (const bool puts_aside : {true, false}) {
+    for (const bool samples : {true, false}) {
       const std::int64_t begin = base::now_nanoseconds();
-      step(sampler, puts_aside ? 1 : 3);
-      (puts_aside ? sampled : others).push_back(nanoseconds_each(begin, 1));
+      step(sampler, samples ? 1 : 3);
+      (samples ? sampled : others).push_back(nanoseconds_each(begin, 1));
     }
   }
   for (auto* times : {&sampled, &others}) std::ranges::sort(*times);
-  print("a step that puts values of chunks aside", sampled, "");
+  print("a step that samples values of chunks", sampled, "");
   print("a step that does not", others, "");
 }
 

@@ -38,7 +38,7 @@ TEST_P(ComputeConformance, batch_normalization_without_samples_uses_the_sums_of_
     const compute::BatchNormForward forward{
         input, weight, bias, sums, running, output, 1e-5, 0.5, compute::Activation::none};
     run(*device_, forward);
-    EXPECT_EQ(element(running, 0), 0) << "nobody has samples";
+    EXPECT_EQ(element(running, 0), 0) << "no rank has samples";
     sums.as<double>()[0] = 6, sums.as<double>()[1] = 26, sums.as<double>()[2] = 2;
     run(*device_, forward);
     EXPECT_EQ(element(running, 0), 1.5);

@@ -105,7 +105,7 @@ const MemoryOption* way_with(const std::vector<MemoryOption>& ways, const std::s
   return at == ways.end() ? nullptr : &*at;
 }
 
-TEST(Room, of_each_option_fits_at_the_stated_cost) {
+TEST(MemoryAdvice, of_each_option_fits_at_the_stated_cost) {
   const std::vector<std::pair<const char*, Experiment>> all{
       {"mirrored", trained_as(deep(4), StrategyKind::mirrored, 1)},
       {"gpipe", in_deep_stages(PipelineSchedule::gpipe, 256)},
@@ -138,7 +138,7 @@ TEST(Room, of_each_option_fits_at_the_stated_cost) {
 }
 
 // As few devices a replica as it takes.
-TEST(Room, includes_the_smallest_mesh_that_fits) {
+TEST(MemoryAdvice, includes_the_smallest_mesh_that_fits) {
   const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   const std::vector<MemoryOption> half = options_that_fit(resolved(with_memory(e, 0.75)));
   const MemoryOption* stages = way_with(half, "strategy.mesh.pipeline=2");
@@ -158,7 +158,7 @@ TEST(Room, includes_the_smallest_mesh_that_fits) {
   EXPECT_THAT(both->other_cost, testing::HasSubstr("20 %"));
 }
 
-TEST(Room, for_a_mesh_includes_sharded_moments) {
+TEST(MemoryAdvice, for_a_mesh_includes_sharded_moments) {
   const std::vector<MemoryOption> ways =
       options_that_fit(resolved(with_memory(in_mesh(4, 2, 1), 0.9)));
   const MemoryOption* shards = way_with(ways, "strategy.mesh.shards_data=true");
@@ -171,7 +171,7 @@ TEST(Room, for_a_mesh_includes_sharded_moments) {
       << "one replica has no peer to share with";
 }
 
-TEST(Room, for_pipelines_includes_a_schedule_with_less_memory) {
+TEST(MemoryAdvice, for_pipelines_includes_a_schedule_with_less_memory) {
   // Micro-batches that take more than the layers do, but where versions of these do.
   const auto ways_of = [](PipelineSchedule schedule) {
     return options_that_fit(resolved(with_memory(
@@ -188,7 +188,7 @@ TEST(Room, for_pipelines_includes_a_schedule_with_less_memory) {
 
 // Half the micro-batch would be twice the updates; and parts of layers, which no pipeline passes,
 // are updated once a step.
-TEST(Room, for_updates_per_micro_batch_states_a_changed_number_of_updates) {
+TEST(MemoryAdvice, for_updates_per_micro_batch_states_a_changed_number_of_updates) {
   for (const MemoryOption& way : options_that_fit(
            resolved(with_memory(in_deep_stages(PipelineSchedule::pipedream, 256), 0.75)))) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
@@ -204,7 +204,7 @@ TEST(Room, for_updates_per_micro_batch_states_a_changed_number_of_updates) {
       "strategy.kind=tensor_parallel"));
 }
 
-TEST(Room, for_activations_includes_16_bits) {
+TEST(MemoryAdvice, for_activations_includes_16_bits) {
   Experiment e = trained_as(deep(2), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 2048;
   EXPECT_TRUE(
@@ -215,7 +215,7 @@ TEST(Room, for_activations_includes_16_bits) {
 }
 
 // Outputs that are offloaded already leave other options.
-TEST(Room, with_offloaded_activations_includes_offloaded_moments) {
+TEST(MemoryAdvice, with_offloaded_activations_includes_offloaded_moments) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.swap.activations = experiment::OffloadTarget::host;
   const std::vector<MemoryOption> ways = options_that_fit(resolved(with_memory(e, 0.75)));
@@ -224,7 +224,7 @@ TEST(Room, with_offloaded_activations_includes_offloaded_moments) {
   EXPECT_EQ(way->settings.size(), 1U);
 }
 
-TEST(Room, combines_two_settings_if_no_single_one_fits) {
+TEST(MemoryAdvice, combines_two_settings_if_no_single_one_fits) {
   Experiment e = trained_as(deep(1), StrategyKind::one_device, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.5);
@@ -238,7 +238,7 @@ TEST(Room, combines_two_settings_if_no_single_one_fits) {
   }
 }
 
-TEST(Room, includes_a_mesh_with_all_settings_it_needs) {
+TEST(MemoryAdvice, includes_a_mesh_with_all_settings_it_needs) {
   Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 512;
   const Experiment small = with_memory(e, 0.3);
@@ -251,14 +251,14 @@ TEST(Room, includes_a_mesh_with_all_settings_it_needs) {
   EXPECT_EQ(fits.global_batch, resolved(small).global_batch);
 }
 
-TEST(Room, for_data_parallel_includes_its_devices) {
+TEST(MemoryAdvice, for_data_parallel_includes_its_devices) {
   const Experiment e = with_memory(trained_as(deep(4), StrategyKind::data_parallel, 1), 0.75);
   const std::vector<MemoryOption> ways = options_that_fit(resolved(e));
   EXPECT_TRUE(way_with(ways, "strategy.kind=fsdp"));
   EXPECT_TRUE(way_with(ways, "strategy.kind=hybrid") || way_with(ways, "strategy.kind=pipeline"));
 }
 
-TEST(Room, states_the_simulated_step_time_of_the_drawing_and_of_each_option) {
+TEST(MemoryAdvice, states_the_simulated_step_time_of_the_drawing_and_of_each_option) {
   const experiment::Resolved drawn =
       resolved(with_memory(trained_as(deep(4), StrategyKind::mirrored, 1), 0.75));
   const auto cost = [](const experiment::Resolved& e) -> base::Result<session::StepCost> {

@@ -169,13 +169,13 @@ void expect_as_one_device(const experiment::Experiment& e, const std::vector<Ran
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio}) {
     const auto wanted = by_segment(one, metric);
-    std::set<int> told;
+    std::set<int> reported;
     for (const RankOutcome& rank : tellers(e, many))
       for (const auto& [segment, value] : by_segment(rank, metric)) {
-        told.insert(segment);
+        reported.insert(segment);
         EXPECT_NEAR(value, wanted.at(segment), 1e-8 * (1 + wanted.at(segment))) << segment;
       }
-    EXPECT_EQ(told.size(), wanted.size());
+    EXPECT_EQ(reported.size(), wanted.size());
   }
 }
 

@@ -83,7 +83,7 @@ std::vector<MixedCase> cases(Precision p) {
              e.topology = drawn_hosts(2, 2);
              return e;
            }()},
-          {"ddp_normalised", training(synchronized(small_normalized_images(2)), ddp, p, 2), false,
+          {"ddp_normalized", training(synchronized(small_normalized_images(2)), ddp, p, 2), false,
            3e-2},
           {"central_storage", with_storage(training(strategy::small(3), central_storage, p, 3))},
           {"data_parallel", training(small_rows(3), data_parallel, p, 3)},
@@ -205,7 +205,7 @@ TEST(LossScale, follows_the_rule_of_torch) {
   EXPECT_EQ(step(true), (run::LossScale{1024, 2}));
   EXPECT_EQ(step(true), (run::LossScale{2048, 0})) << "three in a row";
   EXPECT_EQ(step(true), (run::LossScale{2048, 1}));
-  EXPECT_EQ(step(false), (run::LossScale{1024, 0})) << "and it counts anew";
+  EXPECT_EQ(step(false), (run::LossScale{1024, 0})) << "the count restarts";
   EXPECT_EQ(step(false), (run::LossScale{512, 0}));
 }
 
@@ -218,9 +218,9 @@ void expect_rule(const RankOutcome& rank, const run::LossScaling& rule) {
   std::size_t skips = 0;
   for (std::size_t step = 0; step < scales.size(); ++step) {
     ASSERT_EQ(scales[step], expected.scale) << "step " << step;
-    const std::size_t told =
+    const std::size_t unskipped =
         scales.size() - skipped.size();  // steps before the first that was skipped tell of none
-    const bool finite = step < told || skipped[step - told] == static_cast<double>(skips);
+    const bool finite = step < unskipped || skipped[step - unskipped] == static_cast<double>(skips);
     skips += finite ? 0 : 1;
     expected = run::after_step(expected, finite, rule);
   }

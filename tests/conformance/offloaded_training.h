@@ -22,7 +22,7 @@ inline std::vector<plan::Op> ops_of(const plan::RankPlan& rank, plan::OpKind kin
 }
 
 // Returns whether any rank offloads an output, and whether any offloads its moments.
-inline std::pair<bool, bool> puts_aside(const Experiment& e) {
+inline std::pair<bool, bool> offloads(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
   std::pair<bool, bool> any;
   for (std::int32_t r = 0; r < plan.ranks; ++r)
@@ -80,7 +80,7 @@ inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
     e.training.steps = 9;
     const auto problems = experiment::validate(e, ".");
     ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-    const auto [outputs, moments] = puts_aside(e);
+    const auto [outputs, moments] = offloads(e);
     EXPECT_TRUE(moments);
     with_outputs += outputs ? 1 : 0;
     expect_the_same_bits(e, compute);

@@ -30,7 +30,7 @@ TEST(Offloading, in_workers_of_servers_is_bit_identical) {
   e.strategy.servers.mode = experiment::ServerMode::synchronous;
   e.training.steps = 9;
   e = with_swap(e, OffloadTarget::disk, OffloadTarget::nowhere);
-  EXPECT_TRUE(puts_aside(e).first);
+  EXPECT_TRUE(offloads(e).first);
   expect_the_same_bits(e, compute::reference::make);
 }
 

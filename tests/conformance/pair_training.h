@@ -96,7 +96,7 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
   }
   EXPECT_EQ(moved, 70 * (ranks / 2) * 2 * bytes);
   EXPECT_EQ(answered, 100 * (ranks / 2)) << "those after the own steps too";
-  EXPECT_EQ(events, answered) << "each is told";
+  EXPECT_EQ(events, answered) << "each answer is recorded";
 }
 
 // Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd

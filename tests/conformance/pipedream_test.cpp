@@ -204,19 +204,19 @@ TEST_P(PipeDream, reports_the_staleness_of_every_gradient) {
   const auto ranks = trained(e);
   double sum = 0, count = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::map<std::int32_t, std::vector<double>> told;  // by step
+    std::map<std::int32_t, std::vector<double>> reported;  // by step
     for (const telemetry::Event& event : ranks[rank].events)
       if (event.kind == telemetry::EventKind::metric &&
           event.subject == static_cast<std::uint16_t>(telemetry::Metric::staleness)) {
         EXPECT_EQ(event.index, rank);
-        told[event.step].push_back(event.value);
+        reported[event.step].push_back(event.value);
         sum += event.value, count += 1;
       }
     for (std::int64_t step = 0; step < e.training.steps; ++step) {
       Values wanted;
       for (int i = 0; i < micro_batches_of(resolved, step); ++i)
         wanted.push_back(std::min(i, static_cast<int>(ranks.size() - 1 - rank)));
-      EXPECT_EQ(told[static_cast<std::int32_t>(step)], wanted)
+      EXPECT_EQ(reported[static_cast<std::int32_t>(step)], wanted)
           << "rank " << rank << ", step " << step;
     }
   }

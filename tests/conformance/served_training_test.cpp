@@ -182,14 +182,14 @@ TEST(VirtualClock, straggler_of_four_delays_only_workers_that_wait) {
 }
 
 // As a coordinator does, which may say so at any moment: nothing of what happens depends on it.
-class Allowed : public testing::TestWithParam<ServerMode> {};
-INSTANTIATE_TEST_SUITE_P(VirtualClock, Allowed,
+class StepLimit : public testing::TestWithParam<ServerMode> {};
+INSTANTIATE_TEST_SUITE_P(VirtualClock, StepLimit,
                          testing::Values(ServerMode::asynchronous, ServerMode::softsync,
                                          ServerMode::stale_synchronous, ServerMode::synchronous,
                                          ServerMode::backup_workers),
                          [](const auto& one) { return std::string(base::name_of(one.param)); });
 
-TEST_P(Allowed, piecewise_gives_the_same_order) {
+TEST_P(StepLimit, piecewise_gives_the_same_order) {
   for (const double server_bytes_per_second : {1e13, 1e6}) {  // idle, or busy most of the time
     experiment::Experiment e = drawn(GetParam(), even(4), 200, 0.5);
     e.topology.hosts[0].devices[1].slow_down = 3;
@@ -225,9 +225,9 @@ TEST(VirtualClock, slow_server_slows_the_run) {
   EXPECT_NEAR(drawn_speed / updates_per_second(ordered(e)), 10, 1);
 }
 
-class WithGradients : public testing::TestWithParam<ServedCase> {};
+class VirtualTraining : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, WithGradients,
+    Servers, VirtualTraining,
     testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},
                     ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam},
                     ServedCase{ServerMode::softsync, 4, 1},
@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ServedCase{ServerMode::backup_workers, 4, 1},
                     ServedCase{ServerMode::stale_synchronous, 4, 3}));
 
-TEST_P(WithGradients, is_reproducible_bit_for_bit) {
+TEST_P(VirtualTraining, is_reproducible_bit_for_bit) {
   const experiment::Experiment e = GetParam().training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
   ASSERT_EQ(once.problem, base::Problem{});
@@ -244,7 +244,7 @@ TEST_P(WithGradients, is_reproducible_bit_for_bit) {
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 
-TEST(WithGradients, of_many_virtual_workers_is_reproducible_bit_for_bit) {
+TEST(VirtualTraining, of_many_virtual_workers_is_reproducible_bit_for_bit) {
   for (const int workers : {32, 64}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers}.training();
     for (topology::Device& device : e.topology.hosts[0].devices)
@@ -255,11 +255,11 @@ TEST(WithGradients, of_many_virtual_workers_is_reproducible_bit_for_bit) {
     EXPECT_EQ(once.order, again.order);
     EXPECT_EQ(once.parameters, again.parameters);
     EXPECT_EQ(staleness_by_worker(once.order).size(), static_cast<std::size_t>(workers))
-        << "everybody pushed";
+        << "all workers pushed";
   }
 }
 
-TEST_P(WithGradients, workers_end_with_the_parameters_of_the_servers) {
+TEST_P(VirtualTraining, workers_end_with_the_parameters_of_the_servers) {
   const ServedCase& c = GetParam();
   const ServedOutcome outcome = train_virtually(c.training());
   ASSERT_EQ(outcome.problem, base::Problem{});
@@ -327,7 +327,7 @@ double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric m
   return value;
 }
 
-TEST_P(WithGradients, reduces_the_loss) {
+TEST_P(VirtualTraining, reduces_the_loss) {
   experiment::Experiment e = GetParam().training();
   e.training.optimizer.momentum = 0;
   e.training.steps = 400;
@@ -338,7 +338,7 @@ TEST_P(WithGradients, reduces_the_loss) {
 }
 
 // A single worker has no other workers beside it: it computes the same as one device.
-TEST(WithGradients, with_one_worker_equals_one_device_bit_for_bit) {
+TEST(VirtualTraining, with_one_worker_equals_one_device_bit_for_bit) {
   const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
   experiment::Experiment alone = small(1, 8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
@@ -349,9 +349,9 @@ TEST(WithGradients, with_one_worker_equals_one_device_bit_for_bit) {
   EXPECT_EQ(outcome.parameters[0], one[0].parameters);
 }
 
-class Recorded : public testing::TestWithParam<ServedCase> {};
+class ServerReplayOfRun : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, Recorded,
+    Servers, ServerReplayOfRun,
     testing::Values(
         ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 8, 3},
         ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin,
@@ -394,7 +394,7 @@ void expect_computed_again(const experiment::Experiment& e) {
   }
 }
 
-TEST_P(Recorded, real_run_is_replayed_bit_for_bit) {
+TEST_P(ServerReplayOfRun, real_run_is_replayed_bit_for_bit) {
   experiment::Experiment e = GetParam().training();
   const bool late = e.strategy.servers.mode == ServerMode::asynchronous;
   e.strategy.servers.delay_compensation = late && GetParam().tables ? 0.3 : 0;
@@ -414,7 +414,7 @@ TEST(DelayCompensation, of_a_real_run_is_replayed_bit_for_bit) {
 
 // Threads come when they come: one after another, as processes do. The first server's order is that
 // of rounds.
-TEST(WithGradients, real_run_keeps_its_bound_with_late_workers) {
+TEST(VirtualTraining, real_run_keeps_its_bound_with_late_workers) {
   experiment::Experiment e = ServedCase{ServerMode::stale_synchronous, 4, 1}.training();
   e.strategy.servers.bound = 1;
   e.training.steps = 80;
@@ -446,7 +446,7 @@ TEST(WithGradients, real_run_keeps_its_bound_with_late_workers) {
 }
 
 // Dropped gradients are determined by the step number, which a worker receives.
-TEST(WithGradients, dropped_gradients_are_dropped_in_replay) {
+TEST(VirtualTraining, dropped_gradients_are_dropped_in_replay) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
   e.model.layers.insert(e.model.layers.begin() + 2,
                         {.kind = model::LayerKind::dropout, .probability = 0.3});
@@ -467,7 +467,7 @@ TEST(WithGradients, dropped_gradients_are_dropped_in_replay) {
   EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
 }
 
-TEST(WithGradients, non_finite_gradient_stops_the_run) {
+TEST(VirtualTraining, non_finite_gradient_stops_the_run) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 2, 1}.training();
   e.training.optimizer.learning_rate = 1e5;
   e.training.non_finite = experiment::NonFinite::stop;
@@ -475,7 +475,7 @@ TEST(WithGradients, non_finite_gradient_stops_the_run) {
               base::IsProblem("non_finite_gradient", testing::HasSubstr("rank ")));
 }
 
-TEST(WithGradients, arrival_order_depends_on_the_seed) {
+TEST(VirtualTraining, arrival_order_depends_on_the_seed) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 100, 0.5);
   const auto one = ordered(e);
   ++e.training.seed;
@@ -483,7 +483,7 @@ TEST(WithGradients, arrival_order_depends_on_the_seed) {
 }
 
 // Else 64 of them would copy what they compute by at once.
-TEST(WithGradients, parameters_of_one_server_are_read_in_place) {
+TEST(VirtualTraining, parameters_of_one_server_are_read_in_place) {
   const auto in_place = [](const ServedCase& c) {
     const auto resolved = experiment::resolve(c.training(), ".").value();
     const auto plan = strategy::make_plan(resolved).value();
@@ -501,7 +501,7 @@ TEST(WithGradients, parameters_of_one_server_are_read_in_place) {
       << "of each a part, that the other's are copied beside";
 }
 
-TEST(WithGradients, impossible_order_is_refused) {
+TEST(VirtualTraining, impossible_order_is_refused) {
   const auto resolved =
       experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();

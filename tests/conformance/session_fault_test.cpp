@@ -139,7 +139,7 @@ TEST(SessionFaults, events_dropped_by_a_rank_are_recorded) {
   ASSERT_TRUE(history);
   const auto* dropped = history->find({telemetry::Metric::dropped_events, 1, 0});
   ASSERT_NE(dropped, nullptr);
-  EXPECT_EQ(dropped->values, std::vector<double>{7}) << "told once, not with every batch";
+  EXPECT_EQ(dropped->values, std::vector<double>{7}) << "reported once, not with every batch";
   EXPECT_EQ(history->find({telemetry::Metric::dropped_events, 0, 0}), nullptr);
 }
 

@@ -41,7 +41,7 @@ std::vector<std::unique_ptr<Transport>> shaped_threads(int ranks, std::size_t ar
 }
 
 // Two ranks and a clock that the test turns.
-class ShapedByHand : public testing::Test {
+class ManualClock : public testing::Test {
  protected:
   bool comes() { return (*ends_[1]).receive(0, 0)->has_value(); }
 
@@ -51,7 +51,7 @@ class ShapedByHand : public testing::Test {
   std::vector<std::unique_ptr<Transport>> ends_ = shaped_threads(2, 1 << 20, 2, links_);
 };
 
-TEST_F(ShapedByHand, delays_a_message_to_the_nanosecond) {
+TEST_F(ManualClock, delays_a_message_to_the_nanosecond) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
   now_ns_ += 8'000 + 10'000 - 1;
@@ -61,7 +61,7 @@ TEST_F(ShapedByHand, delays_a_message_to_the_nanosecond) {
   EXPECT_TRUE(comes()) << "asked again";
 }
 
-TEST_F(ShapedByHand, does_not_release_a_delayed_message) {
+TEST_F(ManualClock, does_not_release_a_delayed_message) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(ends_[1]->release(0, 0));
   EXPECT_FALSE(comes());
@@ -72,7 +72,7 @@ TEST_F(ShapedByHand, does_not_release_a_delayed_message) {
   EXPECT_EQ(ends_[0]->consumed(1, 0), 1u);
 }
 
-TEST_F(ShapedByHand, late_receiver_does_not_delay_queued_messages) {
+TEST_F(ManualClock, late_receiver_does_not_delay_queued_messages) {
   for (int op = 0; op < 10; ++op)
     ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(op), ends_[0]->arena().first(1000))));
   now_ns_ += 10 * 8'000 + 10'000;  // it looks for the first time when the last has come
@@ -82,7 +82,7 @@ TEST_F(ShapedByHand, late_receiver_does_not_delay_queued_messages) {
   }
 }
 
-TEST_F(ShapedByHand, does_not_delay_an_abort) {
+TEST_F(ManualClock, does_not_delay_an_abort) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
   ends_[0]->abort(

@@ -95,7 +95,7 @@ TEST(SimulatedStart, equals_that_of_training_ranks) {
 
 // Full steps, the short one, an evaluation. What is sent early belongs to no step for sure, but all
 // of it was sent in the end.
-TEST(SimulatedUnlikeRanks, equal_those_of_training_ranks) {
+TEST(SimulatedHeterogeneousRanks, equal_those_of_training_ranks) {
   experiment::Experiment central = small(3, 24), parallel = small(3, 24);
   central.topology = drawn_storage(3, 1);
   central.strategy.kind = experiment::StrategyKind::central_storage;

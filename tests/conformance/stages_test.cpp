@@ -99,7 +99,7 @@ struct Placed {
   PipelineSchedule schedule = PipelineSchedule::gpipe;
 };
 
-TEST(StagePlaces, of_any_layers_equal_one_device) {
+TEST(StagePlacement, of_any_layers_equal_one_device) {
   Experiment images = strategy::small_normalized_images(3);
   images.training.optimizer.learning_rate = 0.01;
   const Experiment clicks = strategy::small_wide_and_deep(2);

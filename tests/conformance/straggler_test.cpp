@@ -43,7 +43,7 @@ TEST(Stragglers, that_are_drawn_take_longer_train_the_same_and_are_recorded) {
   EXPECT_LT(imposed, compute);
   EXPECT_THAT(values(history, Metric::slow_down, 1), testing::Each(8));
   EXPECT_THAT(values(history, Metric::imposed_seconds, 0), testing::IsEmpty())
-      << "nobody slowed it down";
+      << "it was not slowed down";
   EXPECT_THAT(values(recorded(a), Metric::slow_down, 1), testing::IsEmpty());
 }
 
@@ -54,10 +54,10 @@ TEST(Stragglers, can_be_slowed_down_and_restored_during_the_run) {
   const auto slow = [&](Slow how) {
     return viewer.send({viewer.next_id(), Command::slow, 0, how});
   };
-  const Status told = slow({1, 20, 0});
-  EXPECT_EQ(told.ranks[1].slow_down, 20);
-  EXPECT_EQ(told.ranks[0].slow_down, 1);
-  viewer.wait_for_step(told.step + 60);
+  const Status status = slow({1, 20, 0});
+  EXPECT_EQ(status.ranks[1].slow_down, 20);
+  EXPECT_EQ(status.ranks[0].slow_down, 1);
+  viewer.wait_for_step(status.step + 60);
   const Status freed = slow({1, 1, 0});
   EXPECT_EQ(freed.ranks[1].slow_down, 1);
   viewer.wait_for_step(freed.step + 200);

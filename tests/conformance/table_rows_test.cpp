@@ -33,8 +33,8 @@ Experiment whole(Experiment e) {
   return e;
 }
 
-class RowsInStep : public testing::TestWithParam<ServedCase> {};
-INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
+class LockstepRows : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(Servers, LockstepRows,
                          testing::Values(tables(kSynchronous, 1, 1), tables(kSynchronous, 2, 1),
                                          tables(kSynchronous, 3, 2),
                                          tables(kSynchronous, 4, 3, kAdam),
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
 
 // Moments and decay change rows that no sample names too, which must be included. 24 samples per
 // step leave a tail of 10 in an epoch of 250.
-TEST_P(RowsInStep, train_bit_identically_to_full_tables) {
+TEST_P(LockstepRows, train_bit_identically_to_full_tables) {
   Experiment e = GetParam().training(24);
   e.training.optimizer.weight_decay = 0.01;
   const auto rows = trained(e), all = trained(whole(e));
@@ -55,7 +55,7 @@ TEST_P(RowsInStep, train_bit_identically_to_full_tables) {
   EXPECT_GT(norm(rows[0].parameters), 0);
 }
 
-TEST_P(RowsInStep, hundred_fp64_steps_equal_one_device) {
+TEST_P(LockstepRows, hundred_fp64_steps_equal_one_device) {
   Experiment alone = GetParam().task(24);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   alone.training.optimizer.kind = GetParam().optimizer;
@@ -68,9 +68,9 @@ TEST_P(RowsInStep, hundred_fp64_steps_equal_one_device) {
         << "what is evaluated is the whole table";
 }
 
-class RowsOnTheirOwn : public testing::TestWithParam<ServedCase> {};
+class AsynchronousRows : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, RowsOnTheirOwn,
+    Servers, AsynchronousRows,
     testing::Values(tables(ServerMode::asynchronous, 1, 1), tables(ServerMode::asynchronous, 4, 1),
                     tables(ServerMode::asynchronous, 3, 2, kAdam),
                     tables(ServerMode::asynchronous, 8, 3),
@@ -124,7 +124,7 @@ std::set<std::int32_t> steps_of(const RankOutcome& worker, Metric metric) {
 // A round sends of each part of a table a word and k numbers of 4 bytes, and is given k rows, which
 // it sends again as their gradient; of all else it sends and is given all. Who evaluates is given
 // all of the table, as are all at the end.
-TEST_P(RowsOnTheirOwn, send_the_bytes_of_the_rows_in_the_samples) {
+TEST_P(AsynchronousRows, send_the_bytes_of_the_rows_in_the_samples) {
   const ServedCase& c = GetParam();
   Experiment e = c.training();
   e.data.held_out_samples = 0;
@@ -164,7 +164,7 @@ TEST_P(RowsOnTheirOwn, send_the_bytes_of_the_rows_in_the_samples) {
   }
 }
 
-TEST_P(RowsOnTheirOwn, compute_every_round_once) {
+TEST_P(AsynchronousRows, compute_every_round_once) {
   const auto ranks = trained(GetParam().training());
   expect_same_end(ranks, GetParam().workers);
   std::map<std::int32_t, int> rounds;

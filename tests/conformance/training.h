@@ -78,11 +78,11 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const auto reached = compute.reach(shared);
   if (!reached) return outcome.problem = reached.error(), outcome;
   const run::Recipe recipe = session::recipe(resolved);
-  const auto aside =
+  const auto offloaded =
       run::OffloadSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
-  if (!aside) return outcome.problem = aside.error(), outcome;
+  if (!offloaded) return outcome.problem = offloaded.error(), outcome;
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
-                               own->arena(), shared, &*aside);
+                               own->arena(), shared, &*offloaded);
   if (!bound) return outcome.problem = bound.error(), outcome;
   session::initialize(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);

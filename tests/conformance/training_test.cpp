@@ -311,18 +311,18 @@ TEST(Training, waiting_for_data_and_for_a_peer_are_distinguished) {
 // Data set without samples until it is signaled.
 class LateData : public data::Dataset {
  public:
-  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told)
-      : set_(std::move(set)), told_(std::move(told)) {}
+  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> opened)
+      : set_(std::move(set)), opened_(std::move(opened)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
   void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
             std::span<std::int32_t> labels) const override {
-    told_.wait();
+    opened_.wait();
     set_->fill(split, indices, features, labels);
   }
 
  private:
   std::shared_ptr<const data::Dataset> set_;
-  std::shared_future<void> told_;
+  std::shared_future<void> opened_;
 };
 
 TEST(Training, rank_that_waits_for_samples_is_in_its_load_op) {
@@ -333,9 +333,9 @@ TEST(Training, rank_that_waits_for_samples_is_in_its_load_op) {
   const plan::RankPlan program_of_rank = made.rank_plan(0);
   const auto device = compute::reference::make();
   std::promise<void> go;
-  const auto late = [told = go.get_future().share()](int,
-                                                     std::shared_ptr<const data::Dataset> set) {
-    return std::make_shared<const LateData>(std::move(set), told);
+  const auto late = [opened = go.get_future().share()](int,
+                                                       std::shared_ptr<const data::Dataset> set) {
+    return std::make_shared<const LateData>(std::move(set), opened);
   };
   run::RankProgress at;
   auto outcome = std::async(std::launch::async, [&] {

@@ -17,8 +17,8 @@ class TransportLosses : public testing::TestWithParam<Backend> {
       ASSERT_LT(std::chrono::steady_clock::now(), limit) << "rank " << peer << " is not missed";
   }
   // Passes a message of generation 2, in both directions.
-  static void pass_anew(Transport& from, Transport& to, std::uint32_t op,
-                        std::span<const std::byte> bytes) {
+  static void pass_again(Transport& from, Transport& to, std::uint32_t op,
+                         std::span<const std::byte> bytes) {
     const Tag tag{2, 0, op};
     ASSERT_TRUE(good(comm::await_post(from, to.rank(), 0, tag, bytes, patient)));
     const auto message = comm::await_expected(to, from.rank(), 0, {tag, bytes.size()}, patient);
@@ -39,7 +39,7 @@ TEST_P(TransportLosses, loss_of_a_rank_does_not_affect_others) {
   pass(*ends[2], *ends[0], 0, 0, ends.postable(*ends[2], 100));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 2, 0, 1, patient)));
   ASSERT_TRUE(good(comm::await_post(*ends[0], 2, 0, tag_of(1), memory, patient)))
-      << "nobody will read it";
+      << "no rank will read it";
   ends[2].reset();
   await_loss(*ends[0], 2);
   const auto nothing = ends[0]->receive(2, 0);
@@ -93,8 +93,8 @@ TEST_P(TransportLosses, replacement_of_a_lost_rank_starts_with_empty_channels) {
   const auto own = ends.postable(*ends[1], 300);
   fill(own, 4);
   for (std::uint32_t op = 0; op < 40; ++op) {
-    pass_anew(*ends[1], *ends[0], op, own);
-    pass_anew(*ends[0], *ends[1], op, memory);
+    pass_again(*ends[1], *ends[0], op, own);
+    pass_again(*ends[0], *ends[1], op, memory);
   }
   pass(*ends[0], *ends[2], 1, 0, memory);
   ends[1].reset();

@@ -165,7 +165,7 @@ std::vector<Bad> meanings() {
          e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host0"}}});
        }),
        "link_to_itself", "topology.links[0]"},
-      {"links_in_a_circle_that_reach_nobody", edited([](Json& e) {
+      {"cyclic_links_without_a_route", edited([](Json& e) {
          add_island(e);
          for (const char* name : {"sw0", "sw1", "sw2"})
            e["topology"]["switches"].push_back({{"name", name}});

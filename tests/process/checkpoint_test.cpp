@@ -89,7 +89,7 @@ std::vector<std::string> skipped_checkpoints(const Json& result) {
 Ran end_without_server(RunProgram& run) {
   const auto ranks = run.ranks();
   const pid_t server = ranks.size() == 5 ? ranks[kServer].pid : 0;
-  EXPECT_GT(server, 1) << "nobody else shall be harmed";
+  EXPECT_GT(server, 1) << "no other process may be killed";
   if (server > 1) ::kill(server, SIGKILL);
   return run.wait();
 }

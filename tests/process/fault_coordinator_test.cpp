@@ -35,7 +35,7 @@ std::set<std::string> shared_memory_of(const fs::path& process) {
   return numbers;
 }
 
-bool somebody_maps(const std::set<std::string>& memory) {
+bool is_mapped(const std::set<std::string>& memory) {
   for (const auto& process : fs::directory_iterator("/proc"))
     for (const std::string& number : shared_memory_of(process.path()))
       if (memory.contains(number)) return true;
@@ -53,7 +53,7 @@ TEST_P(KilledCoordinator, leaves_its_recording_but_no_process_socket_or_shared_m
   EXPECT_FALSE(fs::is_empty(home.sockets()));
   const auto memory = shared_memory_of("/proc/" + std::to_string(ranks[0].pid));
   EXPECT_EQ(memory.size(), GetParam() == std::string("shm") ? 1u : 0u);
-  EXPECT_EQ(somebody_maps(memory), !memory.empty());
+  EXPECT_EQ(is_mapped(memory), !memory.empty());
   std::this_thread::sleep_for(
       std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
   run.signal(SIGKILL);
@@ -62,7 +62,7 @@ TEST_P(KilledCoordinator, leaves_its_recording_but_no_process_socket_or_shared_m
     EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(wait_until(promised, [&] { return fs::is_empty(home.sockets()); }))
       << "sockets were left";
-  EXPECT_FALSE(somebody_maps(memory));
+  EXPECT_FALSE(is_mapped(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
   EXPECT_GE(history->train_loss().size(), 5u) << "what was recorded stays";

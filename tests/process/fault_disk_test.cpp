@@ -129,9 +129,9 @@ struct Place {
 
 void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
-class BadPlace : public testing::TestWithParam<Place> {};
+class BadDirectory : public testing::TestWithParam<Place> {};
 
-TEST_P(BadPlace, for_a_run_is_refused) {
+TEST_P(BadDirectory, for_a_run_is_refused) {
   obey_permissions();
   const Home home;
   const fs::path out = GetParam().out(home);
@@ -157,7 +157,7 @@ fs::path old_run_in(const Home& home) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Disk, BadPlace,
+    Disk, BadDirectory,
     testing::Values(
         Place{"a_file", [](const Home& home) { return file_in(home, "file"); }, "system_error", 3},
         Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; },

@@ -126,7 +126,7 @@ const std::vector<Mixed> kMixed{
      {"training.batch_per_rank=2", "training.precision=fp16"},
      false,
      2e-2},
-    {"text_that_is_made_up",
+    {"sampled_text",
      "two_devices_gpt_grammar",
      {0, 1},
      {"training.batch_per_rank=2", "run.sampled_characters=20"},

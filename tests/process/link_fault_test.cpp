@@ -60,10 +60,10 @@ TEST_P(LinkFaults, cut_link_stops_dependent_ranks_until_it_is_restored) {
   const std::string file = two_hosts(home.scratch(), false);
   Watched run(home, file, {transport});
   ASSERT_TRUE(run.trains());
-  const auto told = run.set_link(0, 0);
-  ASSERT_TRUE(told);
-  ASSERT_EQ(told->links.size(), 1u);
-  EXPECT_EQ(told->links[0].part, 0);
+  const auto status = run.set_link(0, 0);
+  ASSERT_TRUE(status);
+  ASSERT_EQ(status->links.size(), 1u);
+  EXPECT_EQ(status->links[0].part, 0);
   EXPECT_TRUE(stands_still(run));
   EXPECT_TRUE(run.set_link(0, 1)->links.empty());
   EXPECT_TRUE(run.goes_on());

@@ -38,7 +38,7 @@ void PrintTo(const Row& row, std::ostream* out) {
   *out << row.role << ", signal " << row.signal << ", " << row.mode;
 }
 
-class RoleFails : public testing::TestWithParam<Row> {
+class RoleFailure : public testing::TestWithParam<Row> {
  protected:
   static std::vector<std::string> drawn() {
     return {"topology.hosts[0].devices[0].role=chief",
@@ -66,7 +66,7 @@ class RoleFails : public testing::TestWithParam<Row> {
     EXPECT_THAT(ran.problems(),
                 ElementsAre(Pair(id_of(GetParam().signal),
                                  StartsWith("rank " + std::to_string(GetParam().rank) + " ("))));
-    EXPECT_THAT(kinds(result), testing::IsEmpty()) << "nobody was spared";
+    EXPECT_THAT(kinds(result), testing::IsEmpty()) << "no rank was lost without ending the run";
     const auto newest = session::newest_checkpoint(directory / "checkpoints");
     ASSERT_TRUE(newest) << "it had checkpoints";
     EXPECT_EQ(result["committed_step"], newest->step);
@@ -78,7 +78,7 @@ class RoleFails : public testing::TestWithParam<Row> {
 constexpr const char *kOutOfStep = "asynchronous", *kInStep = "synchronous";
 constexpr const char *kSoftsync = "softsync", *kBounded = "stale_synchronous",
                      *kBackups = "backup_workers";
-INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
+INSTANTIATE_TEST_SUITE_P(Table, RoleFailure,
                          testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true},
                                          Row{"chief", chief, SIGSTOP, kOutOfStep, true},
                                          Row{"chief", chief, SIGKILL, kInStep, false},
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
                                          Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
                          role_and_mode);
 
-TEST_P(RoleFails, has_the_documented_effect) {
+TEST_P(RoleFailure, has_the_documented_effect) {
   const Row& row = GetParam();
   const Home home;
   Watched run(home, kServed, drawn());
@@ -131,9 +131,9 @@ struct Drawing {
   const char *strategy, *example;
   int rank;
 };
-class RankFails : public testing::TestWithParam<std::tuple<Drawing, int>> {};
+class RankFailure : public testing::TestWithParam<std::tuple<Drawing, int>> {};
 INSTANTIATE_TEST_SUITE_P(
-    Table, RankFails,
+    Table, RankFailure,
     testing::Combine(
         testing::Values(Drawing{"one_device", "one_device_digits", 0},
                         Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
     });
 
-TEST_P(RankFails, ends_the_run_and_names_the_rank) {
+TEST_P(RankFailure, ends_the_run_and_names_the_rank) {
   const auto& [drawing, signal] = GetParam();
   const Home home;
   RunProgram run(home, endless_run(example(drawing.example),

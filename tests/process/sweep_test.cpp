@@ -65,13 +65,13 @@ TEST_F(FinishedSweep, runs_every_variant_and_prints_progress) {
   EXPECT_THAT(states(result), ElementsAre("done", "done", "done", "done", "done"));
   EXPECT_EQ(result["baseline"]["ranks"], 1);
   EXPECT_EQ(result["warm_up_steps"], 2);
-  std::vector<std::string> told;
+  std::vector<std::string> progress;
   for (const Json& line : ran_->lines())
     if (line["type"] == "progress")
-      told.push_back(std::to_string(line["variant"].get<int>()) + " " +
-                     line["status"].get<std::string>());
-  EXPECT_THAT(told, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running", "2 done",
-                                "3 running", "3 done", "4 running", "4 done"));
+      progress.push_back(std::to_string(line["variant"].get<int>()) + " " +
+                         line["status"].get<std::string>());
+  EXPECT_THAT(progress, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running",
+                                    "2 done", "3 running", "3 done", "4 running", "4 done"));
 }
 
 TEST_F(FinishedSweep, measured_the_bytes_of_the_formula) {

@@ -97,7 +97,7 @@ TEST_P(GlooAllReduce, min_and_max_keep_nan_at_any_position) {
       for (std::size_t i = 0; i < buffer.size() - 1; ++i)
         EXPECT_TRUE(std::isnan(buffer[i])) << "rank " << i << " has none";
       EXPECT_EQ(buffer.back(), static_cast<float>(reduction == Reduction::min ? 0 : n - 1))
-          << "nobody has one";
+          << "no rank has a NaN";
     }
   }
 }
@@ -181,7 +181,8 @@ TEST(Gloo, abort_ends_a_wait_for_a_missing_peer) {
                                   reinterpret_cast<std::byte*>(buffer.data()), 100'000}));
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ranks[0]->abort({"first_reason", base::ProblemCode::canceled, "", "was told to stop", "", ""});
+    ranks[0]->abort(
+        {"first_reason", base::ProblemCode::canceled, "", "a test stopped the run", "", ""});
     ranks[0]->abort({"made_by_test", base::ProblemCode::canceled, "", "once more", "", ""});
   });
   const auto begin = std::chrono::steady_clock::now();

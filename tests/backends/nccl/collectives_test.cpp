@@ -160,7 +160,8 @@ TEST(Nccl, abort_ends_a_wait_for_a_missing_peer) {
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::all_reduce)));
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    ranks[0]->abort({"first_reason", base::ProblemCode::canceled, "", "was told to stop", "", ""});
+    ranks[0]->abort(
+        {"first_reason", base::ProblemCode::canceled, "", "a test stopped the run", "", ""});
     ranks[0]->abort({"made_by_test", base::ProblemCode::canceled, "", "once more", "", ""});
   });
   EXPECT_EQ(wait_for(*ranks[0], 0, 1).error().id, "first_reason") << "the first reason stays";
@@ -265,7 +266,8 @@ TEST(Nccl, that_was_stopped_does_not_wait) {
   meet(ranks, 0, {0, 1});
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
   ASSERT_TRUE(wait_for(*ranks[0], 0, 2));
-  ranks[0]->abort({"made_by_test", base::ProblemCode::canceled, "", "was told to stop", "", ""});
+  ranks[0]->abort(
+      {"made_by_test", base::ProblemCode::canceled, "", "a test stopped the run", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }
 
@@ -274,7 +276,8 @@ TEST(Nccl, that_was_stopped_before_its_peer_joined_does_not_wait) {
   std::vector<double> buffer(10);
   ASSERT_TRUE(ranks[0]->start(0, call_on(buffer, CollectiveKind::broadcast)));
   EXPECT_EQ(ranks[0]->completed(0).value(), 0u);
-  ranks[0]->abort({"made_by_test", base::ProblemCode::canceled, "", "was told to stop", "", ""});
+  ranks[0]->abort(
+      {"made_by_test", base::ProblemCode::canceled, "", "a test stopped the run", "", ""});
   EXPECT_LT(time_of([&] { ranks[0].reset(); }), std::chrono::seconds(30));
 }
 

@@ -54,7 +54,7 @@ TEST(ShmTransport, refuses_long_messages_outside_the_arena_with_advice) {
 
 // Two ranks whose arenas lie on a device from byte 4096 on; here the device's memory is this
 // process's.
-class OnDevices : public testing::Test {
+class DeviceMemory : public testing::Test {
  protected:
   static constexpr std::size_t kFrom = 4096;
   void SetUp() override {
@@ -69,20 +69,20 @@ class OnDevices : public testing::Test {
   std::vector<std::byte> of_first_ = std::vector<std::byte>(kFrom), of_second_ = of_first_;
 };
 
-TEST_F(OnDevices, messages_are_read_from_the_device_of_the_sender) {
+TEST_F(DeviceMemory, messages_are_read_from_the_device_of_the_sender) {
   EXPECT_TRUE(first_->post(1, 0, tag_of(0), std::span(of_first_).subspan(100, 50)).value());
   EXPECT_EQ(received().data(), of_first_.data() + 100);
   EXPECT_EQ(received().size(), 50U);
 }
 
-TEST_F(OnDevices, memory_before_the_device_range_is_in_shared_memory) {
+TEST_F(DeviceMemory, memory_before_the_device_range_is_in_shared_memory) {
   first_->arena()[10] = std::byte{7};
   EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(10, 50)).value());
   EXPECT_EQ(received().front(), std::byte{7});
   EXPECT_NE(received().data(), of_first_.data() + 10);
 }
 
-TEST_F(OnDevices, message_across_both_memories_is_refused) {
+TEST_F(DeviceMemory, message_across_both_memories_is_refused) {
   EXPECT_TRUE(first_->post(1, 0, tag_of(0), first_->arena().subspan(kFrom - 10, 20)).value());
   const auto message = second_->receive(0, 0);
   ASSERT_FALSE(message);
@@ -90,7 +90,7 @@ TEST_F(OnDevices, message_across_both_memories_is_refused) {
   EXPECT_NE(message.error().what.find("rank 0 "), std::string::npos) << message.error().what;
 }
 
-TEST_F(OnDevices, memory_of_another_length_is_refused) {
+TEST_F(DeviceMemory, memory_of_another_length_is_refused) {
   EXPECT_FALSE(first_->set_device_arenas({{kFrom, of_first_}, {kFrom - 1, of_second_}}));
   EXPECT_FALSE(first_->set_device_arenas({{kFrom, of_first_}}));
 }
@@ -148,7 +148,7 @@ TEST(ShmTransport, file_can_neither_grow_nor_shrink) {
 }
 
 // Rank 1 with a peer whose words in shared memory are written by hand.
-class LyingPeer : public testing::Test {
+class CorruptPeer : public testing::Test {
  protected:
   void SetUp() override {
     auto end = shm::open(file_->get(), 1);
@@ -172,7 +172,7 @@ class LyingPeer : public testing::Test {
   std::unique_ptr<Transport> end_;
 };
 
-TEST_F(LyingPeer, cannot_cause_reads_outside_its_arena) {
+TEST_F(CorruptPeer, cannot_cause_reads_outside_its_arena) {
   for (const auto& [place, bytes] : {std::pair<std::uint64_t, std::uint64_t>(0, 4097),
                                      {4096, 1},
                                      {4097, 1},
@@ -186,12 +186,12 @@ TEST_F(LyingPeer, cannot_cause_reads_outside_its_arena) {
   EXPECT_TRUE(good(end_->receive(0, 0)));
 }
 
-TEST_F(LyingPeer, cannot_cause_reads_beyond_its_slot) {
+TEST_F(CorruptPeer, cannot_cause_reads_beyond_its_slot) {
   post({tag_of(0), 1, 0, shm::kMaxStagedBytes + 1});
   EXPECT_FALSE(end_->receive(0, 0));
 }
 
-TEST_F(LyingPeer, with_impossible_counters_is_a_problem) {
+TEST_F(CorruptPeer, with_impossible_counters_is_a_problem) {
   lane(0, 1).posted = 1000;
   EXPECT_FALSE(end_->receive(0, 0));
   lane(1, 0).consumed = 1;

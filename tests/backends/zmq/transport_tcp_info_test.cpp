@@ -108,11 +108,12 @@ Sends sends_of(const experiment::Resolved& resolved) {
 }
 
 // Stays open after its rank is done, so that the kernel can still be asked.
-class Lent final : public WrappedTransport {
+class Borrowed final : public WrappedTransport {
  public:
-  Lent(std::unique_ptr<comm::Transport> inner, std::vector<std::unique_ptr<comm::Transport>>& back)
+  Borrowed(std::unique_ptr<comm::Transport> inner,
+           std::vector<std::unique_ptr<comm::Transport>>& back)
       : WrappedTransport(std::move(inner)), back_(back) {}
-  ~Lent() override { back_.push_back(take()); }
+  ~Borrowed() override { back_.push_back(take()); }
 
  private:
   std::vector<std::unique_ptr<comm::Transport>>& back_;
@@ -135,7 +136,7 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_counted_by_tcp) {
   const auto outcomes = tests::train(
       resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
         auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
-        for (auto& end : ends) end = std::make_unique<Lent>(std::move(end), back);
+        for (auto& end : ends) end = std::make_unique<Borrowed>(std::move(end), back);
         before = settled();
         return ends;
       });

@@ -109,7 +109,7 @@ TEST(Offloading, of_moments_that_is_broken_is_found) {
               Contains(Proof::swapping));
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
               Contains(Proof::swapping));
-  // Those of another layer, which has its own besides.
+  // The buffer of another layer, which has its own.
   EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "IN.s3").reads = v.op(0, "IN.s2").reads;
                 v.op(0, "OUT.s3").writes = v.op(0, "OUT.s2").writes;

@@ -132,11 +132,11 @@ Break of_chunks(Break broken, bool repeated) {
   return broken;
 }
 
-class EveryBreak : public testing::TestWithParam<Break> {};
+class BrokenPlan : public testing::TestWithParam<Break> {};
 
 // A plan that has no place for the break is passed over; rapidcheck gives up, and the test fails,
 // when that is nearly every one.
-TEST_P(EveryBreak, is_found) {
+TEST_P(BrokenPlan, is_found) {
   int caught = 0;
   rc::detail::checkGTest([&] {
     Victim victim = victim_of(GetParam().of);
@@ -158,7 +158,7 @@ TEST_P(EveryBreak, is_found) {
   EXPECT_GE(caught, 50) << "plans that were broken so";
 }
 
-INSTANTIATE_TEST_SUITE_P(RandomPlans, EveryBreak, testing::ValuesIn(breaks()),
+INSTANTIATE_TEST_SUITE_P(RandomPlans, BrokenPlan, testing::ValuesIn(breaks()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

@@ -86,7 +86,7 @@ void expect_bytes(const Steps& steps, const plan::Plan& expanded) {
   EXPECT_EQ(total, total_formula(steps.exercise).bytes) << total_formula(steps.exercise).text;
 }
 
-class Played : public testing::TestWithParam<Algorithm> {
+class AllReduceSteps : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_played(int hosts, int devices, std::int64_t elements) {
     SCOPED_TRACE(std::to_string(hosts) + "x" + std::to_string(devices) + ", " +
@@ -97,20 +97,20 @@ class Played : public testing::TestWithParam<Algorithm> {
                                              elements));
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Played, testing::ValuesIn(kAlgorithms),
+INSTANTIATE_TEST_SUITE_P(All, AllReduceSteps, testing::ValuesIn(kAlgorithms),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST_P(Played, sum_is_exact_and_traffic_equals_check_for_1_to_9_ranks) {
+TEST_P(AllReduceSteps, sum_is_exact_and_traffic_equals_check_for_1_to_9_ranks) {
   for (int n = 1; n <= 9; ++n)
     for (const std::int64_t elements : {0, 1, n, 101}) expect_played(1, n, elements);
 }
 
-TEST_P(Played, sum_is_exact_and_traffic_equals_check_over_hosts) {
+TEST_P(AllReduceSteps, sum_is_exact_and_traffic_equals_check_over_hosts) {
   for (const auto& [hosts, devices] : kOverHosts)
     for (const std::int64_t elements : {5, 24, 101}) expect_played(hosts, devices, elements);
 }
 
-TEST_P(Played, in_segments_has_the_same_result) {
+TEST_P(AllReduceSteps, in_segments_has_the_same_result) {
   Exercise cut = exercise(GetParam(), 2, 2, 101);
   cut.segment_bytes = 60;
   const Steps played = steps(cut).value();
@@ -122,7 +122,7 @@ TEST_P(Played, in_segments_has_the_same_result) {
             404);
 }
 
-TEST_P(Played, shows_the_program_of_the_ranks_line_by_line) {
+TEST_P(AllReduceSteps, shows_the_program_of_the_ranks_line_by_line) {
   const Steps played = steps(exercise(GetParam(), 2, 3, 24)).value();
   const plan::Plan plan = one_bucket_expanded(on_hosts(GetParam(), 2, 3), 6, 24);
   for (int position = 0; position < 6; ++position) {
@@ -136,7 +136,7 @@ TEST_P(Played, shows_the_program_of_the_ranks_line_by_line) {
   }
 }
 
-TEST_P(Played, lines_are_executed_by_steps_of_their_round) {
+TEST_P(AllReduceSteps, lines_are_executed_by_steps_of_their_round) {
   const Steps played = steps(exercise(GetParam(), 3, 2, 24)).value();
   for (const auto& program : played.program)
     for (const Line& line : program) {
@@ -147,7 +147,7 @@ TEST_P(Played, lines_are_executed_by_steps_of_their_round) {
 }
 
 // And so a step back, which is the state before, undoes just that.
-TEST_P(Played, step_changes_only_what_it_describes) {
+TEST_P(AllReduceSteps, step_changes_only_what_it_describes) {
   const Steps played = steps(exercise(GetParam(), 2, 2, 24)).value();
   const Values values = telling_values(played);
   for (int step = 1; step <= played.count(); ++step) {

@@ -65,7 +65,7 @@ TEST_F(Idx, reads_uncompressed_files) {
   EXPECT_EQ((*set)->summary().held_out_samples, 4);
 }
 
-// The pixel tells the image: standardising keeps their order, so sorting the values of both splits
+// The pixel tells the image: standardizing keeps their order, so sorting the values of both splits
 // numbers the images.
 TEST_F(Idx, assigns_every_image_to_one_split_with_its_label) {
   const auto set = open(spec_, folder_.path()).value();

@@ -42,7 +42,7 @@ std::vector<std::string> names(const std::vector<Parameter>& parameters) {
 }
 
 // 0 conv relu, 2 conv, 3 batch_norm, 4 add tanh, 6 max_pool, 7 dropout, 9 linear.
-TEST(Part, has_the_parameters_of_its_segments_contiguously) {
+TEST(LocalModel, has_the_parameters_of_its_segments_contiguously) {
   const Model whole = images();
   const Model first = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 0),
               second = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 1);
@@ -58,7 +58,7 @@ TEST(Part, has_the_parameters_of_its_segments_contiguously) {
   EXPECT_EQ(second.first_with_parameters, 0);
 }
 
-TEST(Part, starts_with_the_initial_values_of_the_full_model) {
+TEST(LocalModel, starts_with_the_initial_values_of_the_full_model) {
   const Model whole = images();
   const std::vector<double> of_whole = initial(whole);
   const std::vector<int> owners{1, 0, 1, 1, 0, 0, 1};
@@ -76,7 +76,7 @@ TEST(Part, starts_with_the_initial_values_of_the_full_model) {
   }
 }
 
-TEST(Part, with_a_tied_layer_uses_the_weight_of_the_embedding) {
+TEST(LocalModel, with_a_tied_layer_uses_the_weight_of_the_embedding) {
   const Model whole = tied();
   std::vector<int> owners(whole.segments.size(), 1);
   owners.front() = owners.back() = 0;
@@ -86,7 +86,7 @@ TEST(Part, with_a_tied_layer_uses_the_weight_of_the_embedding) {
   EXPECT_EQ(part_of(whole, owners, 1).elements, whole.elements - part.elements);
 }
 
-TEST(Part, with_a_tied_layer_but_no_embedding_has_the_table_too) {
+TEST(LocalModel, with_a_tied_layer_but_no_embedding_has_the_table_too) {
   const Model whole = tied();
   std::vector<int> owners(whole.segments.size(), 1);
   owners.front() = 0, owners.back() = 2;

@@ -51,7 +51,7 @@ TEST_P(Predicted, is_close_to_the_simulator) {
 }
 
 // All members are equally fast in every round. Shares of a link are rounded.
-TEST(PredictedAlike, equals_the_simulator_if_all_ranks_are_equal) {
+TEST(PredictedEqualRanks, equals_the_simulator_if_all_ranks_are_equal) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::all_to_all})
     for (const int hosts : {2, 3, 5, 8}) {
       const auto [predicted, followed] = compared(algorithm, hosts, 1, 0, {});

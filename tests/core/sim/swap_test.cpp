@@ -11,7 +11,7 @@ namespace {
 
 // Makes 4 MB in 20 ms; something else takes `between` ms while they go and come back; then they are
 // read.
-plan::Plan put_aside(const std::string& place, int between) {
+plan::Plan offloading_plan(const std::string& place, int between) {
   return plan::parse(
              "plan 1\nschedule steps 1 full 1\nrank 0\nlane compute compute\nlane copy "
              "copy\nbuffer act.s0 fp32 1000000\nbuffer act.s0@home fp32 1000000 " +
@@ -28,7 +28,7 @@ plan::Plan put_aside(const std::string& place, int between) {
 }
 
 double seconds_of(const std::string& place, int between, const topology::Topology& drawing) {
-  return simulated(put_aside(place, between), drawing, bare()).outcome.first_step_seconds;
+  return simulated(offloading_plan(place, between), drawing, bare()).outcome.first_step_seconds;
 }
 
 // A CPU's copy reads 4 MB and writes them: 8 ms in each direction.
@@ -42,9 +42,9 @@ TEST(Offloading, is_hidden_behind_computation) {
 TEST(Offloading, is_hidden_if_every_lane_has_a_thread) {
   Options options = bare();
   options.lanes_per_thread = LanesPerThread::one;
-  EXPECT_NEAR(
-      simulated(put_aside("host", 10), star({.hosts = 1}), options).outcome.first_step_seconds,
-      41e-3, kExact);
+  EXPECT_NEAR(simulated(offloading_plan("host", 10), star({.hosts = 1}), options)
+                  .outcome.first_step_seconds,
+              41e-3, kExact);
 }
 
 TEST(Offloading, to_disk_adds_the_latency_of_the_disk) {

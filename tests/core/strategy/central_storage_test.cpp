@@ -112,7 +112,7 @@ TEST(CentralStorage, shards_are_those_of_the_devices) {
 }
 
 // Dependencies count what is left.
-TEST(Edit, removes_dependencies_on_dropped_ops) {
+TEST(PlanEdit, removes_dependencies_on_dropped_ops) {
   plan::RankPlan rank = rank_of(central(2), 1);
   plan::Program program = program_of(rank, "train");
   const auto reduce_waits = [&] {

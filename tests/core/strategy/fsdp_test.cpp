@@ -80,21 +80,21 @@ std::int64_t bytes_of(const Experiment& e, const std::string& program) {
 
 // S of fp32, and three numbers of 8 bytes a segment.
 TEST(Fsdp, sends_the_bytes_of_the_formula) {
-  const std::int64_t s = 4 * kModel, told = 11 * 3 * 8;
+  const std::int64_t s = 4 * kModel, metric_bytes = 11 * 3 * 8;
   for (const int n : {2, 3, 4, 8}) {
-    EXPECT_EQ(bytes_of(deep(n, Shard::full), "train"), (n - 1) * (3 * s + 2 * told));
-    EXPECT_EQ(bytes_of(deep(n, Shard::gradients), "train"), (n - 1) * (2 * s + 2 * told));
-    EXPECT_EQ(bytes_of(deep(n, Shard::optimizer), "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(deep(n, Shard::full), "train"), (n - 1) * (3 * s + 2 * metric_bytes));
+    EXPECT_EQ(bytes_of(deep(n, Shard::gradients), "train"), (n - 1) * (2 * s + 2 * metric_bytes));
+    EXPECT_EQ(bytes_of(deep(n, Shard::optimizer), "train"), (n - 1) * (2 * s + 2 * metric_bytes));
     Experiment kept = deep(n, Shard::full);
     kept.strategy.fsdp.reshard_after_forward = false;
-    EXPECT_EQ(bytes_of(kept, "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(kept, "train"), (n - 1) * (2 * s + 2 * metric_bytes));
     EXPECT_EQ(bytes_of(kept, "evaluate_tail"), (n - 1) * s);
     Experiment steps = deep(n, Shard::full);
     steps.training.batch_per_rank = 4;
     steps.training.accumulation_steps = 3;
-    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (9 * s + 2 * told));
+    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (9 * s + 2 * metric_bytes));
     steps.strategy.fsdp.shard = Shard::optimizer;
-    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (2 * s + 2 * metric_bytes));
   }
 }
 
@@ -103,8 +103,8 @@ TEST(Fsdp, with_hybrid_sharding_sums_shards_across_hosts) {
   Experiment e = deep(4, Shard::full);
   e.topology = tests::drawn_hosts(2, 2);
   e.strategy.fsdp.group = experiment::ShardGroup::host;
-  const std::int64_t s = 4 * kModel, told = 11 * 3 * 8;
-  EXPECT_EQ(bytes_of(e, "train"), 2 * (3 * s + 2 * told) + 2 * s);
+  const std::int64_t s = 4 * kModel, metric_bytes = 11 * 3 * 8;
+  EXPECT_EQ(bytes_of(e, "train"), 2 * (3 * s + 2 * metric_bytes) + 2 * s);
 }
 
 TEST(Fsdp, of_a_full_run_has_the_bytes_computed_without_a_plan) {

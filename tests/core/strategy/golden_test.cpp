@@ -259,7 +259,7 @@ TEST(Golden, mirrored_direct_of_two_with_synchronized_batch_normalization) {
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   e.strategy.algorithm = collective::Algorithm::direct;
-  expect_golden_plan("mirrored_direct_2_synchronised", e);
+  expect_golden_plan("mirrored_direct_2_synchronized", e);
 }
 
 // 7 columns: 3, 2 and 2. Two micro-steps; in the tail rank 0 has one of 4 rows and one of 1, the

@@ -273,7 +273,7 @@ TEST(History, orders_steps_that_ranks_complete_separately) {
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1}));
   EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 0.5);
   EXPECT_GE(history.train_loss()[1].seconds, history.train_loss()[0].seconds)
-      << "told when all before it was known";
+      << "it is complete when all earlier steps are";
   take_events(history, 2, report(2, 4, 1, 4, 13));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1, 2, 3}));
 }

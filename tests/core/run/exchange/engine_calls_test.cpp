@@ -86,7 +86,7 @@ TEST(EngineCalls, as_warm_up_end_when_the_rank_is_stopped) {
   WarmUpCallbacks stops = kGoesOn;
   stops.may_continue = [] {
     return base::Result<void>(base::fail(
-        {"made_by_test", base::ProblemCode::canceled, "test", "was told to stop", "", ""}));
+        {"made_by_test", base::ProblemCode::canceled, "test", "a test stopped the run", "", ""}));
   };
   const auto made = warm_up_engine(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);

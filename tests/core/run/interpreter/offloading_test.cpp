@@ -19,16 +19,16 @@ class Waiting final : public Exchange {
     return woken_.wait_for(limit) == std::future_status::ready;
   }
   void wake() override {
-    if (!told_.exchange(true)) told_to_.set_value();
+    if (!woken_once_.exchange(true)) woken_signal_.set_value();
   }
   base::Result<void> state() const override { return {}; }
 
  private:
   base::Result<bool> advance(Transfer&, std::int64_t&) override { return false; }
 
-  std::atomic<bool> told_{false};
-  std::promise<void> told_to_;
-  std::future<void> woken_ = told_to_.get_future();
+  std::atomic<bool> woken_once_{false};
+  std::promise<void> woken_signal_;
+  std::future<void> woken_ = woken_signal_.get_future();
 };
 
 // One program, of one OUT.

@@ -22,7 +22,7 @@ class SampledRank {
               std::int64_t elements)
       : plan_(collective::expand(coarse, method).rank_plan(rank)),
         bucket(static_cast<std::size_t>(elements)),
-        aside_(bucket) {
+        other_(bucket) {
     BoundProgram program;
     for (const plan::Op& op : plan_.programs.front().ops) {
       BoundOp one;
@@ -62,7 +62,7 @@ class SampledRank {
 
  private:
   std::byte* address(const plan::Access& access) {
-    auto& buffer = plan_.buffers[access.buffer.index()].name == "grads" ? bucket : aside_;
+    auto& buffer = plan_.buffers[access.buffer.index()].name == "grads" ? bucket : other_;
     return reinterpret_cast<std::byte*>(buffer.data() + access.first);
   }
 
@@ -77,7 +77,7 @@ class SampledRank {
   Gate gate;
 
  private:
-  std::vector<float> aside_;
+  std::vector<float> other_;
 };
 
 std::vector<int> steps_of(const std::vector<telemetry::ChunkValues>& list) {

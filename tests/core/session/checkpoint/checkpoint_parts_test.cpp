@@ -141,11 +141,11 @@ TEST_F(CheckpointParts, without_a_commit_change_nothing) {
   EXPECT_EQ(read(), "whole");
   ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
                                 {part("server-0", spans(0, std::string::npos), 8), state(8)}));
-  EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "it may be being written";
+  EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "another process may be writing it";
   EXPECT_TRUE(fs::exists(directory_ / "step-7"));
   ASSERT_TRUE(commit_checkpoint(directory_, {10, "plan"},
                                 {part("server-0", spans(0, std::string::npos), 10), state(10)}));
-  EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "nobody will finish it";
+  EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "it is never completed";
 }
 
 TEST_F(CheckpointParts, that_are_lost_leave_the_previous_checkpoint) {

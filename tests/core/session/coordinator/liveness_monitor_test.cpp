@@ -20,7 +20,7 @@ constexpr std::int64_t kFar = 1000;  // a horizon that is never reached
 
 // A watch over three ranks, looked at ten times a second as the coordinator does, so that it sees
 // no gap of its own.
-class WatchTest : public testing::Test {
+class LivenessMonitorTest : public testing::Test {
  protected:
   void SetUp() override { liveness_monitor_.start(0); }
 
@@ -43,7 +43,7 @@ class WatchTest : public testing::Test {
   std::int64_t now_ = 0;
 };
 
-TEST_F(WatchTest, reports_nothing_while_ops_complete) {
+TEST_F(LivenessMonitorTest, reports_nothing_while_ops_complete) {
   std::uint64_t ops = 0;
   EXPECT_FALSE(pass(60, [&] {
     ++ops;
@@ -51,7 +51,7 @@ TEST_F(WatchTest, reports_nothing_while_ops_complete) {
   }));
 }
 
-TEST_F(WatchTest, reports_a_rank_without_heartbeats_and_its_op) {
+TEST_F(LivenessMonitorTest, reports_a_rank_without_heartbeats_and_its_op) {
   std::uint64_t ops = 0;
   beat(2, 1);
   const auto problem = pass(10, [&] {
@@ -64,7 +64,7 @@ TEST_F(WatchTest, reports_a_rank_without_heartbeats_and_its_op) {
   EXPECT_LE(now_, 4 * kSecond);
 }
 
-TEST_F(WatchTest, blames_the_end_of_the_chain_of_waiting_ranks_for_a_hang) {
+TEST_F(LivenessMonitorTest, blames_the_end_of_the_chain_of_waiting_ranks_for_a_hang) {
   const auto problem = pass(30, [&] {
     beat(0, 7, 2);
     beat(1, 7);  // waits for no peer, and makes no progress
@@ -73,7 +73,7 @@ TEST_F(WatchTest, blames_the_end_of_the_chain_of_waiting_ranks_for_a_hang) {
   EXPECT_THAT(problem, Optional(IsProblem("run_hung", "rank 1 (b)")));
 }
 
-TEST_F(WatchTest, distinguishes_a_hang_before_the_first_op_from_waiting_for_samples) {
+TEST_F(LivenessMonitorTest, distinguishes_a_hang_before_the_first_op_from_waiting_for_samples) {
   const auto hung_at = [&](std::uint64_t ops_done, const char* op) {
     return pass(30, [&] {
       for (int r = 0; r < 3; ++r) liveness_monitor_.heard({r, 0, ops_done, op, -1}, now_);
@@ -86,7 +86,7 @@ TEST_F(WatchTest, distinguishes_a_hang_before_the_first_op_from_waiting_for_samp
                              Reports("samples"), Not(Reports("first op")))));
 }
 
-TEST_F(WatchTest, allows_more_time_before_the_first_op) {
+TEST_F(LivenessMonitorTest, allows_more_time_before_the_first_op) {
   LivenessLimits limits{3, 20};
   limits.begin_seconds = 50;
   const auto problem_after = [&](int seconds, std::uint64_t ops_done) {
@@ -105,7 +105,7 @@ TEST_F(WatchTest, allows_more_time_before_the_first_op) {
               Optional(AllOf(IsProblem("run_hung", "rank 0 (a)"), Reports("20 s"))));
 }
 
-TEST_F(WatchTest, allows_more_time_while_one_rank_is_before_its_first_op) {
+TEST_F(LivenessMonitorTest, allows_more_time_while_one_rank_is_before_its_first_op) {
   LivenessLimits limits{3, 20};
   limits.begin_seconds = 50;
   LivenessMonitor watch({"rank 0 (a)", "rank 1 (b)"}, limits);
@@ -123,7 +123,7 @@ TEST_F(WatchTest, allows_more_time_while_one_rank_is_before_its_first_op) {
               Optional(AllOf(IsProblem("run_hung", "rank 1 (b)"), Reports("50 s"))));
 }
 
-TEST_F(WatchTest, waiting_at_the_horizon_is_no_hang) {
+TEST_F(LivenessMonitorTest, waiting_at_the_horizon_is_no_hang) {
   EXPECT_FALSE(pass(
       60,
       [&] {
@@ -132,13 +132,13 @@ TEST_F(WatchTest, waiting_at_the_horizon_is_no_hang) {
       5));
 }
 
-TEST_F(WatchTest, ignores_its_own_suspension) {
+TEST_F(LivenessMonitorTest, ignores_its_own_suspension) {
   for (int r = 0; r < 3; ++r) beat(r, 1);
   EXPECT_FALSE(liveness_monitor_.judge(kFar, kSecond / 10));
   EXPECT_FALSE(liveness_monitor_.judge(kFar, 100 * kSecond));  // the machine slept
 }
 
-TEST_F(WatchTest, expects_no_heartbeats_of_a_finished_rank) {
+TEST_F(LivenessMonitorTest, expects_no_heartbeats_of_a_finished_rank) {
   liveness_monitor_.done(2);
   std::uint64_t ops = 0;
   EXPECT_FALSE(pass(30, [&] {
@@ -148,7 +148,7 @@ TEST_F(WatchTest, expects_no_heartbeats_of_a_finished_rank) {
   }));
 }
 
-TEST_F(WatchTest, watches_the_replacement_of_a_lost_rank) {
+TEST_F(LivenessMonitorTest, watches_the_replacement_of_a_lost_rank) {
   std::uint64_t ops = 0;
   const auto others = [&] {
     beat(0, ++ops);
@@ -162,7 +162,7 @@ TEST_F(WatchTest, watches_the_replacement_of_a_lost_rank) {
   EXPECT_THAT(problem, Optional(IsProblem("rank_unresponsive", "rank 2 (c)")));
 }
 
-TEST_F(WatchTest, reports_how_and_where_a_rank_died) {
+TEST_F(LivenessMonitorTest, reports_how_and_where_a_rank_died) {
   beat(1, 3, 0);
   EXPECT_THAT(liveness_monitor_.died(1, "signal 9 (Killed)"),
               AllOf(IsProblem("rank_died", "rank 1 (b)"), Reports("signal 9 (Killed)"),

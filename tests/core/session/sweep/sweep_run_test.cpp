@@ -104,11 +104,12 @@ TEST_F(SweepRun, reports_the_steps_of_a_stopped_run) {
 
 TEST_F(SweepRun, forwards_an_interrupt_and_starts_no_further_run) {
   const Sweep over = sweep(
-      "trap 'touch \"$4/told\"; exit 130' INT; touch \"$4/../interrupted\"; while true; do sleep "
+      "trap 'touch \"$4/signaled\"; exit 130' INT; touch \"$4/../interrupted\"; while true; do "
+      "sleep "
       "0.02; done");
   EXPECT_EQ(over.state, SweepState::canceled);
   EXPECT_THAT(observed_.back(), "cancelled cancelled cancelled ");
-  EXPECT_TRUE(fs::exists(directory_ / over.variants[0].directory / "told"));
+  EXPECT_TRUE(fs::exists(directory_ / over.variants[0].directory / "signaled"));
   EXPECT_EQ(over.variants[1].directory, "");
 }
 

@@ -158,7 +158,7 @@ TEST(SweepFigures, of_bytes_are_per_step_and_are_compared_with_the_formula) {
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3])[formula], "-");
 }
 
-TEST(SweepProgressTold, counts_runs_and_estimates_the_remaining_time) {
+TEST(SweepProgressOfRuns, counts_runs_and_estimates_the_remaining_time) {
   Sweep sweep = measured_sweep();  // of 10 s each
   sweep.state = SweepState::running;
   sweep.variants[2].state = VariantState::left_out;
@@ -173,12 +173,12 @@ TEST(SweepProgressTold, counts_runs_and_estimates_the_remaining_time) {
       << "one that takes longer leaves no less than the others need";
 }
 
-TEST(SweepProgressTold, estimates_nothing_before_the_first_run_ends_and_after_the_last) {
+TEST(SweepProgressOfRuns, estimates_nothing_before_the_first_run_ends_and_after_the_last) {
   EXPECT_FALSE(progress(make_sweep(four_ranks(), {}).value(), 0).seconds_left);
   EXPECT_FALSE(progress(measured_sweep(), 0).seconds_left);
 }
 
-TEST(SweepWords, include_caveats_of_the_times) {
+TEST(SweepText, include_caveats_of_the_times) {
   Sweep sweep = measured_sweep();
   sweep.speeds = "speeds of links: imposed";
   sweep.variants[3].shared_cores_caveat = sweep.variants[4].shared_cores_caveat =
@@ -190,7 +190,7 @@ TEST(SweepWords, include_caveats_of_the_times) {
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }
 
-TEST(SweepWords, of_gossip_include_the_meaning_of_the_algorithm) {
+TEST(SweepText, of_gossip_include_the_meaning_of_the_algorithm) {
   experiment::Experiment e = four_ranks();
   EXPECT_EQ(make_sweep(e, {})->gossip, "");
   e.strategy.kind = experiment::StrategyKind::gossip;
@@ -202,7 +202,7 @@ TEST(SweepWords, of_gossip_include_the_meaning_of_the_algorithm) {
   EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
 }
 
-TEST(SweepWords, distinguish_weak_and_strong_scaling) {
+TEST(SweepText, distinguish_weak_and_strong_scaling) {
   Sweep sweep = measured_sweep();
   EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling"));
   sweep.scaling = experiment::Scaling::strong;
@@ -211,7 +211,7 @@ TEST(SweepWords, distinguish_weak_and_strong_scaling) {
               AllOf(HasSubstr("median"), HasSubstr("50 steps"), HasSubstr("10 of warm-up")));
 }
 
-TEST(SweepWords, of_a_row_have_a_dash_for_missing_values) {
+TEST(SweepText, of_a_row_have_a_dash_for_missing_values) {
   Sweep sweep = measured_sweep();
   EXPECT_THAT(row(sweep.variants[1], scaled(sweep)[1]),
               ElementsAre("2", "ring", "10 ms", "5 ms", "1,600", "1.60", "80 %", "2 kB", "1 kB",
@@ -223,7 +223,7 @@ TEST(SweepWords, of_a_row_have_a_dash_for_missing_values) {
       ElementsAre("2", "ring", "-", "-", "-", "-", "-", "-", "-", "-", "failed: rank 1 died"));
 }
 
-TEST(SweepWords, of_an_automatic_choice_include_the_chosen_algorithm) {
+TEST(SweepText, of_an_automatic_choice_include_the_chosen_algorithm) {
   SweepVariant one = measured(4, Algorithm::automatic, 32, 0.01);
   one.used = Algorithm::direct;
   EXPECT_EQ(series_name(one), "auto (direct)");

@@ -3,7 +3,7 @@
 // it.
 #include <gtest/gtest.h>
 
-#include "tests/conformance/late_compute.h"
+#include "tests/conformance/delayed_compute.h"
 #include "tests/conformance/trained_in_process.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
@@ -95,9 +95,9 @@ std::vector<Case> cases() {
       {"rpc", strategy::called(strategy::small(1), 2, 2)}};
 }
 
-class LateDevice : public testing::TestWithParam<Case> {};
+class DelayedDevice : public testing::TestWithParam<Case> {};
 
-TEST_P(LateDevice, trains_like_other_devices) {
+TEST_P(DelayedDevice, trains_like_other_devices) {
   const experiment::Resolved e = strategy::resolved(GetParam().experiment);
   Lateness lateness;
   const auto at_once = train(e, compute::reference::make, in_process);
@@ -121,11 +121,11 @@ TEST_P(LateDevice, trains_like_other_devices) {
   EXPECT_GT(lateness.chained, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Training, DelayedDevice, testing::ValuesIn(cases()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 // In the order in which they were given, and none before the one before it has ended.
-TEST(LateOps, are_recorded_one_after_the_other) {
+TEST(DelayedOps, are_recorded_one_after_the_other) {
   const experiment::Resolved e =
       strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
   const auto rank =
