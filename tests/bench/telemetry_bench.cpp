@@ -133,8 +133,8 @@ double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan,
   return outcome.seconds;
 }
 
-// How much longer steps take with telemetry: the median of short tries next to each other, in
-// either order, so that a machine that is slow for a while is slow for both.
+// Relative time of steps with telemetry: the median of short adjacent tries in alternating order,
+// so that a temporarily slow machine affects both.
 double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan,
                        compute::Compute& compute, int tries) {
   const auto seconds = [&](tests::Telemetry telemetry) {

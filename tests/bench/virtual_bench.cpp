@@ -103,7 +103,7 @@ void bench(int workers, compute::Compute& compute) {
 
 }  // namespace
 
-// How many workers, one figure each.
+// Numbers of workers, one figure each.
 int main(int count, char** arguments) {
   pin_to_core();
   const auto compute = cpu::make().value();

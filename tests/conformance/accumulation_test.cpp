@@ -67,7 +67,7 @@ TEST_P(Accumulation, one_fp32_step_has_the_gradients_of_the_full_batch) {
   expect_gradients_of(trained(one_step(whole))[0], trained(one_step(parts)));
 }
 
-// By metric and index: of one step.
+// Values of one step by metric and index.
 std::map<std::pair<int, int>, double> metrics_of(const RankOutcome& rank, std::int32_t step) {
   std::map<std::pair<int, int>, double> values;
   for (const telemetry::Event& event : rank.events)

@@ -22,7 +22,7 @@ using session::Command;
 using tests::in_process;
 using Answers = std::vector<std::vector<Answer>>;  // by rank
 
-// As the machine has it happen.
+// A run in real time.
 struct Real {
   experiment::Resolved resolved;
   std::vector<tests::RankOutcome> ranks;
@@ -95,7 +95,8 @@ void expect_the_same_to_the_bit(const Experiment& e) {
   }
 }
 
-// With tails of fewer samples, moments, clipping by each rank's own norm, and means in between.
+// The plan has tails of fewer samples, moments, clipping by each rank's local norm, and averages in
+// between.
 Experiment training(int ranks) {
   Experiment e = tests::in_pairs(tests::small(ranks, 6 * ranks));
   e.strategy.gossip.consensus_every_steps = 7;
@@ -161,7 +162,7 @@ TEST(AsynchronousGossipOrder, with_an_answer_at_another_position_gives_other_wei
   EXPECT_NE(other.parameters[0], real.ranks[0].parameters);
 }
 
-// As of a run that was killed.
+// The order of a killed run.
 TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_recorded) {
   Real real = real_run(training(4));
   real.answers[1].resize(real.answers[1].size() / 2);
@@ -242,7 +243,7 @@ TEST(AsynchronousGossipOrder, includes_answers_of_a_delayed_straggler) {
   }
 }
 
-// At the gate ranks answer too, and what they end with is the mean where they stopped.
+// Paused ranks answer too, and their final parameters are the mean of those at the stop.
 TEST(AsynchronousGossipOrder, includes_the_step_at_which_a_run_was_stopped) {
   Experiment e = session_in_pairs(1'000'000);
   e.run.evaluate_every_steps = 1'000'000;

@@ -92,8 +92,8 @@ experiment::Experiment with_straggler(GossipMode mode, std::size_t straggler) {
   return e;
 }
 
-// In step its neighbors wait for it at every step, and theirs for them. Each on its own clock, not
-// even those that it answers wait: a slow device answers as soon as any.
+// In lockstep, neighbors wait for a straggler at every step, and their neighbors for them.
+// Asynchronously, not even the ranks that it answers wait: a slow device answers as soon as any.
 TEST(AsynchronousGossip, straggler_does_not_slow_other_ranks) {
   for (const std::size_t straggler : {0u, 1u}) {
     SessionRun is_lockstep(with_straggler(GossipMode::synchronous, straggler));

@@ -26,7 +26,7 @@ inline void set_multiplies(compute::Op& op, Multiplies wanted) {
       op);
 }
 
-// Those of the cases that multiply; so.
+// The cases that multiply, with bfloat16 factors.
 template <class AnyCase, class AnySizes>
 std::vector<AnyCase> multiplying(Multiplies wanted, const std::vector<AnyCase>& cases,
                                  const AnySizes& sizes) {

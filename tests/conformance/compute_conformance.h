@@ -259,7 +259,7 @@ TEST_P(ComputeConformance, update_with_factor_0_returns_its_origin) {
     }
 }
 
-// With the case's own factor, or another.
+// Uses the factor of the case or another one.
 inline void expect_same_elsewhere(compute::Compute& device, const NamedCase& named, DType dtype,
                                   const Sizes& sizes, std::optional<double> factor) {
   SCOPED_TRACE(named.name + " of " + std::string(base::name_of(dtype)) + ", " + to_text(sizes) +

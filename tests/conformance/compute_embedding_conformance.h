@@ -100,7 +100,7 @@ TEST_P(ComputeConformance, embedding_bag_table_gradient_is_zero_without_samples)
   }
 }
 
-// So that a run says at once that it is lost, and no memory beside the table is touched.
+// NaN shows immediately that a run diverged, and no memory outside the table is accessed.
 TEST_P(ComputeConformance, embedding_bag_with_an_invalid_index_is_nan_and_changes_no_gradient) {
   const double infinite = std::numeric_limits<double>::infinity();
   for (const DType dtype : {DType::fp32, DType::fp64})

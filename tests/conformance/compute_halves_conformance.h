@@ -79,7 +79,7 @@ inline bool halve(Case& made, DType dtype, Values& values) {
   return any;
 }
 
-// Those of the cases that pass something on, of 16 bits.
+// The cases that pass values on, with 16 bits.
 inline std::vector<NamedCase> half_cases(DType dtype) {
   std::vector<NamedCase> cases;
   for (const NamedCase& named : all_cases()) {
@@ -96,7 +96,7 @@ inline std::vector<NamedCase> half_cases(DType dtype) {
   return cases;
 }
 
-// From a number to the next of its format.
+// Distance from a number to the next one of its format.
 inline double spacing(DType dtype, double value) {
   const int bits = dtype == DType::bf16 ? 8 : 11, least = dtype == DType::bf16 ? -133 : -24;
   return value == 0 ? std::ldexp(1.0, least)

@@ -24,8 +24,8 @@ TEST_P(ComputeConformance, convolution_weight_gradient_is_zero_without_samples) 
   }
 }
 
-// So that a run says at once that it is lost.
-// The sums are then those of other ranks: two samples of mean 3 and variance 4.
+// NaN must spread, so that a run shows immediately that it diverged. The sums are those of other
+// ranks: two samples of mean 3 and variance 4.
 TEST_P(ComputeConformance, batch_normalization_without_samples_uses_the_sums_of_others) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;

@@ -21,7 +21,7 @@
 
 namespace trainyard::tests {
 
-// How many ops were under way at once, at most, and how many came in chains.
+// Maximum number of ops in progress at once, and the number of ops in chains.
 struct Lateness {
   std::atomic<int> most = 0, chained = 0;
 };
@@ -196,8 +196,7 @@ class AsynchronousCompute final : public compute::Compute {
     bool is_new_ = true;
   };
 
-  // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no
-  // more.
+  // A graph: the second time it keeps what its kernels enqueue, and from then on does not ask them.
   class DelayedChain final : public compute::Chain {
    public:
     DelayedChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness,

@@ -124,7 +124,7 @@ TEST_P(DelayedDevice, trains_like_other_devices) {
 INSTANTIATE_TEST_SUITE_P(Training, DelayedDevice, testing::ValuesIn(cases()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// In the order in which they were given, and none before the one before it has ended.
+// Ops run in the order of submission, and none starts before the previous one has ended.
 TEST(DelayedOps, are_recorded_one_after_the_other) {
   const experiment::Resolved e =
       strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));

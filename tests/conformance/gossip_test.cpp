@@ -80,8 +80,8 @@ void begin_apart(int rank, const compute::Tensor& parameters) {
     parameters.as<double>()[i] += 0.1 * std::cos(static_cast<double>((rank + 1) * (i + 3)));
 }
 
-// From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank
-// would take alone from x_i, not from the average.
+// Different initial parameters: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the
+// rank would take alone from x_i, not from the average.
 TEST(Gossip, step_is_the_average_of_neighbors_minus_the_local_update) {
   for (const OptimizerKind optimizer :
        {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})

@@ -23,7 +23,7 @@ inline experiment::Experiment gossip_without_gradients(int ranks, experiment::Go
   return e;
 }
 
-// By step: sqrt(1/n sum_i |x_i - mean|^2), from what all ranks say.
+// Consensus distance by step: sqrt(1/n sum_i |x_i - mean|^2), from the reports of all ranks.
 inline std::map<std::int32_t, double> consensus_distances(const std::vector<RankOutcome>& ranks) {
   std::map<std::int32_t, double> squares;
   for (const RankOutcome& rank : ranks)

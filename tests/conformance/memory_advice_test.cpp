@@ -137,7 +137,7 @@ TEST(MemoryAdvice, of_each_option_fits_at_the_stated_cost) {
   }
 }
 
-// As few devices a replica as it takes.
+// The fewest devices per replica that fit.
 TEST(MemoryAdvice, includes_the_smallest_mesh_that_fits) {
   const Experiment e = trained_as(deep(4), StrategyKind::mirrored, 1);
   const std::vector<MemoryOption> half = options_that_fit(resolved(with_memory(e, 0.75)));

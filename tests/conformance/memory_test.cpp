@@ -73,7 +73,7 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
   }
 }
 
-// As the notes of the example say. With large units parameters and gradients take more than in ddp,
+// The example's notes state this. With large units, parameters and gradients take more than in ddp,
 // because a unit is gathered as a whole.
 TEST(MemoryUse, of_the_fsdp_example_is_less_than_of_ddp_in_all_three_parts) {
   const auto use = [](const std::string& setting) {

@@ -20,7 +20,7 @@ constexpr std::int64_t kStep = 3;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
                  kInfinity = std::numeric_limits<double>::infinity();
 
-// In the batch of one step, the first feature of the last sample is another number.
+// Data set with another number as the first feature of the last sample in the batch of one step.
 class Spoilt : public data::Dataset {
  public:
   Spoilt(std::shared_ptr<const data::Dataset> set, double number)

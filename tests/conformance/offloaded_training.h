@@ -53,7 +53,7 @@ inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute
   }
 }
 
-// Those in which outputs are made again, and others.
+// Cases with recomputation and without.
 inline std::vector<recomputed::Case> cases() {
   Experiment deep = strategy::small_gpt(2);
   deep.model.layers[1].blocks = 2;

@@ -34,7 +34,7 @@ TEST(Offloading, in_workers_of_servers_is_bit_identical) {
   expect_the_same_bits(e, compute::reference::make);
 }
 
-// From before the first step on no file may grow, or be written to beyond its beginning.
+// No file may grow, or be written beyond its start, from before the first step on.
 TEST(Offloading, that_fails_ends_the_run_with_rank_step_and_op) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
@@ -110,7 +110,7 @@ class Meanwhile final : public compute::Compute {
   std::atomic<int> begun_{0};
 };
 
-// As the recording has it.
+// Bytes as in the recording.
 TEST(Offloading, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;

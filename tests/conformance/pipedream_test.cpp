@@ -75,7 +75,7 @@ class Gradients {
   std::optional<run::RoundInput> input_;
 };
 
-// By the textbook; updates are counted from 1.
+// The textbook formula; updates are counted from 1.
 class Optimizer {
  public:
   Optimizer(const OptimizerSpec& spec, std::size_t size) : o_(spec), m_(size), v_(size) {}

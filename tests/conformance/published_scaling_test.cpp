@@ -19,7 +19,7 @@ TEST(PublishedScaling, of_horovod_is_predicted_from_one_model) {
   }
 }
 
-// As published: 138.4 million, 44.5 (convolutions here have biases besides) and 23.8.
+// Published parameter counts: 138.4 million, 44.5 (convolutions have biases here) and 23.8.
 TEST(PublishedScaling, has_models_with_the_published_number_of_parameters) {
   const auto millions = [](const model::ModelSpec& spec, std::int64_t side) {
     return static_cast<double>(model::build(spec, {side, side, 3}, 1000).value().elements) / 1e6;

@@ -109,7 +109,7 @@ TEST(RpcTail, with_empty_trainers_equals_one_device) {
   }
 }
 
-// By peer, of one step.
+// Traffic of one step by peer.
 std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
   e.training.precision = experiment::Precision::fp32;
   std::vector<std::vector<std::int64_t>> sent;

@@ -27,7 +27,7 @@ struct ServedCase {
     return e;
   }
 
-  // With the same batch of each worker; or where a `global_batch` is given, of all together.
+  // The batch is per worker, or, if `global_batch` is given, of all workers together.
   experiment::Experiment training(std::int64_t global_batch = 0) const {
     experiment::Experiment e = task();
     e.strategy.kind = experiment::StrategyKind::parameter_server;

@@ -181,7 +181,7 @@ TEST(VirtualClock, straggler_of_four_delays_only_workers_that_wait) {
   EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
 }
 
-// As a coordinator does, which may say so at any moment: nothing of what happens depends on it.
+// The coordinator may change the step limit at any time; nothing depends on when it does.
 class StepLimit : public testing::TestWithParam<ServerMode> {};
 INSTANTIATE_TEST_SUITE_P(VirtualClock, StepLimit,
                          testing::Values(ServerMode::asynchronous, ServerMode::softsync,
@@ -482,7 +482,7 @@ TEST(VirtualTraining, arrival_order_depends_on_the_seed) {
   EXPECT_NE(one, ordered(e));
 }
 
-// Else 64 of them would copy what they compute by at once.
+// Otherwise 64 workers would each copy the parameters.
 TEST(VirtualTraining, parameters_of_one_server_are_read_in_place) {
   const auto in_place = [](const ServedCase& c) {
     const auto resolved = experiment::resolve(c.training(), ".").value();

@@ -32,7 +32,7 @@ experiment::Experiment served(ServerMode mode, std::int64_t steps = kEndless) {
 
 using experiment::RunClock;
 
-// By processes' own speed, here of threads, and on the virtual clock: steered alike.
+// Both clocks: the speed of threads, and virtual time. Commands have the same effect.
 class SessionWithServers : public testing::TestWithParam<std::tuple<ServerMode, RunClock>> {
  protected:
   static experiment::Experiment experiment(std::int64_t steps = kEndless) {

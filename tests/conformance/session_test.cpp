@@ -72,8 +72,7 @@ void expect_near(const std::vector<double>& values, const std::vector<double>& e
     EXPECT_NEAR(values[i], expected[i], 1e-4 * std::abs(expected[i])) << what << " of step " << i;
 }
 
-// On the same global batch: what is measured of the mean gradient is what one device measures of
-// its own.
+// Norms of the mean gradient equal those of one device with the same global batch.
 TEST(Session, gradient_norms_of_ranks_equal_those_of_one_device) {
   using telemetry::Metric;
   SessionRun one(session_experiment(1, 20)), three(session_experiment(3, 20));

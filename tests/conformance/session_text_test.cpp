@@ -34,7 +34,7 @@ struct SampledRun {
   std::string text_of_checkpoint;  // sampled from the last checkpoint
 };
 
-// By the numbers of the last checkpoint, as any reader of it would say.
+// Samples a text with the parameters of the last checkpoint.
 std::string sample_checkpoint(const experiment::Experiment& e,
                               const std::filesystem::path& directory) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();

@@ -52,7 +52,7 @@ auto ops_of(const std::vector<Event>& events) {
   return ops;
 }
 
-// By step and peer: what a rank had sent by then.
+// Bytes that a rank had sent, by step and peer.
 auto sent_by(const std::vector<Event>& events) {
   std::map<std::pair<int, int>, double> sent;
   for (const Event& event : events)

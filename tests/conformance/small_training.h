@@ -10,8 +10,8 @@
 
 namespace trainyard::tests {
 
-// That of the tests of plans, with wider layers. `ranks` devices, one global batch whatever their
-// number.
+// The experiment of the tests of plans with wider layers: `ranks` devices, and one global batch for
+// any number of them.
 inline experiment::Experiment small(int ranks, std::int64_t global_batch) {
   experiment::Experiment e = strategy::small(ranks);
   e.model.layers = {{model::LayerKind::linear, 19},
@@ -99,9 +99,9 @@ inline std::vector<long> allocations_of(const experiment::Experiment& e,
   return of_ranks;
 }
 
-// By rank, in its own thread. What a loop allocates grows with its steps: ten times the steps (20
-// epochs for two), evaluations among them, must take no more. For a program that counts
-// (count_allocations.h).
+// Counts allocations by rank, in its thread. Allocations of a loop grow with its steps: ten times
+// the steps (20 epochs instead of two), including evaluations, must not allocate more. For programs
+// that count allocations (count_allocations.h).
 inline std::vector<long> allocated_by_more_steps(experiment::Experiment e,
                                                  const MakeTransports& transports) {
   e.training.steps = 22;

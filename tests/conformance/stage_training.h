@@ -21,7 +21,7 @@ inline experiment::Experiment split(experiment::Experiment e, experiment::Strate
   return e;
 }
 
-// On the first of the devices alone.
+// Trains on the first device only.
 inline experiment::Experiment alone(experiment::Experiment e) {
   for (std::size_t d = 1; d < e.topology.hosts[0].devices.size(); ++d)
     e.topology.hosts[0].devices[d].role = topology::Role::idle;

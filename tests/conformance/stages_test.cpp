@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StageCase{4, kPipeline, S::zb_h1, O::adam, 0.3},
                     StageCase{8, kPipeline, S::zb_h1}));
 
-// By hand, where it hurts: through a residual sum, between a convolution and its normalization,
-// around a tied table.
+// Difficult partitions by hand: through a residual sum, between a convolution and its
+// normalization, around a tied table.
 struct Placed {
   const char* name;
   Experiment experiment;

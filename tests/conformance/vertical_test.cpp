@@ -82,7 +82,8 @@ TEST(VerticalColumns, of_two_to_four_ranks_equal_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, in_three_channels);
 }
 
-// Without an activation after the first layer, with nothing but it, and with what may follow it.
+// Models without an activation after the first layer, with only the first layer, and with all
+// layers that may follow it.
 TEST(VerticalColumns, of_any_model_with_a_linear_first_layer_equal_one_device) {
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronized = true},
       sum{.kind = LayerKind::add, .back = 2},
@@ -113,7 +114,7 @@ TEST(VerticalColumns, of_any_model_with_a_linear_first_layer_equal_one_device) {
   }
 }
 
-// In the last step of an epoch rank 0 has a full micro-step and one sample, the others have one; or
+// Rank 0 has a full micro-step and one sample in the last step of an epoch, the others have one; or
 // some ranks have none in the second micro-step.
 TEST(VerticalMicroSteps, equal_one_device) {
   for (const int ranks : {2, 3, 4}) {

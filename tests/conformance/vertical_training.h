@@ -39,8 +39,8 @@ inline std::vector<std::int64_t> sent_by(const std::vector<RankOutcome>& ranks) 
   return list;
 }
 
-// In fp64 after 100 steps; in fp32 the gradients of one; and every byte, those of evaluations too,
-// is in the formula.
+// Compares fp64 parameters after 100 steps, fp32 gradients of one step, and every byte, including
+// evaluation, with the formula.
 inline void expect_columns_equal_one_device(int ranks, const MakeTransports& transports) {
   const auto many = trained_by(vertical(ranks), transports);
   expect_equal_parameters(many, trained_by(vertical(1), {})[0]);

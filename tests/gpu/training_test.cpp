@@ -14,7 +14,7 @@ namespace {
 
 std::unique_ptr<compute::Compute> cpu() { return cpu::make(1).value(); }
 
-// In a bundle they lie beside the programs.
+// Examples are beside the programs in a bundle.
 std::string resources() {
   const char* const said = std::getenv("TRAINYARD_RESOURCES");
   return said != nullptr ? said : TRAINYARD_SOURCE_DIR "/resources";

@@ -166,7 +166,7 @@ TEST(CliValidate, refuses_missing_broken_and_foreign_files) {
   EXPECT_EQ(cli({"validate", scratch.write("empty.json", "")}).exit_code, 2);
 }
 
-// As a person names it who stands beside it.
+// The file is given by its name in the working directory.
 TEST(CliFile, is_found_in_the_working_directory_by_name) {
   const Scratch scratch;
   scratch.write("my.json", read(kOne));

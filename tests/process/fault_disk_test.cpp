@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::StartsWith;
 
-// From now on permissions bind the programs that this test starts, also where it is root.
+// Makes permissions apply to the programs that this test starts, also if it runs as root.
 void obey_permissions() {
   for (const int above : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH})
     ::prctl(PR_CAPBSET_DROP, above, 0, 0, 0);
@@ -41,7 +41,7 @@ void expect_whole_recording(const fs::path& run_directory) {
   EXPECT_GE(history->train_loss().size(), 10u);
 }
 
-// As a disk quota says it. (In memory shared by processes, too, so ranks are threads here.)
+// The error of a disk quota. It would apply to shared memory too, so ranks are threads here.
 TEST(Disk, limit_on_the_recording_ends_the_run_and_keeps_the_recorded_part) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {"run.transport=inproc"}),

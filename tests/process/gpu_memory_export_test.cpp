@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kExportsNothing = "TRAINYARD_STAND_INS_EXPORT_NOTHING=1";
-// In the log of a run whose ranks share memory of GPUs.
+// Text in the log of a run whose ranks share GPU memory.
 constexpr const char* kExported = "exported to peers";
 
 std::string log_of(const Json& result) {

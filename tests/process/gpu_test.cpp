@@ -297,7 +297,7 @@ TEST(Gpus, that_are_too_old_are_refused_and_not_listed) {
               AllOf(HasSubstr("Stand-in 0"), HasSubstr("7.5")));
 }
 
-// As the palette takes them.
+// GPUs as the palette lists them.
 TEST(Gpus, are_listed_with_the_properties_of_a_drawn_device) {
   const Home home;
   const Machine machine(home);

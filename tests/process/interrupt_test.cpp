@@ -167,7 +167,7 @@ TEST(Interrupt, a_second_time_while_writing_the_checkpoint_leaves_a_complete_one
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-// In order it cannot: a rank that was stopped ends no step.
+// The run cannot stop cleanly, because a suspended rank completes no step.
 TEST(Interrupt, a_second_time_stops_the_run_immediately) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));

@@ -46,8 +46,8 @@ TEST(ParameterServer, trains_with_a_large_learning_rate_divided_by_staleness) {
   EXPECT_GT(divided["held_out_accuracy"], 0.9);
 }
 
-// On the virtual clock the order, and so the staleness, is known. 40 rounds push S each, and every
-// worker is answered once more at its end; a work assignment is 32 bytes, a request 8.
+// The order, and thus the staleness, is known on the virtual clock. 40 rounds push S each, and
+// every worker gets one more reply at its end. A work assignment has 32 bytes, a request 8.
 TEST(ParameterServer, reports_staleness) {
   const Home home;
   std::vector<std::string> arguments = short_run(kServed, 40, {"run.clock=virtual"});

@@ -59,7 +59,7 @@ class RoleFailure : public testing::TestWithParam<Row> {
     EXPECT_EQ(weights.size(), 1u);
     EXPECT_FALSE(weights.contains("null"));
   }
-  // At the last committed step, which a run can go on from, and by the name of who failed.
+  // The advice names the last committed step, from which the run can resume, and the failed rank.
   static void expect_named_end(const Ran& ran, const std::filesystem::path& directory) {
     EXPECT_EQ(ran.exit_code, 3);
     const base::Json result = ran.result();

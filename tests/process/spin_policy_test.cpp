@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long ranks burn before they sleep: as those who train have cores.
+// Spinning of ranks before they sleep: only while training ranks have idle cores.
 #include <gtest/gtest.h>
 
 #include "app/data_plane.h"

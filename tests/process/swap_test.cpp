@@ -58,7 +58,7 @@ TEST(Swap, to_a_full_disk_fails_before_any_computation) {
   EXPECT_THAT(ran.result()["problem"]["what"].get<std::string>(), HasSubstr(disk));
 }
 
-// As a disk quota says it.
+// The error of a disk quota.
 TEST(Swap, over_the_file_size_limit_fails_before_any_computation) {
   const Home home;
   RunProgram run(

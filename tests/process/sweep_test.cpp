@@ -197,7 +197,7 @@ class EndlessSweep : public testing::Test {
       return history && history->train_loss().size() > 3;
     });
   }
-  // That have the directory of the sweep in their command line.
+  // Returns the number of processes with the directory of the sweep in their command line.
   int processes() const {
     return std::stoi(shell("pgrep -fc -- '[-]-out " + directory() + "/' || true").out);
   }

@@ -128,8 +128,8 @@ TEST(Nccl, executes_calls_of_a_group_in_order_and_groups_independently) {
   EXPECT_EQ(ranks[0]->start(7, {}).error().id, "not_a_member");
 }
 
-// As two stages that hand on to each other: each waits for what the other computes first, and
-// neither may be held up by that.
+// Two stages that send to each other: each waits for what the other computes first, and neither may
+// be blocked by that.
 TEST(Nccl, call_with_a_late_peer_does_not_block_other_groups) {
   const Ranks ranks = joined(2, {{0, 1}, {1, 0}});
   std::vector<double> outputs{3}, gradients{0}, inputs{0}, its_gradients{5};

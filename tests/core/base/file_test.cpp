@@ -70,7 +70,7 @@ TEST_F(Files, are_read_back_as_written) {
   EXPECT_EQ(entries(), 1u);
 }
 
-// In a container a program may have the same number whenever it starts.
+// Programs in a container may have the same process id at every start.
 TEST_F(Files, of_a_killed_process_with_the_same_pid_are_ignored) {
   const fs::path path = directory_ / "file";
   for (int count = 0; count < 50; ++count)

@@ -92,7 +92,7 @@ inline bool group_with_a_duplicate_rank(Victim& victim) {
 // Wrong orders
 // ------------------------------------------------------------
 
-// How many ops of its lane there are up to an op.
+// Returns the number of ops of the op's lane up to this op.
 inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op) {
   return static_cast<std::int32_t>(
       std::count_if(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(op + 1),

@@ -101,7 +101,7 @@ TEST(BrokenMesh, finds_a_table_in_two_stages_that_is_not_summed) {
       << first_finding(victim);
 }
 
-// As two pipelines side by side: there is no group of replicas, and no lane to one.
+// Two separate pipelines: there is no group of replicas, and no lane to one.
 TEST(BrokenMesh, finds_replicas_that_do_not_communicate) {
   Victim victim = whole(2, 2, 1);
   forget_last_lanes(victim, 4);

@@ -31,7 +31,7 @@ plan::Plan made(const experiment::Experiment& e) {
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
-// With ranks changed; all that is found. Ranks 0 and 2 ask, 1 and 3 answer.
+// Returns all findings after some ranks were changed. Ranks 0 and 2 ask, 1 and 3 answer.
 std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
   const plan::Plan plan = made(in_pairs(4));
   std::vector<RankPlan> ranks;

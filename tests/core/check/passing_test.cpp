@@ -15,7 +15,7 @@ namespace {
 using experiment::PipelineSchedule;
 using experiment::StrategyKind;
 
-// By hand, anything that gives every rank a layer.
+// Any partition by hand that gives every rank a layer.
 std::vector<experiment::StagePlace> any_places(const model::Model& model, int ranks) {
   std::vector<int> owners;
   for (std::size_t s = 0; s < model.segments.size(); ++s) {

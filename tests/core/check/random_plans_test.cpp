@@ -16,7 +16,7 @@ RC_GTEST_PROP(RandomPlans, of_any_graph_are_proved, ()) {
   RC_ASSERT(base::to_string(check(collective::expand(coarse, any_algorithm()))) == "");
 }
 
-// Those whose ranks do not all do the same, with tails of fewer micro-steps among them.
+// Plans with different ranks, and with tails of fewer micro-steps.
 RC_GTEST_PROP(RandomPlans, of_strategies_with_different_ranks_are_proved, ()) {
   const int ranks = 2 + plan::any_count(3);
   experiment::Experiment e = any_experiment(ranks);

@@ -132,7 +132,7 @@ TEST(Recomputing, in_a_replica_that_is_broken_is_found) {
                 op.reads.front().buffer = v.ranks[0].buffer("act.s0");
               }),
               Contains(Proof::recomputing));
-  // By fewer parameters.
+  // Uses too few parameters.
   EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s0.m1").reads.pop_back(); }),
               Contains(Proof::recomputing));
   // Into another place than the backward pass reads.
@@ -194,7 +194,7 @@ TEST(Recomputing, in_a_stage_that_is_broken_is_found) {
   // Left out: the place holds the output of the micro-batch that came last.
   EXPECT_THAT(found([](Victim& v) { v.remove(1, v.first(1, is("R.s3.m0"))); }),
               testing::AllOf(Contains(Proof::passing), Contains(Proof::recomputing)));
-  // From what came in of another micro-batch, which lies beside.
+  // Uses the input of another micro-batch, which is adjacent in memory.
   EXPECT_THAT(found([](Victim& v) {
                 plan::Op& op = v.op(1, "R.s2.m0");
                 op.reads.front().first += op.reads.front().count;

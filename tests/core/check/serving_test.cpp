@@ -27,7 +27,7 @@ plan::Plan served(experiment::ServerMode mode = experiment::ServerMode::asynchro
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
-// With one rank changed.
+// Returns the location of the first finding after one rank was changed.
 std::string flaw(const plan::Plan& plan, std::int32_t rank,
                  const std::function<void(plan::RankPlan&)>& change) {
   std::vector<plan::RankPlan> ranks;
@@ -131,7 +131,7 @@ TEST(Serving, finds_a_server_op_on_a_worker) {
             "proof_structure at rank 0, program turn, op TAKE.b0<r3");
 }
 
-// With a table, of which workers name rows.
+// The plan has a table; workers send the names of its rows.
 plan::Plan with_table(int workers = 2, int servers = 2) {
   experiment::Experiment e = strategy::small_clicks(workers + servers);
   for (int server = 0; server < servers; ++server)

@@ -18,7 +18,7 @@ experiment::Experiment accumulating(experiment::Experiment e) {
   return e;
 }
 
-// How many ops of compute there are up to that of a token.
+// Returns the number of compute ops up to the op with this token.
 std::int32_t computed_with(Victim& victim, const std::string& token) {
   std::int32_t count = 0;
   for (const Op& op : victim.train(0)) {

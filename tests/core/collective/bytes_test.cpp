@@ -164,8 +164,7 @@ TEST(Bytes, do_not_depend_on_segments) {
   }
 }
 
-// By algorithm: rounds on the wire for n members on one host, as the plan has them and as the cost
-// counts them.
+// Number of rounds for n members on one host by algorithm, in the plan and in the cost model.
 TEST(Rounds, equal_the_formula) {
   for (int n = 2; n <= 33; ++n) {
     const auto rounds = [&](Algorithm algorithm) {

@@ -168,7 +168,7 @@ TEST(Choice, keeps_large_buckets_off_slow_links_between_hosts) {
                              testing::HasSubstr(" 40 MB")));
 }
 
-// On one host, with no hierarchy, sharded_hierarchical is direct by another name.
+// Without a hierarchy of hosts, sharded_hierarchical equals direct.
 TEST(Choice, includes_the_second_best_algorithm) {
   const topology::Network network(star_of(1, 4, {.bus_bits_per_second = kBandwidth}));
   const Work work{100'000'000, 4, network.workers(), {0, 0, 0, 0}};

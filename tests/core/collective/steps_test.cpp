@@ -28,7 +28,7 @@ Exercise exercise(Algorithm algorithm, int hosts, int devices, std::int64_t elem
   return exercise;
 }
 
-// By position and chunk: numbers whose sums tell who is in them.
+// Values by position and chunk, whose sums identify the summands.
 Values telling_values(const Steps& steps) {
   Values values(static_cast<std::size_t>(steps.members()));
   for (int position = 0; position < steps.members(); ++position)
@@ -146,7 +146,7 @@ TEST_P(AllReduceSteps, lines_are_executed_by_steps_of_their_round) {
     }
 }
 
-// And so a step back, which is the state before, undoes just that.
+// A step back restores the previous state.
 TEST_P(AllReduceSteps, step_changes_only_what_it_describes) {
   const Steps played = steps(exercise(GetParam(), 2, 2, 24)).value();
   const Values values = telling_values(played);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// On a virtual clock: exact figures, on any machine.
+// Link shares on a virtual clock: exact figures on any machine.
 #include "core/comm/link_shares.h"
 
 #include <gtest/gtest.h>

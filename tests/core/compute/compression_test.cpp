@@ -232,7 +232,7 @@ TEST(Compression, int8_error_is_at_most_half_a_step_of_its_chunk) {
   }
 }
 
-// By the definition: the nearest of all halves, of two as near the even one.
+// The definition: the nearest of all 16-bit values, and of two equally near ones the even one.
 TEST(Half, fp16_rounds_to_nearest_even) {
   EXPECT_EQ(Fp16::encode(1.0F), 0x3C00);
   EXPECT_EQ(Fp16::encode(-2.0F), 0xC000);

@@ -232,7 +232,7 @@ TEST(validate, accepts_wider_samples_only_for_an_added_bag) {
   EXPECT_FALSE(with({DType::fp32, {batch, inputs}, nullptr}));
 }
 
-// As many as a number of the samples' type can name.
+// The number of rows that the type of the samples can represent.
 TEST(validate, refuses_an_fp32_table_with_more_rows_than_fp32_can_number) {
   Values values;
   for (const DType dtype : {DType::fp32, DType::fp64}) {

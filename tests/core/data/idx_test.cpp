@@ -150,7 +150,7 @@ TEST_F(Idx, missing_name_directory_and_empty_file_are_problems) {
   spec_.images = "";
   EXPECT_THAT(problem(), IsProblem("file_not_set", "data.images"));
   spec_.images = ".";
-  EXPECT_THAT(problem(), IsProblem("not_a_regular_file", path(".")));
+  EXPECT_THAT(problem(), IsProblem("not_a_regular_file", path("")));
   spec_.images = "images";
   write("", good_labels());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("empty")));

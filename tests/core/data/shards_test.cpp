@@ -40,7 +40,7 @@ ShardingSpec any_owning_spec() {
   return spec;
 }
 
-// As a file may have them: any class anywhere, and the indices in any order of its rows.
+// Classes in any order, and row indices in any order, as in a file.
 TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
   TrainingLabels labels;
   labels.classes = *rc::gen::container<std::vector<std::int32_t>>(

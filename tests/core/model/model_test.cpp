@@ -327,7 +327,8 @@ TEST(Initialize, draws_table_rows_uniformly_by_the_number_of_slots) {
   EXPECT_GT(*most, 0.499);
 }
 
-// As a linear model of the indices does in TensorFlow. The deep part begins as it does alone.
+// The wide part starts like a linear model of the indices in TensorFlow, the deep part as without
+// it.
 TEST(Initialize, sets_a_wide_table_to_zero) {
   ModelSpec deep = kWideAndDeep;
   deep.layers.pop_back();

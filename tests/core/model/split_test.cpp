@@ -25,7 +25,7 @@ Model gpt(bool tied, std::int64_t heads = 4) {
   return build(spec, Shape{9}, 11).value();
 }
 
-// By how many ranks each element of the whole is had.
+// Returns the number of ranks that hold each element of the full model.
 std::vector<int> owners(const Model& whole, int ranks, const Parameter& of) {
   std::vector<int> count(static_cast<std::size_t>(of.shape.elements()));
   for (int rank = 0; rank < ranks; ++rank)

@@ -91,8 +91,8 @@ TEST(TransformerModel, block_is_ten_segments_with_a_cut_between_any_two) {
   EXPECT_EQ(model.labels(), 5);
 }
 
-// As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the
-// last normalization 2 d; and the logits' layer here.
+// The parameter count of GPT-2: 12 d^2 + 13 d per block, (vocabulary + positions) d for the
+// embeddings, 2 d for the last normalization, plus the separate output layer of this model.
 TEST(TransformerModel, has_the_number_of_parameters_of_the_formula) {
   const std::int64_t d = 6, vocabulary = 7, places = 5;
   const std::int64_t block = 12 * d * d + 13 * d;

@@ -65,7 +65,7 @@ Place place(const plan::RankPlan& rank, int program, int number) {
   return op.round >= 0 ? Place{program, op.bucket, op.round} : Place{program, number, -1};
 }
 
-// By lane: the places in the order of the plan, step after step.
+// Positions in plan order by lane, step after step.
 std::vector<std::vector<Place>> planned(const plan::RankPlan& rank,
                                         const plan::Schedule& schedule) {
   std::vector<std::vector<Place>> lanes(rank.lanes.size());

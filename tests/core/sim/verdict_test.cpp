@@ -157,7 +157,7 @@ TEST(verdict, of_one_device_reports_its_time) {
   EXPECT_THAT(judge(one_device(4e-3), one_device(4e-3)).sentence, HasSubstr(" 4 ms"));
 }
 
-// From plans: four devices do a quarter of the arithmetic each, and reduce 400 kB.
+// Verdict of plans: four devices do a quarter of the arithmetic each, and reduce 400 kB.
 Verdict of_plans(double bandwidth_bits_per_second) {
   const Replica four{.ranks = 4, .elements = 100'000, .flops = 1'000'000},
       one{.ranks = 1, .elements = 100'000, .flops = 4'000'000};

@@ -102,7 +102,7 @@ TEST(CompressedPlans, report_larger_traffic) {
   EXPECT_THAT(line({1.001, 1.001}), testing::Not(testing::ContainsRegex("[0-9]x")));
 }
 
-// By hand: buckets of segments 2, then 1 and 0, of 25, 28 and 48 numbers (see experiments.h:
+// Buckets by hand: segment 2, then segments 1 and 0, of 25, 28 and 48 numbers (see experiments.h:
 // 7-6-4-5 units).
 TEST(CompressedPlans, have_the_expected_payloads) {
   const auto bytes = [](Scheme kind) {

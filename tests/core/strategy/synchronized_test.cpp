@@ -103,7 +103,7 @@ TEST(Synchronized, rank_without_samples_adds_zeros_and_updates_running_statistic
   EXPECT_EQ(on_lane(empty, "tail", "comm.g1"), "AR.b1 AR.b2");
 }
 
-// In the tail rank 0 has 4 samples in two micro-steps of 3, the others 3 in one.
+// Rank 0 has 4 samples in two micro-steps of 3 in the tail; the others have 3 in one.
 TEST(Synchronized, ranks_have_equal_numbers_of_micro_steps) {
   auto e = synchronized(normalized(3));
   e.training.batch_per_rank = 3;

@@ -352,7 +352,7 @@ TEST(History, fills_a_long_gap_between_distances_with_its_first_and_last_steps) 
   EXPECT_DOUBLE_EQ(decay[History::kDecaySteps + 1].value, std::pow(0.999, 5000));
 }
 
-// As no run writes it, and a damaged or foreign recording may.
+// No run writes such frames, but a damaged or foreign recording may have them.
 TEST(History, handles_the_longest_gap_between_distances) {
   History history;
   auto header = small_header(1);

@@ -10,7 +10,7 @@ namespace trainyard::cuda {
 
 base::Result<compute::Memory> make_own(std::int64_t bytes);
 base::Result<compute::ExportedMemory> export_memory(std::int64_t bytes);
-// And how long it is.
+// Returns the memory and its size.
 base::Result<std::pair<compute::Memory, std::int64_t>> import_memory(const std::string& name);
 
 // While it lives, this thread is the device.

@@ -131,10 +131,10 @@ Memory allocate_new(std::int64_t bytes) {
   return memory;
 }
 
-// As cuBLASLt: it fuses a bias and relu, of fp32 and of 16 bits.
+// Fusion as in cuBLASLt: a bias and relu, of fp32 and of 16 bits.
 class HostDevice final : public Device {
  public:
-  // Without places it reaches all of them.
+  // A device without address ranges accesses all memory.
   HostDevice(std::shared_ptr<Places> places, const std::string& cudnn)
       : places_(std::move(places)) {
     if (!cudnn.empty()) convolutions_ = std::move(cudnn::open(allocate_new, cudnn).value());

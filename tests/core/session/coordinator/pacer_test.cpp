@@ -46,7 +46,7 @@ TEST(Pacer, grants_steps_from_the_resumed_checkpoint) {
   EXPECT_EQ(stepped.grant(0)->step, 2'401);
 }
 
-// Else some of those that could make one would wait to be let.
+// Otherwise some ranks that could make a step would wait for a grant.
 TEST(Pacer, grants_steps_of_a_round_together) {
   Pacer pacer(100'000, 0, 20, 64);
   EXPECT_EQ(pacer.grant(0)->step, 128);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a sweep goes on, with programs in place of trainyard-cli; runs that train are in
+// Control flow of a sweep, with scripts in place of trainyard-cli. Runs that train are in
 // tests/process/sweep_test.cpp.
 #include "core/session/sweep/sweep_run.h"
 

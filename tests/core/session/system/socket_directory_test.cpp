@@ -102,7 +102,7 @@ TEST_F(SocketDirectoryTest, is_removed_while_others_create_sockets_in_it) {
   EXPECT_TRUE(is_gone(path));
 }
 
-// At no moment does a kill leave anything behind.
+// A kill leaves nothing behind at any time.
 TEST_F(SocketDirectoryTest, is_removed_whenever_its_process_is_killed) {
   const fs::path sockets = root_ / "trainyard";
   for (int trial = 0; trial < 100; ++trial) {
@@ -120,7 +120,7 @@ TEST_F(SocketDirectoryTest, is_removed_whenever_its_process_is_killed) {
   }
 }
 
-// By another user, who may write where all may.
+// Links of another user, in a directory that all may write to.
 TEST_F(SocketDirectoryTest, is_not_created_through_a_symbolic_link) {
   const fs::path elsewhere = root_ / "elsewhere";
   fs::create_directories(elsewhere / "run-999999999-abcdef");
