@@ -141,7 +141,7 @@ TEST(AsynchronousGossipOrder, has_the_position_of_a_rank_at_its_answer) {
               (Answer{Answer::Kind::ends, static_cast<std::int32_t>(rank), {100, 0}, -1, 0}));
   }
   EXPECT_EQ(real.answers[1].size() + real.answers[3].size(), 2U * 100 + 2)
-      << "every step of those that ask is in one of them";
+      << "every step of the asking ranks is in one of them";
 }
 
 // The first answer that another follows in a later step of its own.
@@ -172,7 +172,7 @@ TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_recorded) {
   EXPECT_FALSE(once.over);
   EXPECT_GT(once.steps, 0);
   EXPECT_LT(once.steps, 400);
-  EXPECT_GT(once.left, 0) << "rank 3 wrote more than anything of follows without what rank 1 did";
+  EXPECT_GT(once.left, 0) << "rank 3 recorded more than can be replayed without rank 1";
   EXPECT_EQ(once.parameters, again.parameters);
 }
 

@@ -133,7 +133,8 @@ TEST(AsynchronousGossip, pauses_and_stops_all_ranks_at_one_step) {
     EXPECT_EQ(rank["parameters_xxh64"], outcome.result["ranks"][0]["parameters_xxh64"])
         << "the mean";
   EXPECT_FALSE(outcome.result.contains("lambda_2"));
-  EXPECT_TRUE(recorded(outcome).consensus_decay().empty()) << "no theory of ranks in step";
+  EXPECT_TRUE(recorded(outcome).consensus_decay().empty())
+      << "there is no theory for asynchronous ranks";
 }
 
 }  // namespace

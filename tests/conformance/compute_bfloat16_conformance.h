@@ -76,7 +76,7 @@ TEST_P(ComputeConformance, bfloat16_enqueue_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
-    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+    ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
   }
 }
 

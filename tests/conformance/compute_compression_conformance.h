@@ -271,7 +271,7 @@ TEST_P(ComputeConformance, power_sgd_propagates_nan_and_restarts) {
   steps.gradient.as<float>()[31] = std::numeric_limits<float>::quiet_NaN();
   steps.step(*device_, 7);
   EXPECT_TRUE(std::isnan(element(steps.gradient, 1199))) << "all of its matrix";
-  EXPECT_TRUE(std::isfinite(element(steps.gradient, 1200))) << "nothing of the next";
+  EXPECT_TRUE(std::isfinite(element(steps.gradient, 1200))) << "no bytes of the next message";
   EXPECT_TRUE(std::isnan(element(steps.error, 0)));
   for (const Tensor& kept : {steps.guess, steps.residual})
     for (std::int64_t i = 0; i < kept.elements(); ++i)
@@ -328,7 +328,7 @@ TEST_P(ComputeConformance, compression_enqueue_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 3; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 3 * GetParam().library_allocations) << "op " << o;
-    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+    ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
   }
 }
 

@@ -117,7 +117,7 @@ TEST_P(DelayedDevice, trains_like_other_devices) {
       EXPECT_EQ(values_of_metric(late[rank], metric), values_of_metric(at_once[rank], metric))
           << static_cast<int>(metric);
   }
-  EXPECT_GT(lateness.most, 1) << "it was given ops ahead";
+  EXPECT_GT(lateness.most, 1) << "ops were submitted ahead";
   EXPECT_GT(lateness.chained, 0);
 }
 

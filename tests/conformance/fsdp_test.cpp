@@ -77,7 +77,7 @@ void expect_fsdp_equals_one_device(const Experiment& e) {
     for (const telemetry::Metric metric :
          {telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio})
       EXPECT_NEAR(sum_of({rank}, metric, last), sum_of({one}, metric, last), 1e-6)
-          << "charts tell of the whole gradient, not of parts";
+          << "charts show the full gradient, not shards";
 }
 
 struct FsdpCase {

@@ -66,7 +66,7 @@ TEST(GossipSimulated, straggler_delays_its_neighbors_first) {
   };
   ASSERT_TRUE(sim::simulate(strategy::make_plan(resolved).value(),
                             topology::Network(resolved.document.topology), options));
-  EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is late yet, beside it all is";
+  EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is delayed yet; the neighbors are";
   EXPECT_LT(ends[4][2], ends[0][2]);
 }
 

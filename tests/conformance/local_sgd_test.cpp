@@ -72,7 +72,7 @@ TEST(LocalSgd, ranks_train_independently_between_averages) {
     expect_all_end_alike(met);
     EXPECT_LE(distance(met[0].parameters, mean), 1e-13);
     EXPECT_LE(distance(in_the_end[0].parameters, mean), 1e-13)
-        << "who never met ends with the mean all the same";
+        << "ranks that never averaged still end with the mean";
   }
 }
 

@@ -245,7 +245,7 @@ TEST(MemoryAdvice, includes_a_mesh_with_all_settings_it_needs) {
   const std::vector<MemoryOption> ways = options_that_fit(resolved(small));
   const MemoryOption* const way = way_with(ways, "strategy.kind=tensor_parallel");
   ASSERT_TRUE(way);
-  EXPECT_GT(way->settings.size(), 4U) << "which does not do alone";
+  EXPECT_GT(way->settings.size(), 4U) << "a single setting does not suffice";
   const experiment::Resolved fits = resolved(with(small, *way));
   EXPECT_TRUE(session::find_memory_problems(fits, plan_of(fits)).empty());
   EXPECT_EQ(fits.global_batch, resolved(small).global_batch);

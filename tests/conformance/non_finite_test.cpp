@@ -111,7 +111,7 @@ TEST_P(NonFiniteGradient, changes_no_weight_with_policy_skip) {
         EXPECT_LE(distance(rank.parameters, alone[0].parameters), 1e-10)
             << "one device skips the same step";
         EXPECT_GT(distance(rank.parameters, sound[0].parameters), 1e-6)
-            << "which would have changed them";
+            << "an update would have changed them";
       }
     }
 }

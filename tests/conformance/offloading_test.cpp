@@ -155,7 +155,7 @@ TEST(OffloadedMemory, of_a_chain_is_that_of_a_few_layers_at_any_depth) {
       EXPECT_EQ(use.of(MemoryPurpose::activations), kSamples + (strategy::kAhead + 4) * kOutput);
       EXPECT_EQ(use.of(to == OffloadTarget::host ? MemoryPurpose::host : MemoryPurpose::disk),
                 (layers - 3) * kOutput)
-          << "all but those that come back at once";
+          << "all but those that are restarted immediately";
       EXPECT_EQ(use.of(to == OffloadTarget::host ? MemoryPurpose::disk : MemoryPurpose::host), 0);
     }
   }

@@ -95,7 +95,7 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
       if (event.kind == telemetry::EventKind::op && event.index == plan.program("answer")) ++events;
   }
   EXPECT_EQ(moved, 70 * (ranks / 2) * 2 * bytes);
-  EXPECT_EQ(answered, 100 * (ranks / 2)) << "those after the own steps too";
+  EXPECT_EQ(answered, 100 * (ranks / 2)) << "also those after local steps";
   EXPECT_EQ(events, answered) << "each answer is recorded";
 }
 

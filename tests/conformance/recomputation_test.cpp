@@ -37,7 +37,7 @@ TEST(RecomputedMemory, of_a_chain_is_that_of_the_checkpoints_and_one_run) {
       EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput);
       e.training.accumulation_steps = 3;
       EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput)
-          << "micro-steps take each other's place";
+          << "micro-steps reuse the same memory";
     }
 }
 
@@ -60,7 +60,8 @@ TEST(RecomputedMemory, of_a_stage_is_the_inputs_of_all_micro_batches_and_all_of_
       EXPECT_EQ(activations(e, 1), (micro_batches + per_stage + 7) * kOutput);
       EXPECT_EQ(use_of(e, 1).of(run::MemoryPurpose::gradients), (per_stage + 1) * kLayer)
           << "of a stage, and one that is added; no peer reads them";
-      EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput) << "all of all micro-batches";
+      EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput)
+          << "all activations of all micro-batches";
     }
 }
 

@@ -133,12 +133,11 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_between_servers) {
   for (const std::size_t trainer : {0u, 1u}) {
     EXPECT_EQ(by_value[trainer][1 - trainer], 0);  // trainers keep nothing that they would sum
     EXPECT_EQ(by_value[trainer][2], x * (7 + 4))
-        << "samples, and the gradient at what the first server made";  // it gives nothing back
-                                                                       // before the first layer
+        << "samples, and the gradient at the output of the first server";  // it gives nothing back
+                                                                           // before the first layer
     EXPECT_EQ(by_value[trainer][3], x * (4 + 5)) << "that output, and the gradient of the loss";
     EXPECT_EQ(by_value[2][trainer], x * 4);
-    EXPECT_EQ(by_value[3][trainer], x * (5 + 4))
-        << "logits, and the gradient at what it computed by";
+    EXPECT_EQ(by_value[3][trainer], x * (5 + 4)) << "logits, and the gradient at its input";
   }
   EXPECT_EQ(by_value[2][3] + by_value[3][2], 0);
   e.strategy.rpc.output = kReference;

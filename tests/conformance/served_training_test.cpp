@@ -140,7 +140,7 @@ TEST(VirtualClock, bound_delays_workers_that_are_ahead) {
       most_ahead = std::max(most_ahead, most->second - least->second);
     }
     EXPECT_EQ(most_ahead, bound + 1)
-        << "of rounds that are pushed; the next is not begun before the slowest comes";
+        << "of pushed rounds; the next does not start before the slowest";
   }
 }
 
@@ -159,7 +159,8 @@ TEST(VirtualClock, bounded_reads_include_local_writes_and_all_old_enough_ones) {
       if (event.kind != ServerEvent::Kind::gives || event.last) continue;
       ++reads;
       EXPECT_GE(event.version, applied[worker]) << "its own writes";
-      EXPECT_EQ(event.version, versions) << "of the newest, so of all that were applied";
+      EXPECT_EQ(event.version, versions)
+          << "of the newest parameters, which include all applied gradients";
       EXPECT_GE(*std::ranges::min_element(clocks), clocks[worker] - bound);
     }
     EXPECT_GT(reads, 390);
@@ -288,7 +289,7 @@ TEST(DelayCompensation, adds_the_first_order_correction_to_a_late_gradient) {
     };
     const auto before = until(plain, late - order.begin()),
                missed = until(plain, late - order.begin() + 1);
-    ASSERT_EQ(before, until(compensated, late - order.begin())) << "nothing came late yet";
+    ASSERT_EQ(before, until(compensated, late - order.begin())) << "no gradient was late yet";
     const auto made = until(compensated, late - order.begin() + 1);
     const auto gave =
         std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const ServerEvent& event) {
@@ -498,7 +499,7 @@ TEST(VirtualTraining, parameters_of_one_server_are_read_in_place) {
   };
   EXPECT_TRUE(in_place({ServerMode::asynchronous, 2, 1}));
   EXPECT_FALSE(in_place({ServerMode::asynchronous, 2, 2}))
-      << "of each a part, that the other's are copied beside";
+      << "each server has a shard, and shards are copied into one buffer";
 }
 
 TEST(VirtualTraining, impossible_order_is_refused) {

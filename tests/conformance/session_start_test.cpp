@@ -40,7 +40,7 @@ void expect_canceled(SessionRun& run) {
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_EQ(outcome.result["steps"], 0);
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
-      << "it says that the run lives";
+      << "the file marks a running run";
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "checkpoints" / "step-0"));
 }
 

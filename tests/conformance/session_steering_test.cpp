@@ -164,7 +164,7 @@ TEST(Session, interrupt_stops_cleanly_and_counts_as_canceled) {
   EXPECT_EQ(state_of(outcome), "cancelled: canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string())
-      << "what was trained is kept";
+      << "the trained parameters are kept";
 }
 
 TEST(Session, stop_cannot_be_revoked) {

@@ -46,7 +46,7 @@ TEST(Session, ranks_report_equal_weights_and_their_bytes) {
   std::int64_t sent = 0, received = 0;
   for (const base::Json& rank : r["ranks"]) {
     EXPECT_EQ(rank["role"], "worker");
-    EXPECT_TRUE(rank["peak_memory_bytes"].is_null()) << "threads have none of their own";
+    EXPECT_TRUE(rank["peak_memory_bytes"].is_null()) << "threads have no process memory";
     weights.insert(rank["parameters_xxh64"].get<std::string>());
     sent += rank["sent_bytes"].get<std::int64_t>();
     received += rank["received_bytes"].get<std::int64_t>();
@@ -99,7 +99,7 @@ TEST(Session, gradient_norms_of_ranks_equal_those_of_one_device) {
     }
     for (std::size_t i = 0; i < 20; ++i)
       EXPECT_GT(mean_of_local[i], reduced[i] * (1 - 1e-6))
-          << "a norm of a mean is no more than the mean of norms";
+          << "the norm of the mean is at most the mean of the norms";
   }
 }
 
@@ -152,7 +152,7 @@ TEST(Session, run_directory_is_complete) {
                            "recording.try", "checkpoints/step-30/manifest.json"})
     EXPECT_TRUE(std::filesystem::exists(run.directory() / file)) << file;
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
-      << "it says that the run lives";
+      << "the file marks a running run";
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   EXPECT_EQ(history->damage(), "");

@@ -199,7 +199,7 @@ TEST(ShapedTraining, gives_the_same_result_and_bytes_and_takes_the_time_of_the_l
                   free[rank].traffic[peer].sent_payload_bytes);
         bits += 8.0 * static_cast<double>(slow[rank].traffic[peer].sent_payload_bytes);
       }
-      EXPECT_GE(slow[rank].seconds, bits / 1e6) << "its way out passes no more";
+      EXPECT_GE(slow[rank].seconds, bits / 1e6) << "its outgoing direction is at its limit";
     }
   }
 }

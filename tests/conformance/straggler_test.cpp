@@ -67,7 +67,7 @@ TEST(Stragglers, can_be_slowed_down_and_restored_during_the_run) {
   const auto history = recorded(outcome);
   const auto factors = values(history, Metric::slow_down, 1);
   EXPECT_THAT(factors, testing::Contains(20));
-  EXPECT_EQ(factors.back(), 1) << "its end is seen too";
+  EXPECT_EQ(factors.back(), 1) << "its exit is detected too";
 }
 
 TEST(Stragglers, ignore_invalid_requests) {

@@ -65,7 +65,7 @@ TEST_P(LockstepRows, hundred_fp64_steps_equal_one_device) {
   for (const Metric metric : {Metric::held_out_loss_sum, Metric::loss_sum})
     EXPECT_NEAR(sum_of(ranks, metric, 99), sum_of(one, metric, 99),
                 1e-9 * std::abs(sum_of(one, metric, 99)))
-        << "what is evaluated is the whole table";
+        << "the full table is evaluated";
 }
 
 class AsynchronousRows : public testing::TestWithParam<ServedCase> {};
@@ -192,7 +192,7 @@ TEST(Rows, on_the_virtual_clock_are_reproducible_bit_for_bit) {
   EXPECT_EQ(once.parameters, again.parameters);
   for (int worker = 1; worker < 3; ++worker)
     EXPECT_EQ(once.parameters[static_cast<std::size_t>(worker)], once.parameters[0])
-        << "what the servers have";
+        << "the parameters of the servers";
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 

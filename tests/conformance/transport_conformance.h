@@ -128,7 +128,7 @@ TEST_P(TransportConformance, receive_returns_the_same_message_until_it_is_releas
 }
 
 TEST_P(TransportConformance, messages_in_the_arena_are_read_in_place) {
-  if (!GetParam().in_place) GTEST_SKIP() << "this transport moves bytes between memories";
+  if (!GetParam().in_place) GTEST_SKIP() << "this transport copies between memories";
   Group ends(GetParam(), {});
   const auto memory = ends[0]->arena().subspan(128, 1000);
   ASSERT_TRUE(good(comm::await_post(*ends[0], 1, 0, tag_of(0), memory, patient)));
@@ -178,8 +178,8 @@ TEST_P(TransportConformance, invalid_arguments_are_problems) {
     EXPECT_FALSE(end.receive(peer, channel)) << peer << " " << channel;
     EXPECT_FALSE(end.release(peer, channel)) << peer << " " << channel;
   }
-  EXPECT_FALSE(end.release(1, 0)) << "nothing came that could be released";
-  EXPECT_TRUE(good(end.state())) << "a wrong call harms no other rank";
+  EXPECT_FALSE(end.release(1, 0)) << "no message was received that could be released";
+  EXPECT_TRUE(good(end.state())) << "an invalid call does not affect other ranks";
 }
 
 TEST_P(TransportConformance, wait_ends_at_its_time_limit_and_when_woken) {

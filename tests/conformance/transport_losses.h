@@ -47,7 +47,7 @@ TEST_P(TransportLosses, loss_of_a_rank_does_not_affect_others) {
   EXPECT_FALSE(*nothing);
   for (int op = 0; op < 100; ++op)
     EXPECT_EQ(ends[0]->post(2, 0, tag_of(op), memory).value_or(false), true)
-        << "it goes nowhere, and fills nothing";
+        << "it is sent nowhere, and fills no window";
   EXPECT_TRUE(good(ends[0]->consumed(2, 0)));
   EXPECT_TRUE(good(ends[0]->state()));
   pass(*ends[0], *ends[1], 1, 0, memory);
@@ -82,12 +82,12 @@ TEST_P(TransportLosses, replacement_of_a_lost_rank_starts_with_empty_channels) {
   for (const std::size_t rank : {0u, 2u}) {
     await_loss(*ends[rank], 1);
     ASSERT_TRUE(good(ends[rank]->begin_anew(1, 2)));
-    EXPECT_FALSE(ends[rank]->has_lost(1)) << "no process is there that could be";
+    EXPECT_FALSE(ends[rank]->has_lost(1)) << "there is no process to kill";
   }
   EXPECT_EQ(ends[0]->consumed(1, 0), 0u);
   const auto nothing = ends[0]->receive(1, 0);
   ASSERT_TRUE(good(nothing));
-  EXPECT_FALSE(*nothing) << "what it sent before is forgotten";
+  EXPECT_FALSE(*nothing) << "earlier messages are dropped";
   ends.replace(1);
   ASSERT_NE(ends[1], nullptr);
   const auto own = ends.postable(*ends[1], 300);

@@ -60,7 +60,8 @@ TEST(AsynchronousGossipOrder, of_another_run_gives_other_weights_or_is_refused) 
   const fs::path file = directory_of(result) / "order.try";
   fs::copy_file(directory_of(other) / "order.try", file, fs::copy_options::overwrite_existing);
   const Ran with_its_order = recomputed(directory_of(result));
-  EXPECT_EQ(with_its_order.exit_code, 3) << "the plan is the same, who came when is not";
+  EXPECT_EQ(with_its_order.exit_code, 3)
+      << "the plan is the same, but the order of arrivals is not";
   EXPECT_EQ(with_its_order.result()["same"], false);
   EXPECT_EQ(with_its_order.result()["parameters_xxh64"], other["ranks"][0]["parameters_xxh64"]);
   auto arguments = run_of(home, 4, "shm");
@@ -120,7 +121,7 @@ TEST_P(AsynchronousGossipOrder, of_a_killed_run_is_replayed_up_to_its_end) {
     ASSERT_EQ(once.exit_code, 0) << once.err;
     EXPECT_GT(once.result()["events"], 20);
     EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>())
-        << "those of who asked, and of who answered";
+        << "messages of the asking and of the answering rank";
     EXPECT_TRUE(once.result()["same"].is_null()) << "there is nothing to compare with";
     EXPECT_EQ(once.result()["ranks"], again.result()["ranks"]);
   }

@@ -56,7 +56,7 @@ TEST(Checkpoints, in_lockstep_resume_to_the_same_weights) {
       EXPECT_EQ(half["committed_step"], 37);
       const Json rest = completed(resumed(short_run(kServed, 60, overrides), directory(half)));
       EXPECT_EQ(rest["first_step"], 37);
-      EXPECT_EQ(rest["steps"], 23) << "its own, after those";
+      EXPECT_EQ(rest["steps"], 23) << "its local allocations follow";
       EXPECT_EQ(weights(rest), weights(whole)) << optimizer << ", " << drawing.size();
       EXPECT_NE(weights(half), weights(whole));
     }
@@ -213,7 +213,7 @@ TEST(Checkpoints, with_a_flipped_bit_in_a_server_shard_are_skipped) {
     EXPECT_EQ(rest.exit_code, 0) << rest.err;
     EXPECT_EQ(rest.result()["first_step"], 40);
     EXPECT_THAT(skipped_checkpoints(rest.result()), ElementsAre(part.string()));
-    ASSERT_TRUE(base::write_file_atomically(part, whole)) << "what was there is left as it was";
+    ASSERT_TRUE(base::write_file_atomically(part, whole)) << "the existing content is unchanged";
   }
   EXPECT_EQ(completed(resumed(short_run(kServed, 60, is_lockstep({kTwoServers})),
                               directory(half)))["first_step"],

@@ -87,7 +87,7 @@ TEST(CliValidate, prints_the_automatic_algorithm_and_the_reason) {
   EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"})
                    .result()
                    .contains("algorithm_reason"))
-      << "a user named it";
+      << "the user chose the algorithm";
 }
 
 TEST(CliValidate, prints_notes_on_slow_settings_and_unused_settings) {
@@ -121,7 +121,7 @@ TEST(CliValidate, reports_all_problems_with_their_fields) {
   EXPECT_THAT(ran.problems(),
               ElementsAre(Pair("out_of_range", "--set: data.noise"),
                           Pair("out_of_range", "--set: training.optimizer.momentum")))
-      << "the file is right";
+      << "the file is valid";
   for (const base::Json& problem : problems)
     EXPECT_THAT(keys(problem),
                 testing::ElementsAre("id", "code", "where", "what", "accepted", "advice"));
@@ -195,7 +195,7 @@ TEST(CliPlan, prints_the_automatic_algorithm_beside_the_plan) {
   const Ran named =
       cli({"plan", kMirrored, "--set",
            "strategy.algorithm=" + result.at("algorithm").get<std::string>(), "--expand"});
-  EXPECT_EQ(named.out, chosen.out) << "it is that plan";
+  EXPECT_EQ(named.out, chosen.out) << "the plans are equal";
   EXPECT_EQ(named.err, "");
 }
 
@@ -271,7 +271,7 @@ TEST(CliSimulate, prints_figures_and_a_verdict) {
 
 TEST(CliSimulate, prints_the_staleness_of_servers_and_the_speed_of_the_run) {
   const base::Json result = cli({"simulate", kServed, "--json", "--steps", "400"}).result();
-  EXPECT_NEAR(result["mean_staleness"].get<double>(), 3, 0.1) << "four workers of one speed";
+  EXPECT_NEAR(result["mean_staleness"].get<double>(), 3, 0.1) << "four workers of equal speed";
   EXPECT_GT(result["predicted"]["samples_per_second"], 0);
 }
 

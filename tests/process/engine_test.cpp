@@ -89,7 +89,7 @@ TEST_F(Engine, that_reports_no_bytes_shows_none) {
                   .value()
                   .chunk_values()
                   .empty())
-      << "the engine takes its collectives whole";
+      << "the engine does not split its collectives";
   for (const Json& rank : result["ranks"])
     EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
   EXPECT_THAT(
@@ -108,7 +108,7 @@ TEST_F(Engine, that_reports_no_bytes_shows_none) {
     by_ring += rank["sent_bytes"].get<std::int64_t>();
   }
   EXPECT_NEAR(static_cast<double>(formula), static_cast<double>(by_ring), 64)
-      << "but for what is rounded off";
+      << "except for rounding";
   EXPECT_GT(by_ring, 1'000'000);
   EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out, HasSubstr("\ngloo "));
   EXPECT_TRUE(

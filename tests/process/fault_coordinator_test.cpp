@@ -65,7 +65,7 @@ TEST_P(KilledCoordinator, leaves_its_recording_but_no_process_socket_or_shared_m
   EXPECT_FALSE(is_mapped(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
-  EXPECT_GE(history->train_loss().size(), 5u) << "what was recorded stays";
+  EXPECT_GE(history->train_loss().size(), 5u) << "the recording is kept";
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, KilledCoordinator, testing::Values("shm", "zmq"));
@@ -174,7 +174,7 @@ base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile
   const auto ranks = run.ranks();
   meanwhile(ranks, out);
   EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); }))
-      << "the coordinator waits for who reads";
+      << "the coordinator waits for the reader";
   for (const RankProcess& rank : ranks)
     EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(lives(run.pid()));

@@ -72,7 +72,7 @@ TEST_P(EachRank, that_is_killed_is_reported_with_step_and_op) {
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
   EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")),
               ContainsRegex("process [0-9]+, software"))
-      << "the message sends one there";
+      << "the message contains this path";
 }
 
 TEST_P(EachRank, that_is_suspended_is_reported_with_step_and_op) {
@@ -115,7 +115,7 @@ TEST(Faults, death_of_a_rank_is_detected_within_a_tenth_of_a_second) {
   std::vector<double> after;
   for (int trial = 0; trial < 9; ++trial) after.push_back(noticed_after(trial % 4));
   std::ranges::sort(after);
-  EXPECT_GE(after[0], 0) << "a run did not come to its end";
+  EXPECT_GE(after[0], 0) << "a run did not complete";
   EXPECT_LE(after[4], 100) << testing::PrintToString(after);
 }
 

@@ -39,7 +39,7 @@ void expect_whole(const Ran& ran, const std::vector<int>& missing = {}) {
       cli({"replay", result["run_directory"].get<std::string>(), "--recompute", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err << again.out;
   EXPECT_EQ(again.result()["parameters_xxh64"], *weights.begin())
-      << "those that no loss and no return has brought out of order";
+      << "gradients that no loss and no rejoin has reordered";
 }
 
 class LostWorker : public testing::TestWithParam<std::string> {
@@ -72,7 +72,7 @@ TEST_P(LostWorker, that_is_suspended_is_lost) {
   run.harm(1, SIGSTOP);
   EXPECT_TRUE(run.becomes(1, "lost", 2 * promised));
   EXPECT_TRUE(wait_until_gone(stopped, promised))
-      << "it will not wake up and speak for who comes after it";
+      << "it will not resume and act as its replacement";
   EXPECT_TRUE(run.goes_on());
   expect_whole(run.stop(), {1});
 }
@@ -121,7 +121,7 @@ TEST_P(LostWorker, is_restarted_on_request) {
   EXPECT_THAT(read(table),
               ContainsRegex("\nfault_killed,1,0,[0-9]+,[0-9.]+,1,.*\nfault_"
                             "lost,1,0,[0-9]+,[0-9.]+,1,.*\nfault_back,1,0,[0-9]+,[0-9.]+,1,"))
-      << "as charts and the result have them";
+      << "the same faults as in charts and in the result";
 }
 
 // It dies at any moment: one server may have its gradient then, and the other never will. Shares
@@ -180,7 +180,7 @@ TEST_P(LostWorker, that_was_the_last_ends_the_run) {
     run.harm(rank, SIGKILL);
     EXPECT_TRUE(run.becomes(rank, "lost"));
   }
-  EXPECT_TRUE(run.goes_on(20)) << "one goes on alone";
+  EXPECT_TRUE(run.goes_on(20)) << "one rank continues alone";
   run.harm(3, SIGKILL);
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);

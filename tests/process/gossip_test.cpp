@@ -27,7 +27,7 @@ TEST(Gossip, stopped_run_ends_with_equal_parameters) {
   const Json result = ran.result();
   EXPECT_EQ(result["status"], "cancelled");
   expect_all_end_alike(result);
-  EXPECT_GT(result["consensus_distance"], 0) << "measured at the end, wherever that is";
+  EXPECT_GT(result["consensus_distance"], 0) << "measured at the last step";
 }
 
 TEST(Gossip, run_is_replayed_with_consensus_distances) {

@@ -36,7 +36,8 @@ TEST_P(Imposed, links_take_their_time_and_do_not_change_the_result) {
     EXPECT_EQ(slow["ranks"][rank]["parameters_xxh64"], fast["ranks"][rank]["parameters_xxh64"]);
     EXPECT_EQ(slow["ranks"][rank]["sent_bytes"], fast["ranks"][rank]["sent_bytes"]);
     const double least = 8 * slow["ranks"][rank]["sent_bytes"].get<double>() / 50e6;
-    EXPECT_GE(slow["wall_seconds"].get<double>(), least) << "its way to the bus passes no more";
+    EXPECT_GE(slow["wall_seconds"].get<double>(), least)
+        << "its direction to the bus is at its limit";
     EXPECT_GE(slow["step_seconds"]["median"].get<double>(), 0.9 * least / kSteps);
   }
 }
@@ -97,8 +98,7 @@ TEST(Paced, ranks_take_the_time_of_the_drawn_device_with_a_caveat) {
   for (Json& device : e["topology"]["hosts"][0]["devices"])
     device["peak_flops"] = 1e18, device["memory_bandwidth_bytes_per_second"] = 1e16;
   const Json faster = completed(short_run(home.scratch().write("faster.json", e.dump()), 4, {}));
-  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0)
-      << "no machine is so fast, and it is said";
+  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0) << "the time is rounded up";
 }
 
 }  // namespace

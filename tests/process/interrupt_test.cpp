@@ -177,7 +177,7 @@ TEST(Interrupt, a_second_time_stops_the_run_immediately) {
   ::kill(ranks[1].pid, SIGSTOP);
   run.signal(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  EXPECT_TRUE(lives(run.pid())) << "the first waits for the step to end";
+  EXPECT_TRUE(lives(run.pid())) << "the first update waits for the end of the step";
   EXPECT_TRUE(lives(ranks[1].pid));
   run.signal(SIGTERM);
   EXPECT_TRUE(wait_until_gone(run.pid(), 5));

@@ -59,7 +59,7 @@ TEST(ParameterServer, reports_staleness) {
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NEAR(result["staleness"]["mean"], (0 + 1 + 2 + 37 * 3) / 40.0, 1e-9)
-      << "all four pull at first; from then on three come between";
+      << "all four pull first; from then on three updates are in between";
   EXPECT_EQ(result["staleness"]["p95"], 3);
   EXPECT_THAT(ran.out, testing::ContainsRegex("\n  staleness +mean 2.85,"));
 }

@@ -60,7 +60,7 @@ TEST_P(Ports, are_not_opened_by_any_process_of_a_run) {
   const auto ranks = run.ranks();
   EXPECT_EQ(ranks.size(), 4u);
   for (const RankProcess& rank : ranks) EXPECT_EQ(ports_of(rank.pid), 0u) << "rank " << rank.rank;
-  EXPECT_FALSE(sockets_of(run.pid()).empty()) << "it can be looked at";
+  EXPECT_FALSE(sockets_of(run.pid()).empty()) << "its memory is readable";
   EXPECT_EQ(ports_of(run.pid()), 0u);
   run.signal(SIGINT);
   EXPECT_EQ(run.wait().exit_code, 130);

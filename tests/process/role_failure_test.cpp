@@ -122,7 +122,7 @@ TEST_P(RoleFailure, has_the_documented_effect) {
     EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
     expect_named_end(ran, run.directory());
   }
-  EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
+  EXPECT_TRUE(wait_until_gone(victim, promised)) << "it stays stopped";
 }
 
 // The first row: strategies in which no rank can replace another. For mirrored, fault_rank_test.cpp

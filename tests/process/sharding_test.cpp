@@ -65,7 +65,7 @@ TEST(CliSharding, run_uses_every_sample_and_ends_with_equal_replicas) {
                 .at("shards")
                 .at(0),
             first)
-      << "as it is recorded";
+      << "equal to the recorded value";
 }
 
 TEST(CliSharding, run_prints_the_equivalence_caveat_once) {

@@ -23,7 +23,7 @@ TEST(SpinPolicy, evaluator_does_not_take_a_core_from_training_ranks) {
              crowded = app::patience_of(ranks_of(cores + 1, 0));
   EXPECT_EQ(evaluated.spin, alone.spin);
   EXPECT_EQ(evaluated.yields, alone.yields);
-  EXPECT_LT(crowded.spin, alone.spin) << "one more that trains shares a core";
+  EXPECT_LT(crowded.spin, alone.spin) << "an additional training rank shares a core";
 }
 
 TEST(SpinPolicy, sleeps_while_waiting_for_imposed_links) {

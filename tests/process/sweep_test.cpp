@@ -230,7 +230,7 @@ TEST_F(EndlessSweep, that_is_killed_leaves_no_run) {
   EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled")
       << "it was not stopped cleanly";
   EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::running)
-      << "what the manifest said last";
+      << "the last state of the manifest";
 }
 
 TEST(Sweep, refuses_invalid_input_with_2_and_creates_no_directory) {
@@ -266,7 +266,7 @@ TEST(Sweep, directory_is_beside_the_runs) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const fs::path directory = ran.result()["sweep_directory"].get<std::string>();
   EXPECT_EQ(directory.parent_path(), home.runs().parent_path() / "sweeps");
-  EXPECT_FALSE(fs::exists(home.runs())) << "its runs are not among those of a person";
+  EXPECT_FALSE(fs::exists(home.runs())) << "its runs are not listed among the user's runs";
 }
 
 }  // namespace

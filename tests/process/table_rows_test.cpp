@@ -42,7 +42,7 @@ TEST(TableRowFaults, lost_worker_leaves_no_rows) {
     EXPECT_TRUE(run.is_back(0));
     EXPECT_TRUE(run.goes_on());
     run.harm(1, SIGSTOP);
-    EXPECT_TRUE(run.goes_on()) << "who stands still keeps one version, and its rows";
+    EXPECT_TRUE(run.goes_on()) << "a suspended worker keeps one version and its rows";
     const Ran ran = run.stop();
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(weights_made_again(ran.result()), ran.result()["ranks"][0]["parameters_xxh64"]);

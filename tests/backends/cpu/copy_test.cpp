@@ -51,8 +51,8 @@ TEST(CopyPathTuner, tries_both_paths_equally_and_takes_the_faster_one) {
     }
     EXPECT_EQ(tried, (std::array<int, 2>{CopyPathTuner::kTries / 2, CopyPathTuner::kTries / 2}));
     EXPECT_EQ(choice.next(100'000), faster);
-    EXPECT_EQ(choice.next(70'000), faster) << "of about that length";
-    EXPECT_FALSE(choice.decided(1'000'000)) << "another length may be another matter";
+    EXPECT_EQ(choice.next(70'000), faster) << "of about the same length";
+    EXPECT_FALSE(choice.decided(1'000'000)) << "another length may use another path";
   }
 }
 

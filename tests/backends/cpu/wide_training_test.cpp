@@ -69,8 +69,7 @@ TEST(WideAndDeep, predicts_better_than_its_deep_part_after_the_same_steps) {
     const HeldOut alone = held_out(deep(seed)), both = held_out(wide_and_deep(seed));
     EXPECT_LT(both.loss, alone.loss - 0.02) << "data of seed " << seed;
     EXPECT_GT(both.accuracy, alone.accuracy + 0.01) << "data of seed " << seed;
-    EXPECT_GT(both.accuracy, 0.75)
-        << "where a guess is right 70 % of the time; data of seed " << seed;
+    EXPECT_GT(both.accuracy, 0.75) << "a guess is right 70 % of the time; data of seed " << seed;
   }
 }
 

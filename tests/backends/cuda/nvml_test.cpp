@@ -28,7 +28,7 @@ TEST(GpuMeter, reports_current_values_of_the_driver) {
   ASSERT_TRUE(first);
   EXPECT_EQ(first->memory_bytes, 42);
   EXPECT_EQ(first->bus, (compute::Rates{9e3, 7e3}));
-  EXPECT_EQ(first->watts, 0) << "it does not tell";
+  EXPECT_EQ(first->watts, 0) << "it reports nothing";
   EXPECT_GT(first->busy, 0);
   EXPECT_LE(first->busy, 1);
   EXPECT_TRUE(seen(**meter, [&](const compute::DeviceUse& use) { return use.busy > first->busy; }));
@@ -39,10 +39,10 @@ TEST(GpuMeter, reports_link_traffic_between_two_readings) {
   ASSERT_TRUE(meter);
   const auto use =
       seen(**meter, [](const compute::DeviceUse& one) { return one.links.has_value(); });
-  ASSERT_TRUE(use) << "from the second look on";
+  ASSERT_TRUE(use) << "from the second reading on";
   EXPECT_GT(use->links->sent_bytes_per_second, 0);
   EXPECT_LT(use->links->sent_bytes_per_second, 1.024e6 / 0.4)
-      << "two looks are half a second apart";
+      << "two readings are half a second apart";
   EXPECT_NEAR(use->links->received_bytes_per_second, 2 * use->links->sent_bytes_per_second, 1e-6);
 }
 

@@ -70,7 +70,7 @@ TEST(PaddedProducts, pad_rows_to_full_units) {
 TEST(PaddedProducts, without_enough_memory_report_the_size) {
   Asked device;
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(160, 128, 1003, false, false)));
-  ASSERT_TRUE(device.allocate(100'000)) << "and given back at once";
+  ASSERT_TRUE(device.allocate(100'000)) << "and it is freed immediately";
   device.most = 1'000'000;
   const auto refused = in_padded_rows<float>(device, product_of(1600, 128, 1003, false, false));
   ASSERT_FALSE(refused);
@@ -85,12 +85,13 @@ TEST(PaddedProducts, share_the_memory_of_the_largest) {
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(1003, 128, 160, true, false)));
   EXPECT_EQ(device.allocated,
             (std::vector<std::int64_t>{160 * 1008 * 2, 1008 * 128 * 2, 1008 * 128 * 4}))
-      << "and its result, whose rows are more";
+      << "and its result, which has more rows";
 }
 
 TEST(PaddedProducts, are_not_used_without_a_benefit) {
-  EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1008, false, false))) << "all rows are whole";
-  EXPECT_FALSE(pays_to_pad(product_of(1003, 128, 160, false, true))) << "what is odd is no row";
+  EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1008, false, false))) << "no row is split";
+  EXPECT_FALSE(pays_to_pad(product_of(1003, 128, 160, false, true)))
+      << "an odd number is not a row";
   EXPECT_FALSE(pays_to_pad(product_of(160, 10, 1003, false, false)))
       << "a factor is used too seldom";
   EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1003, false, false, DType::fp32)))

@@ -148,7 +148,7 @@ TEST(Gloo, executes_calls_of_a_group_in_order_and_groups_independently) {
   ASSERT_TRUE(ranks[2]->start(1, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
                                   reinterpret_cast<std::byte*>(other.data()), 1}));
   ASSERT_TRUE(wait_for(*ranks[1], 1, 1));
-  ASSERT_TRUE(wait_for(*ranks[2], 1, 1)) << "which may send still when another has all it needs";
+  ASSERT_TRUE(wait_for(*ranks[2], 1, 1)) << "a rank may still send after another has completed";
   EXPECT_EQ(own[0], 12);
   EXPECT_EQ(ranks[1]->completed(0).value(), 0u);
   ASSERT_TRUE(ranks[0]->start(0, {CollectiveKind::all_reduce, Reduction::sum, DType::fp32, 0,
@@ -171,7 +171,7 @@ TEST(Gloo, refuses_unsupported_operations_without_starting_them) {
                              base::Reports("reduce_scatter"), base::Reports("fp32")));
   EXPECT_FALSE(supports(CollectiveKind::all_reduce, Reduction::sum, DType::int32));
   EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::int32));
-  EXPECT_TRUE(ranks[0]->state().has_value()) << "and the engine goes on";
+  EXPECT_TRUE(ranks[0]->state().has_value()) << "the engine continues";
 }
 
 TEST(Gloo, abort_ends_a_wait_for_a_missing_peer) {

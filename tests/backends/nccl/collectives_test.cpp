@@ -289,7 +289,7 @@ TEST(Nccl, supports_neither_minimum_nor_sums_of_bytes) {
       "engine_lacks_operation");
   EXPECT_FALSE(supports(CollectiveKind::reduce_scatter, Reduction::sum, DType::byte));
   EXPECT_TRUE(supports(CollectiveKind::broadcast, Reduction::sum, DType::byte));
-  EXPECT_TRUE(ranks[0]->state()) << "and the engine goes on";
+  EXPECT_TRUE(ranks[0]->state()) << "the engine continues";
 }
 
 TEST(Nccl, refuses_an_invalid_endpoint) {

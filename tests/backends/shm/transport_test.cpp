@@ -130,7 +130,7 @@ TEST(ShmTransport, refuses_foreign_files) {
   EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "too short for its header";
   ASSERT_EQ(::ftruncate(unsealed.get(), static_cast<off_t>(shm::lay_out({4096, 4096}, 1)->bytes)),
             0);
-  EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "could shrink under a reader";
+  EXPECT_FALSE(shm::open(unsealed.get(), 0)) << "the file could shrink while it is read";
   EXPECT_FALSE(shm::abort_all(zeros.get(), {}));
 }
 

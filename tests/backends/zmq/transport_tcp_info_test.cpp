@@ -81,7 +81,7 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes,
             0u + 1 + 255 + 256 + 65'537 + 3'000'000);
   EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::kFrameHeaderBytes)
-      << "6 messages and the word for 6";
+      << "6 messages and one reply";
 }
 
 // Sends of a planned training run.

@@ -101,7 +101,7 @@ TEST(ZmqTransport, names_a_peer_that_never_connects) {
   options.connect_limit = milliseconds(100);
   const auto end = open_known(directory, 0, 2, options);
   ASSERT_TRUE(good(end));
-  EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "nothing is queued for who is not there";
+  EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "no message is queued for a missing peer";
   const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().id, "peer_unreachable") << to_string(message.error());
@@ -120,7 +120,7 @@ TEST(ZmqTransport, can_reply_to_every_received_peer) {
   std::vector<std::byte> question(100);
   while (!*(*asks)->post(1, 0, tag_of(0), question)) (*asks)->wait(milliseconds(1));
   (*answers)->wait(milliseconds(200));
-  EXPECT_FALSE((*answers)->receive(0, 0)->has_value()) << "was heard, and cannot be answered";
+  EXPECT_FALSE((*answers)->receive(0, 0)->has_value()) << "was received, but cannot be replied to";
   ::zmq::context_t context;
   ::zmq::socket_t listens(context, ::zmq::socket_type::pull);
   listens.bind(directory.endpoint(later));

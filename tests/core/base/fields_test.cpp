@@ -134,7 +134,7 @@ TEST(Fields, suggest_only_similar_words) {
   const auto offered = [](const char* word) {
     return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"});
   };
-  EXPECT_EQ(offered("foo"), "") << "of three letters two are others";
+  EXPECT_EQ(offered("foo"), "") << "two of three letters differ";
   EXPECT_EQ(offered("gloo "), "gloo");
   EXPECT_EQ(offered("rnig"), "ring") << "two letters swapped";
   EXPECT_EQ(offered("onw"), "own");

@@ -46,7 +46,7 @@ TEST(Problem, of_a_system_call_contains_advice) {
   EXPECT_THAT(advice(ENOTDIR), HasSubstr("directory"));
   EXPECT_THAT(advice(EMFILE), HasSubstr("ulimit -n"));
   EXPECT_EQ(advice(ENOMEM), out_of_memory("").advice);
-  EXPECT_NE(advice(EXDEV), "") << "which has no advice of its own";
+  EXPECT_NE(advice(EXDEV), "") << "the error has no specific advice";
 }
 
 TEST(Problem, codes_have_distinct_names) {

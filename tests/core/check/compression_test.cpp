@@ -151,7 +151,7 @@ TEST(Elements, are_ranges_that_scale_together_and_are_clipped) {
   EXPECT_FALSE(elements.any_of(40, 50));
   elements.add(5, 5);
   EXPECT_FALSE(elements.any_of(0, 10));
-  EXPECT_TRUE(elements.all_of(7, 7)) << "nothing is all there";
+  EXPECT_TRUE(elements.all_of(7, 7)) << "no step is complete";
   elements.remove(0, 100);
   EXPECT_FALSE(elements.any_of(0, 100));
 }

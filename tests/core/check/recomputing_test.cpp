@@ -156,7 +156,7 @@ TEST(Recomputing, after_an_update_is_found) {
   e.training.accumulation_steps = 1;
   EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "R.s2.m0", "LOSS.m0"); }),
               testing::IsEmpty())
-      << "sooner is as good, but for memory";
+      << "sooner is allowed, but needs more memory";
   EXPECT_THAT(
       found_in(e,
                [](Victim& v) { v.op(0, "R.s2.m0").reads[1] = v.op(0, "UPD.s4").writes.front(); }),

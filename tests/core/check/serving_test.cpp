@@ -75,7 +75,7 @@ TEST(Serving, traffic_is_the_parameters_in_each_direction) {
   };
   EXPECT_EQ(traffic("train").bytes_from(0), bytes);
   EXPECT_EQ(traffic("turn").bytes_from(3) + traffic("turn").bytes_from(4), 3 * (bytes + 32))
-      << "to three workers, with a turn each";
+      << "sent to three workers with one work assignment each";
 }
 
 TEST(Serving, finds_a_shard_that_is_not_pushed) {

@@ -76,9 +76,9 @@ TEST(LinkShares, are_equal_among_lanes_of_any_message_size) {
   shares->post({0, 2, 0}, 1'000'000, 0);
   shares->post({1, 2, 0}, 1'000, 0);
   EXPECT_EQ(shares.take({1, 2, 0}), 16 * kMicrosecond)
-      << "a long message holds up a short one no longer than its share";
+      << "a long message delays a short one by its share only";
   EXPECT_EQ(shares.take({0, 2, 0}), 8 * kMillisecond + 8 * kMicrosecond)
-      << "and gets what the short one leaves";
+      << "and it gets the bandwidth that the short one leaves";
 }
 
 TEST(LinkShares, redistribute_what_a_narrow_link_cannot_use) {
@@ -98,7 +98,7 @@ TEST(LinkShares, redistribute_the_share_of_a_removed_lane) {
   EXPECT_FALSE(shares->oldest({0, 2, 0}, 30 * kMillisecond).posted);
   shares->post({0, 2, 0}, 1000, 30 * kMillisecond);
   EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond)
-      << "and the lane is as new";
+      << "the lane is empty again";
 }
 
 // Direction of the first link in a chain of `hosts` hosts: busses come before links.
@@ -112,10 +112,10 @@ TEST(LinkShares, of_a_cut_link_hold_messages_until_it_is_restored) {
   shares->set_fraction(way_of_first_link(2), 1, 40'000 * kMillisecond);
   EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)),
               40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
-      << "but for what passes at the least rate there is";
+      << "except for bytes at the minimum rate";
   shares->post({1, 0, 0}, 1000, 50'000 * kMillisecond);
   EXPECT_EQ(shares.take({1, 0, 0}, 50'000 * kMillisecond), 50'000 * kMillisecond + 8 * kMicrosecond)
-      << "the way back was never cut";
+      << "the reverse direction was never cut";
 }
 
 TEST(LinkShares, of_a_slowed_link_carry_its_fraction_and_leave_others_unchanged) {
@@ -128,7 +128,7 @@ TEST(LinkShares, of_a_slowed_link_carry_its_fraction_and_leave_others_unchanged)
   shares->set_fraction(way_of_first_link(3), 0.5, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
   EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond)
-      << "of what is drawn, not of what was left";
+      << "a fraction of the drawn bandwidth, not of the remaining one";
 }
 
 TEST(LinkShares, do_not_count_the_reverse_direction) {
@@ -295,7 +295,7 @@ TEST(LinkShares, are_repaired_after_a_partial_change_and_deliver_all_messages) {
     };
     Shares whole(links_of(one_host(4, 1e9, 1e-6)));
     EXPECT_EQ(alone(shares, last + kMillisecond), alone(whole, 0))
-        << "as on links that were never harmed";
+        << "equal to a run without link faults";
   }
 }
 

@@ -68,7 +68,7 @@ TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_repaired) {
   ASSERT_TRUE((*links)->forget({0, 1, 0}, 1));
   const auto later =
       ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 2'000'000'000; });
-  EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "which was on its way";
+  EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "the message was in transit";
   ASSERT_TRUE((*later)->release({1, 0, 0}));
   EXPECT_TRUE((*later)->post({0, 1, 0}, 1)) << "who comes back";
 }
@@ -109,7 +109,7 @@ TEST(ShapedLinks, refuse_foreign_files) {
   ASSERT_EQ(::ftruncate(unsealed.get(), 1 << 20), 0);
   ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
   ASSERT_EQ(::fcntl(zeros.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_FALSE(ShapedLinks::open(unsealed.get())) << "could shrink under a reader";
+  EXPECT_FALSE(ShapedLinks::open(unsealed.get())) << "the file could shrink while it is read";
   EXPECT_FALSE(ShapedLinks::open(zeros.get()));
 }
 

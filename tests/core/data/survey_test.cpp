@@ -46,7 +46,7 @@ void expect_rows_and_labels(const Both& known) {
   EXPECT_EQ(known.survey.labels.classes, known.labels);
   ASSERT_EQ(known.survey.labels.rows.size(), known.labels.size());
   for (std::size_t i = 0; i < known.labels.size(); ++i)
-    EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "where the file has it";
+    EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "position in the file";
 }
 
 TEST(Survey, of_a_csv_file_has_the_position_of_each_sample) {

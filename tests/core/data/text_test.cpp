@@ -112,7 +112,8 @@ TEST(Grammar, sentences_are_reproducible_and_use_its_alphabet) {
   EXPECT_NE(grammar_text(2, 300), text.substr(0, 300));
   for (const char character : text)
     ASSERT_NE(alphabet.find(character), std::string::npos) << character;
-  EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size()) << "all of it comes";
+  EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size())
+      << "every character occurs";
 }
 
 // The verb after "the dog(s)" alone is that of its number.

@@ -154,7 +154,7 @@ TEST(ArrivalQueue, softsync_staleness_rarely_exceeds_twice_n) {
 TEST(ArrivalQueue, keeps_workers_within_the_staleness_bound) {
   for (const std::int64_t bound : {0, 1, 3, 10}) {
     const Observed observed = observe(stale_synchronous(6, bound), with_straggler(6, 7), 1200, 1);
-    EXPECT_EQ(observed.most_ahead, bound + 1) << "that pushed; it waits before it goes on";
+    EXPECT_EQ(observed.most_ahead, bound + 1) << "which pushed and waits before it continues";
     EXPECT_LE(observed.most_stale(), (2 * bound + 1) * 5);
   }
 }
@@ -183,11 +183,11 @@ TEST(ArrivalQueue, waits_for_a_worker_that_has_not_joined) {
     ASSERT_TRUE(arrivals.answer()) << round;
     arrivals.push(0);
   }
-  EXPECT_FALSE(arrivals.answer()) << "two ahead of those that start later";
+  EXPECT_FALSE(arrivals.answer()) << "two steps ahead of workers that start later";
   arrivals.join(1);
   EXPECT_EQ(arrivals.answer()->worker, 1);
   arrivals.push(1);
-  EXPECT_EQ(arrivals.answer()->worker, 1) << "worker 2 has not come";
+  EXPECT_EQ(arrivals.answer()->worker, 1) << "worker 2 has not joined";
   arrivals.leave(2);
   EXPECT_EQ(arrivals.answer()->worker, 0) << "nor will it";
 }
@@ -214,7 +214,7 @@ TEST(ArrivalQueue, one_backup_worker_compensates_one_straggler) {
   const double undisturbed = observe(synchronous(4), equal(4), 200).seconds;
   EXPECT_NEAR(observe(synchronous(4), with_straggler(4, 5), 200).seconds, 5 * undisturbed, 1e-6);
   const Observed backed = observe(synchronous(4, 1), with_straggler(4, 5), 200);
-  EXPECT_NEAR(backed.seconds, undisturbed, 6) << "but for the straggler's last round";
+  EXPECT_NEAR(backed.seconds, undisturbed, 6) << "except for the straggler's last round";
   EXPECT_EQ(backed.most_stale(), 0) << "of what is used";
   EXPECT_EQ(backed.dropped(), static_cast<std::int64_t>(backed.pushes.size()) - 600);
 }

@@ -73,7 +73,7 @@ TEST(Frontier, submits_ordered_ops_without_waiting) {
     return ready;
   };
   const auto first = given();
-  EXPECT_EQ(next(plan, frontier, kCompute), "-") << "it is under way";
+  EXPECT_EQ(next(plan, frontier, kCompute), "-") << "it is in progress";
   EXPECT_EQ(number(), 2);
   const auto second = given();
   EXPECT_EQ(number(), -1) << "there is no input yet";

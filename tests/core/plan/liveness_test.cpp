@@ -118,7 +118,7 @@ TEST(Liveness, has_no_start_if_a_copy_may_outlast_the_program) {
   EXPECT_FALSE(Liveness(rank).is_written_first(0));
   RankPlan early = offloaded(3, 5, 6);
   early.programs[0].ops[3].after = {};
-  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may begin while the last step goes on";
+  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may start during the previous step";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(Pairing, depends_only_on_seed_step_and_rank) {
   EXPECT_EQ(first_partners(pairing, 50), first_partners({4, {1, 3, 9}, 7}, 50));
   EXPECT_NE(first_partners(pairing, 50), first_partners({4, {1, 3, 9}, 8}, 50)) << "of the seed";
   EXPECT_NE(first_partners(pairing, 50), first_partners({2, {1, 3, 9}, 7}, 50))
-      << "of the rank that asks";
+      << "of the asking rank";
   EXPECT_EQ(pairing.partner(3), pairing.passive[pairing.choice(3)]);
 }
 

@@ -56,7 +56,7 @@ TEST(RecordedOrder, returns_a_rejoin_after_all_servers_saw_the_loss) {
   EXPECT_LT(text.find("l1"), text.rfind("j0")) << text;
   EXPECT_LT(text.find("l0"), text.rfind("j1")) << text;
   EXPECT_LT(text.find("g1"), text.find("t0"))
-      << "the answer to the one that was lost does not count for the newcomer: " << text;
+      << "the reply to the lost rank does not count for its replacement: " << text;
   EXPECT_EQ(text.size(), 3U * 11);
 }
 

@@ -93,7 +93,7 @@ TEST(SimulatedEngine, starts_at_the_last_arrival_and_ends_for_all_members_togeth
     ++bars;
     EXPECT_EQ(e.event.ready_ns, e.event.begin_ns)
         << "the engine does not report when each rank was ready";
-    EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "nor how much was sent: it is the formula's";
+    EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "the sent bytes equal the formula";
     last = std::max(last, e.event.begin_ns);
     if (end == 0) end = e.event.end_ns;
     EXPECT_EQ(e.event.end_ns, end);

@@ -56,7 +56,7 @@ TEST(simulator, empty_message_takes_its_latency) {
 TEST(simulator, splits_a_link_between_two_messages) {
   const Simulated both = simulated(messages(3, 1000, {{0, 1}, {0, 2}}), star({.hosts = 3}));
   EXPECT_NEAR(both.outcome.first_step_seconds, 2 * 32e-6 + 8e-6, kExact)
-      << "both leave by the link of h0";
+      << "both use the link of h0";
 }
 
 TEST(simulator, directions_of_a_link_are_independent) {

@@ -36,7 +36,7 @@ TEST(Offloading, is_hidden_behind_computation) {
   EXPECT_NEAR(seconds_of("host", 16, star({.hosts = 1})), 20e-3 + 16e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 40, star({.hosts = 1})), 20e-3 + 40e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 10, star({.hosts = 1})), 20e-3 + 2 * 8e-3 + 5e-3, kExact)
-      << "6 ms are waited";
+      << "6 ms of waiting";
 }
 
 TEST(Offloading, is_hidden_if_every_lane_has_a_thread) {

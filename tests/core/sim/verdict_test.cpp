@@ -72,7 +72,7 @@ TEST(verdict, of_a_straggler_names_it_and_not_the_links) {
                                       HasSubstr(" 1 ms")));
   plan.bounds.back() = link(1'000'000, 1e9);
   EXPECT_EQ(judge(plan, one_device(4e-3)).cause, VerdictCause::transfer)
-      << "8 ms, against 6 of waiting for the straggler";
+      << "8 ms, and 6 ms of waiting for the straggler";
 }
 
 TEST(verdict, of_a_straggler_names_it_even_if_some_ranks_run_out_of_samples) {

@@ -46,7 +46,7 @@ TEST(EnginePlan, hash_depends_on_the_engine) {
   other.document.strategy.algorithm = collective::Algorithm::star;
   other.document.strategy.segment_bytes = 64;
   EXPECT_EQ(gloo, plan::hash(make_plan(other).value()))
-      << "what only our own collectives use changes nothing";
+      << "settings of own collectives change nothing";
 }
 
 TEST(EnginePlan, parses_back) {

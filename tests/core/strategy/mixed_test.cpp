@@ -59,7 +59,7 @@ TEST(Mixed, precision_casts_a_table_that_a_linear_layer_shares) {
   const std::string last = std::to_string(resolved(small_tied_gpt(1)).model.segments.size() - 1);
   EXPECT_NE(ops.find("CAST.s0 F.s" + last + ".m0"), std::string::npos) << ops;
   EXPECT_EQ(ops.find("RATE CAST"), std::string::npos)
-      << "nor before: the embedding looks its rows up in fp32";
+      << "not before either: the embedding looks up its rows in fp32";
 }
 
 TEST(Mixed, precision_casts_gathered_units_after_each_gather) {

@@ -153,7 +153,7 @@ TEST(ExportTrace, has_the_delay_of_an_op_as_a_slice) {
   EXPECT_EQ(trace[3]["name"], "held back");
   EXPECT_EQ(trace[3]["ts"], 2);
   EXPECT_EQ(trace[3]["dur"], 4);
-  EXPECT_EQ(trace[4]["dur"], 0) << "never before it began, whatever a recording says";
+  EXPECT_EQ(trace[4]["dur"], 0) << "never before the start";
   EXPECT_EQ(trace[5]["dur"], 1);
 }
 

@@ -100,7 +100,7 @@ TEST(History, has_faults_by_rank_and_time) {
              {"time_ns", 2'500'000'000},
              {"step", 12},
              {"fault", {{"kind", "slow"}, {"rank", 1}, {"step", 40}, {"text", "3 times"}}}});
-  EXPECT_EQ(history.faults().back().step, 40) << "of a rank on its own clock";
+  EXPECT_EQ(history.faults().back().step, 40) << "of an asynchronous rank";
 }
 
 TEST(History, weights_the_loss_by_samples_over_all_ranks) {
@@ -170,7 +170,7 @@ TEST(History, places_measurements_after_the_last_step) {
   ASSERT_EQ(shorter.held_out_accuracy().size(), 1u);
   History longer = history_of(2, header);
   evaluate(longer, 599);
-  EXPECT_TRUE(longer.held_out_accuracy().empty()) << "that of step 499 may still come";
+  EXPECT_TRUE(longer.held_out_accuracy().empty()) << "the one of step 499 may still arrive";
   evaluate(longer, 499);
   ASSERT_EQ(longer.held_out_accuracy().size(), 2u);
   EXPECT_EQ(longer.held_out_accuracy().back().step, 599);
@@ -268,7 +268,7 @@ TEST(History, orders_steps_that_ranks_complete_separately) {
   EXPECT_EQ(history.reports_of_step(), 1);
   take_events(history, 1, report(1, 2, 1, 4, 10));
   take_events(history, 1, report(3, 4, 1, 4, 11));
-  EXPECT_TRUE(history.train_loss().empty()) << "step 0 is still under way";
+  EXPECT_TRUE(history.train_loss().empty()) << "step 0 is still in progress";
   take_events(history, 0, report(0, 8, 1, 4, 12));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1}));
   EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 0.5);
@@ -317,7 +317,7 @@ TEST(History, reports_the_consensus_distance_once_all_ranks_have_reported) {
               {metric(Metric::squared_consensus_distance, 9, 10, 1),
                metric(Metric::squared_consensus_distance, 11, 4, 2),
                metric(Metric::squared_consensus_distance, 12, 32, 3)});
-  EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
+  EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has reported nothing";
   take_events(history, 1,
               {metric(Metric::squared_consensus_distance, 9, 22, 1.5),
                metric(Metric::squared_consensus_distance, 11, 0.5, 2.5),
@@ -331,7 +331,7 @@ TEST(History, reports_the_consensus_distance_once_all_ranks_have_reported) {
   for (const StepValue& left : history.consensus_decay()) decay.emplace_back(left.step, left.value);
   EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{
                        {9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}}))
-      << "from each measured one again";
+      << "again from each measured step";
   EXPECT_DOUBLE_EQ(
       history.consensus_decay()[1].seconds,
       (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);

@@ -128,7 +128,8 @@ TEST(Summary, first_non_finite_gradient_is_ordered_by_step_then_local_then_rank)
   };
   const Event fine = metric(Metric::local_gradient_norm, 1, 2, 0.5),
               summed = metric(Metric::reduced_gradient_norm, 2, nan, 0.5);
-  EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {})) << "a loss is no gradient";
+  EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {}))
+      << "the loss is not a gradient";
   EXPECT_EQ(found({fine, summed}, {metric(Metric::local_gradient_norm, 2, nan, 0.5, 1),
                                    metric(Metric::local_gradient_norm, 2, nan, 0.5, 0)}),
             (BadGradients{2, 1, "linear2", 0}));

@@ -183,7 +183,7 @@ TEST_F(Cudnn, reports_its_version_and_what_is_wrong_with_it) {
   EXPECT_EQ(said_of("/no/such/library.so"), "library_unavailable");
   EXPECT_EQ(said_of("libm.so.6"), "library_unavailable");
   library_.version = 90'000;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "all that is asked of it was there then";
+  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "that version has all required functions";
   library_.version = 8'907;
   EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header + 10'000;

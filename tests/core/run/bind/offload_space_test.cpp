@@ -90,7 +90,7 @@ TEST_F(OffloadSpaceTest, reports_the_reason_of_a_failed_write) {
   const FileLimit limit(50'000);
   const auto bytes = numbers(100'000);
   const auto written = space.write(0, bytes);
-  ASSERT_FALSE(written) << "the first half goes, the second does not";
+  ASSERT_FALSE(written) << "the first half is written, the second is not";
   EXPECT_THAT(written.error(),
               AllOf(IsProblem("file_size_limit", ""), Reports("100 kB"), Reports(directory_)));
   std::vector<std::byte> more(100'000);

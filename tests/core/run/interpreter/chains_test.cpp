@@ -72,7 +72,7 @@ TEST(Chains, have_at_most_one_loss_that_the_host_reads) {
     step.add(OpKind::forward).add(OpKind::loss).add(OpKind::backward_weight);
   step.last().leaves_loss = true;
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 4}))
-      << "the second loss begins one, which is followed by another that leaves a loss";
+      << "the second loss starts a segment, which another loss follows";
 }
 
 TEST(Chains, exclude_ops_that_the_host_packs) {

@@ -69,7 +69,7 @@ TEST(Offloading, wakes_a_rank_that_waits_for_peers_when_a_copy_ends) {
   swapping.notify_thread();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
-  EXPECT_TRUE(swapping.under_way()) << "what has ended is not taken yet";
+  EXPECT_TRUE(swapping.under_way()) << "completed ops are not collected yet";
   std::vector<CompletedCopy> ended;
   ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));

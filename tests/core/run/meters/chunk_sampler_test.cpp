@@ -90,7 +90,7 @@ TEST(ChunkSampler, samples_elements_spread_over_every_chunk) {
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 80}),
               ElementsAre(5, 15, 25, 35, 45, 55, 65, 75));
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 5}), ElementsAre(0, 1, 2, 3, 4))
-      << "chunks of 3 and 2, whole";
+      << "complete chunks of 3 and 2";
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 0}), IsEmpty());
 }
 
@@ -173,7 +173,7 @@ TEST(ChunkSampler, samples_the_first_of_several_collectives_of_a_bucket) {
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(SampledRank::floats(taken.front().before).front(), 3000);
   EXPECT_EQ(SampledRank::floats(taken.front().after).front(), 3000)
-      << "the second had not ended, nor begun";
+      << "the second had neither ended nor started";
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_F(TextSampling, with_temperature_zero_is_the_most_likely_text_for_any_seed)
   EXPECT_EQ(one.sample(20, 0, 1, 1), one.sample(20, 0, 2, 5));
   bias('s') = bias('t') = 50;
   EXPECT_EQ(one.sample(30, 1, 1, 1).find_first_not_of("st"), std::string::npos);
-  EXPECT_NE(one.sample(30, 1, 1, 1).find('s'), std::string::npos) << "both are as likely";
+  EXPECT_NE(one.sample(30, 1, 1, 1).find('s'), std::string::npos) << "both are equally likely";
   EXPECT_NE(one.sample(30, 1, 1, 1).find('t'), std::string::npos);
 }
 

@@ -221,7 +221,8 @@ TEST_F(CheckpointParts, are_not_written_twice) {
   EXPECT_EQ(box.take().size(), 1U);
   ASSERT_TRUE(writer.write_now(8, 4, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(9, 5, spans(0, std::string::npos)));
-  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos))) << "another version of it";
+  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos)))
+      << "another version of the parameters";
   EXPECT_EQ(box.take().size(), 3U);
 }
 
@@ -263,7 +264,7 @@ TEST_F(CheckpointParts, are_committed_when_all_of_the_newest_step_exist) {
   EXPECT_EQ(read(), "whole");
   committer.take(of(5, 7, false, part("server-1", spans(11, std::string::npos))));
   committer.take(of(0, 7, true, state()));
-  EXPECT_FALSE(committer.busy()) << "of step 7 a part came too late";
+  EXPECT_FALSE(committer.busy()) << "a part of step 7 was too late";
   committer.take({5, 9, false, "", "", 0, 0, "the disk is full"});
   EXPECT_FALSE(committer.busy());
 }

@@ -178,7 +178,7 @@ TEST_F(Checkpoint, of_an_earlier_step_deletes_those_of_later_steps) {
   EXPECT_EQ(loaded(), "step 20");
   EXPECT_EQ(files(directory_), std::vector<fs::path>{of_step(20)});
   ASSERT_TRUE(write(100, numbered(100)));
-  EXPECT_EQ(loaded(), "step 100") << "steps are numbers, not words";
+  EXPECT_EQ(loaded(), "step 100") << "steps are ordered as numbers";
 }
 
 TEST_F(Checkpoint, that_is_damaged_is_skipped_for_the_one_before_it) {

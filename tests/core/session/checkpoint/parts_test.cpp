@@ -133,7 +133,7 @@ TEST_P(LayerParts, are_one_checkpoint) {
       check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
   ASSERT_FALSE(no_moment);
   EXPECT_EQ(no_moment.error().id, "checkpoint_without_moments")
-      << "an optimizer with momentum cannot go on from it";
+      << "an optimizer with momentum cannot resume from it";
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";
   pieces.push_back(pieces.front());

@@ -61,7 +61,7 @@ TEST(Pacer, grants_steps_of_a_round_together) {
 TEST(Pacer, allows_asynchronous_ranks_to_differ_by_the_time_of_a_pause) {
   Pacer pacer(1'000'000, 0, 0, 1, 4);
   pacer.step_took(0.001, 0);
-  EXPECT_EQ(pacer.grant(0)->step, 250) << "who is slow is not known yet";
+  EXPECT_EQ(pacer.grant(0)->step, 250) << "the straggler is not known yet";
   pacer.step_took(0.01, 1);
   pacer.step_took(0.001, 0);
   pacer.at_step(10);
@@ -104,7 +104,7 @@ TEST(Pacer, single_step_while_training_is_the_one_after_the_granted_steps) {
   pacer.grant(0);
   pacer.single_step();
   EXPECT_TRUE(pacer.pausing());
-  EXPECT_FALSE(pacer.grant(kSecond)) << "it is still on its way there";
+  EXPECT_FALSE(pacer.grant(kSecond)) << "it is still in transit";
   pacer.at_step(2);
   EXPECT_EQ(pacer.grant(kSecond).value_or(Horizon{}).step, 3);
   pacer.at_step(3);
@@ -116,7 +116,7 @@ TEST(Pacer, single_step_is_in_progress_from_its_grant_to_its_end) {
   pacer.grant(0);
   pacer.single_step();
   EXPECT_FALSE(pacer.grant(kSecond));
-  EXPECT_FALSE(pacer.stepping()) << "it is still on its way there";
+  EXPECT_FALSE(pacer.stepping()) << "it is still in transit";
   pacer.at_step(2);
   ASSERT_TRUE(pacer.grant(kSecond));
   EXPECT_TRUE(pacer.stepping());

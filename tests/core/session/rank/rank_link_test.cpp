@@ -105,7 +105,8 @@ TEST_F(RankLinkTest, counts_events_that_were_dropped_while_disconnected) {
   line_.shut(false);
   ASSERT_TRUE(eventually([&] { return numbers(line_.taken()).size() >= 9; }));
   EXPECT_EQ(numbers(line_.taken()), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(dropped(line_.taken()), 12u) << "what arrived and what was dropped is what was written";
+  EXPECT_EQ(dropped(line_.taken()), 12u)
+      << "received and dropped events add up to the written ones";
 }
 
 TEST_F(RankLinkTest, reports_no_step_before_its_metrics) {

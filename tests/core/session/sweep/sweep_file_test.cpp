@@ -92,7 +92,7 @@ TEST_F(SweepFile, that_is_missing_is_a_problem) {
 TEST_F(SweepFile, requires_an_empty_directory) {
   EXPECT_EQ(make_sweep_directory(directory_, "x").value(), directory_);
   std::ofstream(directory_ / "experiment.json") << "{}";
-  EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "put down by the workbench";
+  EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "written by the workbench";
   std::ofstream(directory_ / "mine.txt") << "x";
   EXPECT_EQ(make_sweep_directory(directory_, "x").error().id, "directory_in_use");
   fs::remove(directory_ / "mine.txt");

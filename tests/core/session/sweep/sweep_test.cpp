@@ -126,7 +126,7 @@ TEST(SweepFigures, without_one_rank_use_the_fastest_variant_of_the_fewest_ranks_
   sweep.variants[2].median_step_seconds = 0.008;
   EXPECT_EQ(baseline(sweep), 2u);
   const auto figures = scaled(sweep);
-  EXPECT_FALSE(figures[0]) << "what failed has no figures";
+  EXPECT_FALSE(figures[0]) << "a failed variant has no figures";
   EXPECT_NEAR(figures[1]->speed_up, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 1.25, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
@@ -170,7 +170,7 @@ TEST(SweepProgressOfRuns, counts_runs_and_estimates_the_remaining_time) {
   EXPECT_EQ(now.running, 3u);
   EXPECT_NEAR(*now.seconds_left, 16, 1e-9);
   EXPECT_NEAR(*progress(sweep, 1100).seconds_left, 10, 1e-9)
-      << "one that takes longer leaves no less than the others need";
+      << "a slow run leaves at least the time that the others need";
 }
 
 TEST(SweepProgressOfRuns, estimates_nothing_before_the_first_run_ends_and_after_the_last) {

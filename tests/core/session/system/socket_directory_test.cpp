@@ -150,7 +150,7 @@ TEST_F(SocketDirectoryTest, of_dead_processes_is_removed_and_nothing_else) {
                            "run-0999999999-abcdef", "other"})
     EXPECT_TRUE(fs::exists(sockets / name)) << name;
   EXPECT_TRUE(fs::exists(sockets / "run-999999998-abcdef"))
-      << "of a process that has a number elsewhere, and keeps it locked";
+      << "of a process in another container that holds its lock";
   ::close(held);
 }
 
