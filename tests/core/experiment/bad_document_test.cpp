@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bad JSON, one row a kind: where the problem is said to be, and what is said.
+// Invalid documents: id and location of their problem.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,14 +11,14 @@
 namespace trainyard::experiment {
 namespace {
 
-using base::Json;
 using base::IsProblem;
+using base::Json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 
 struct Bad {
   const char* name;
-  const char* text;  // of the whole document
+  const char* text;  // of the full document
   const char* where;
   const char* id;
   const char* detail = "";  // a number or name in the text of the problem
@@ -33,7 +33,7 @@ base::Problems problems_in(const std::string& text) {
   return read ? base::Problems{} : read.error();
 }
 
-TEST_P(BadText, is_told_at_its_place) {
+TEST_P(BadText, is_reported_at_its_location) {
   const base::Problems problems = problems_in(GetParam().text);
   ASSERT_THAT(problems, ElementsAre(AllOf(IsProblem(GetParam().id, GetParam().where),
                                           Mentions(GetParam().detail))));
@@ -52,8 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"not_an_object", "[1]", "", "wrong_type"},
         Bad{"no_version", "{}", "version", "missing_version"},
         Bad{"version_zero", "{\"version\": 0}", "version", "out_of_range"},
-        Bad{"version_as_text", "{\"version\": \"1\"}", "version",
-            "wrong_type"},
+        Bad{"version_as_text", "{\"version\": \"1\"}", "version", "wrong_type"},
         Bad{"version_beyond_int64", "{\"version\": 18446744073709551615}", "version",
             "newer_version"},
         Bad{"unknown_part", "{\"version\": 1, \"modle\": {}}", "modle", "unknown_key"},
@@ -72,16 +71,14 @@ INSTANTIATE_TEST_SUITE_P(
             "training.batch_per_rank", "wrong_type"},
         Bad{"fraction_for_whole", "{\"version\": 1, \"training\": {\"epochs\": 1.5}}",
             "training.epochs", "wrong_type", "1.5"},
-        Bad{"number_for_text", "{\"version\": 1, \"name\": 5}", "name",
-            "wrong_type", "5"},
+        Bad{"number_for_text", "{\"version\": 1, \"name\": 5}", "name", "wrong_type", "5"},
         Bad{"number_for_choice", "{\"version\": 1, \"strategy\": {\"kind\": 2}}", "strategy.kind",
             "unknown_value", "2"},
         Bad{"unknown_choice", "{\"version\": 1, \"strategy\": {\"kind\": \"mirored\"}}",
             "strategy.kind", "unknown_value", "\"mirored\""},
         Bad{"number_for_boolean", "{\"version\": 1, \"run\": {\"emulate\": 1}}", "run.emulate",
             "wrong_type"},
-        Bad{"list_for_part", "{\"version\": 1, \"topology\": []}", "topology",
-            "wrong_type"},
+        Bad{"list_for_part", "{\"version\": 1, \"topology\": []}", "topology", "wrong_type"},
         Bad{"part_for_list", "{\"version\": 1, \"topology\": {\"hosts\": {}}}", "topology.hosts",
             "wrong_type"},
         Bad{"null_for_number", "{\"version\": 1, \"training\": {\"seed\": null}}", "training.seed",
@@ -106,14 +103,14 @@ INSTANTIATE_TEST_SUITE_P(
             "topology.switches[0].name", "wrong_length", "65"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(BadDocument, nesting_without_end_is_refused) {
+TEST(BadDocument, excessive_nesting_is_refused) {
   const std::string deep = "{\"version\": 1, \"topology\": " + std::string(100'000, '[') +
                            std::string(100'000, ']') + "}";
   const base::Problems problems = problems_in(deep);
   EXPECT_THAT(problems, ElementsAre(IsProblem("bad_json", "test.json")));
 }
 
-TEST(BadDocument, all_problems_are_told_at_once) {
+TEST(BadDocument, all_problems_are_reported_together) {
   EXPECT_EQ(
       problems_in(
           R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})")
@@ -121,9 +118,8 @@ TEST(BadDocument, all_problems_are_told_at_once) {
       7u);
 }
 
-// Whatever one place of a good document is replaced by, reading it says so or takes it, and never
-// falls over.
-TEST(BadDocument, any_value_in_any_place_is_taken_or_told) {
+// Replaces each value of a valid document. Reading must accept or report it, without a crash.
+TEST(BadDocument, any_value_of_any_field_is_accepted_or_reported) {
   const Json good = to_json(small()).flatten();
   for (const Json& value : {Json(nullptr), Json(-1), Json(1e300), Json("x"), Json(true),
                             Json::array({1}), Json::object({{"a", 1}})})

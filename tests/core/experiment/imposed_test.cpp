@@ -21,14 +21,14 @@ Experiment imposed(double scale) {
   return experiment;
 }
 
-TEST(Imposed, nothing_changes_where_links_are_only_drawn) {
+TEST(Imposed, drawn_links_are_unchanged) {
   Experiment experiment = small(2, 2);
   experiment.run.link_scale = 0.1;
   EXPECT_EQ(as_imposed(experiment), experiment.topology);
   EXPECT_EQ(as_imposed(imposed(1)), experiment.topology);
 }
 
-TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
+TEST(Imposed, scale_slows_links_and_buses) {
   const topology::Topology drawn = imposed(0.1).topology, scaled = as_imposed(imposed(0.1));
   EXPECT_DOUBLE_EQ(scaled.links[1].bandwidth_bits_per_second,
                    drawn.links[1].bandwidth_bits_per_second / 10);
@@ -38,7 +38,7 @@ TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
   EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_latency_seconds, drawn.hosts[1].bus_latency_seconds * 10);
 }
 
-TEST(Imposed, what_is_said_is_what_is_done) {
+TEST(Imposed, speeds_line_states_imposed_and_drawn_speeds) {
   EXPECT_THAT(speeds_line(small().run), HasSubstr("devices and links: drawn"));
   EXPECT_THAT(speeds_line(imposed(1).run),
               AllOf(HasSubstr("links: imposed;"), HasSubstr("devices: drawn")));
@@ -49,7 +49,7 @@ TEST(Imposed, what_is_said_is_what_is_done) {
   EXPECT_THAT(link_speeds_line(imposed(0.1).run), HasSubstr("imposed at 0.1"));
 }
 
-TEST(Imposed, pacing_and_slowness_have_words) {
+TEST(Imposed, lines_state_pacing_slowdown_and_jitter) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
   EXPECT_THAT(speeds_line(run), AllOf(HasSubstr("links: drawn"), HasSubstr("devices: PACED")));
@@ -59,20 +59,20 @@ TEST(Imposed, pacing_and_slowness_have_words) {
   EXPECT_THAT(slow_down_line(3, 0.2), AllOf(HasSubstr("3 times"), HasSubstr("jitter of 0.2")));
 }
 
-TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
+TEST(Imposed, max_op_gap_is_the_time_of_the_slowest_link) {
   Experiment experiment = imposed(1);
   for (topology::Link& link : experiment.topology.links)
     link.bandwidth_bits_per_second = 1e5, link.latency_seconds = 2;
   for (topology::Host& host : experiment.topology.hosts) host.bus_latency_seconds = 0;
   const Resolved resolved = resolve(experiment, ".").value();
   const double bits =
-      static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
+      static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // from 4 ranks to each of 4
   EXPECT_DOUBLE_EQ(max_op_gap_seconds(resolved), bits / 1e5 + 4);
   experiment.run.links = LinkSpeed::drawn_only;
   EXPECT_EQ(max_op_gap_seconds(resolve(experiment, ".").value()), 0);
 }
 
-TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
+TEST(Imposed, max_op_gap_of_data_parallel_includes_the_scatter) {
   Experiment e = imposed(1);
   e.topology.hosts.resize(1);
   e.topology.links.clear();
@@ -85,7 +85,7 @@ TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
   EXPECT_GT(max_op_gap_seconds(resolve(e, ".").value()), mirrored);
 }
 
-TEST(Imposed, an_impossible_scale_is_a_problem) {
+TEST(Imposed, invalid_scale_is_refused) {
   for (const double scale : {0.0, -1.0, 1e7})
     EXPECT_THAT(validate(imposed(scale), "."),
                 testing::ElementsAre(base::IsProblem("out_of_range", "run.link_scale")))

@@ -24,7 +24,7 @@ base::Problem error_of(const Json& json) {
   return read ? base::Problem{} : read.error();
 }
 
-RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
+RC_GTEST_PROP(Resolve, sent_experiment_is_received_unchanged, ()) {
   const Resolved sent = resolved(any_experiment());
   const auto received = resolved_from_json(base::parse_json(to_json(sent).dump(), "").value());
   RC_ASSERT(received.has_value());
@@ -38,12 +38,12 @@ RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
   RC_ASSERT(received->global_batch == sent.global_batch);
 }
 
-RC_GTEST_PROP(Resolve, done_twice_changes_nothing, ()) {
+RC_GTEST_PROP(Resolve, is_idempotent, ()) {
   const Resolved once = resolved(any_experiment());
   RC_ASSERT(resolved(once.document).document == once.document);
 }
 
-RC_GTEST_PROP(Resolve, the_steps_of_an_epoch_hold_every_sample_once, ()) {
+RC_GTEST_PROP(Resolve, steps_of_an_epoch_contain_every_sample_once, ()) {
   const Resolved r = resolved(any_experiment());
   RC_ASSERT(r.full_steps_per_epoch * r.global_batch + r.tail_samples == r.data.train_samples);
   if (!data::owns_samples(r.document.data.sharding)) {
@@ -75,7 +75,7 @@ TEST(Resolve, counts_batches_and_steps) {
   EXPECT_EQ(r.steps, 24);
 }
 
-TEST(Resolve, steps_win_over_epochs) {
+TEST(Resolve, steps_take_precedence_over_epochs) {
   Experiment experiment = small();
   experiment.training.steps = 5;
   EXPECT_EQ(resolved(experiment).steps, 5);
@@ -90,7 +90,7 @@ TEST(Resolve, ranks_are_the_workers_in_drawing_order) {
   EXPECT_THAT(r.hosts, ElementsAre(0, 1, 1));
 }
 
-TEST(Resolve, one_device_learns_from_the_same_global_batch) {
+TEST(Resolve, one_device_has_the_same_global_batch) {
   const Resolved drawn = resolved(small(2, 2)), alone = on_one_device(drawn);
   ASSERT_GT(drawn.world(), 1);
   EXPECT_EQ(alone.world(), 1);
@@ -101,7 +101,7 @@ TEST(Resolve, one_device_learns_from_the_same_global_batch) {
   EXPECT_EQ(alone.steps, drawn.steps);
 }
 
-TEST(Resolve, the_one_device_is_the_fastest_that_computes) {
+TEST(Resolve, one_device_is_the_fastest_worker) {
   Experiment e = small(2, 2);
   e.topology.hosts[0].devices[0].slow_down = 5;
   EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
@@ -111,10 +111,11 @@ TEST(Resolve, the_one_device_is_the_fastest_that_computes) {
   EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
   e = small(1, 3);
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
-  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(2)) << "of equals";
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(2))
+      << "the chief precedes equal workers";
 }
 
-TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
+TEST(Resolve, largest_shard_determines_the_steps_of_an_epoch) {
   Experiment experiment = small(1, 4);
   experiment.data.train_samples = 1500;
   experiment.data.sharding.kind = data::ShardingKind::size_skew;
@@ -132,8 +133,8 @@ TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
   EXPECT_FALSE(data::owns_samples(alone.document.data.sharding));
 }
 
-// The files are asked once more, by each rank, and must be as they were.
-TEST(Resolve, a_sampler_takes_what_was_counted) {
+// Each rank reads the data files again; they must be unchanged.
+TEST(Resolve, sampler_draws_the_counted_samples) {
   Experiment experiment = small(1, 3);
   experiment.data.train_samples = 300;
   experiment.data.sharding.kind = data::ShardingKind::label_skew;
@@ -150,7 +151,7 @@ TEST(Resolve, a_sampler_takes_what_was_counted) {
   EXPECT_EQ(sampler(r).error().code, base::ProblemCode::refused);
 }
 
-TEST(Resolve, leaves_nothing_automatic) {
+TEST(Resolve, resolves_all_automatic_settings) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::blobs;
   experiment.data.classes = 4;
@@ -160,7 +161,7 @@ TEST(Resolve, leaves_nothing_automatic) {
   EXPECT_EQ(document.run.evaluate_every_steps, 125);
 }
 
-TEST(Resolve, the_transport_follows_the_hosts) {
+TEST(Resolve, transport_depends_on_the_hosts) {
   const auto transport = [](int hosts, int devices) {
     return resolved(small(hosts, devices)).document.run.transport;
   };
@@ -181,7 +182,7 @@ TEST(Resolve, fails_with_the_first_problem_of_validate) {
   EXPECT_EQ(result.error(), validate(experiment, "/nowhere").front());
 }
 
-TEST(Resolve, more_steps_than_a_document_can_say_are_a_problem) {
+TEST(Resolve, refuses_more_steps_than_the_document_allows) {
   Experiment experiment = small(1, 1);
   experiment.training.epochs = 1'000'000;
   experiment.training.batch_per_rank = 1;
@@ -191,7 +192,7 @@ TEST(Resolve, more_steps_than_a_document_can_say_are_a_problem) {
   EXPECT_EQ(result.error().where, "training.steps");
 }
 
-TEST(Received, damage_is_told_and_never_fatal) {
+TEST(Received, damage_is_reported_without_a_crash) {
   const Json good = to_json(resolved(small()));
   const auto broken = [&](const std::string& path, Json value) {
     Json json = good;
@@ -217,7 +218,7 @@ TEST(Received, damage_is_told_and_never_fatal) {
   EXPECT_THAT(broken("data.sample_shape", "x"), IsProblem("wrong_type", "data.sample_shape"));
 }
 
-TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
+TEST(Received, shards_must_match_ranks_and_classes) {
   Experiment experiment = small(1, 2);
   experiment.data.sharding.kind = data::ShardingKind::size_skew;
   const Json good = to_json(resolved(experiment));
@@ -246,7 +247,7 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
               testing::AllOf(IsProblem("rank_without_samples"), Mentions("rank 1")));
 }
 
-TEST(Received, asks_no_file) {
+TEST(Received, experiment_does_not_access_data_files) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "/nowhere/images";

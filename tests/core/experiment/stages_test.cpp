@@ -52,7 +52,7 @@ double flops_of(const Resolved& e, int s) {
                              (s > 0 ? segment.backward_input_flops() : 0));
 }
 
-// Seconds of each rank's segments, by whom each is on.
+// Returns the seconds of the segments of each rank.
 std::vector<double> seconds_of(const Resolved& e, const std::vector<int>& owners) {
   std::vector<double> list(static_cast<std::size_t>(e.world()));
   for (std::size_t s = 0; s < owners.size(); ++s)
@@ -62,7 +62,7 @@ std::vector<double> seconds_of(const Resolved& e, const std::vector<int>& owners
   return list;
 }
 
-// By segment its rank, of all cuts into one run for each rank.
+// Returns all partitions into one range of segments per rank, as the rank of each segment.
 std::vector<std::vector<int>> all_cuts(const Resolved& e) {
   const int segments = static_cast<int>(e.model.segments.size());
   std::vector<std::vector<int>> all;
@@ -84,13 +84,13 @@ double best(const Resolved& e) {
   return least;
 }
 
-TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
+TEST(Partition, by_cost_minimizes_the_time_of_the_slowest_rank) {
   for (const auto& widths : {std::vector<std::int64_t>{9, 9, 9, 9, 9, 9},
                              {40, 3, 3, 3, 3, 50, 4},
                              {2, 4, 8, 16, 32, 64, 128}})
     for (const int ranks : {2, 3, 5}) {
       Experiment e = deep(ranks, widths);
-      e.topology.hosts[0].devices[1].peak_flops *= 3;  // unlike devices
+      e.topology.hosts[0].devices[1].peak_flops *= 3;  // devices of different speeds
       const Resolved r = strategy::resolved(e);
       const auto owners = owners_of(r);
       const auto seconds = seconds_of(r, owners);
@@ -101,7 +101,7 @@ TEST(Partition, by_cost_makes_the_slowest_rank_as_fast_as_it_can_be) {
 }
 
 // Measured times, scaled by the slowness of the device relative to the fastest one.
-TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
+TEST(Partition, by_measured_times_minimizes_the_time_of_the_slowest_rank) {
   for (const auto& seconds : {std::vector<double>{1, 1, 1, 1, 1, 1, 1},
                               {9, 1, 1, 1, 1, 1, 1},
                               {1, 2, 3, 4, 5, 6, 7},
@@ -117,32 +117,32 @@ TEST(Partition, by_measured_times_makes_the_slowest_rank_as_fast_as_it_can_be) {
         times.push_back({place_name(r.model.segments[s]), seconds[s]});
       set_measured_times(r, times);
       EXPECT_FALSE(needs_measured_times(r.document.strategy));
-      const auto taken = [&](const std::vector<int>&
-                                 owners) {  // by the slowest rank, and the squares of all together
-        std::vector<double> of_rank(static_cast<std::size_t>(ranks));
-        for (std::size_t s = 0; s < owners.size(); ++s)
-          of_rank[static_cast<std::size_t>(owners[s])] +=
-              seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
-        return std::pair{*std::max_element(of_rank.begin(), of_rank.end()),
-                         std::inner_product(of_rank.begin(), of_rank.end(), of_rank.begin(), 0.0)};
-      };
+      const auto taken =
+          [&](const std::vector<int>& owners) {  // of the slowest rank, and the sum of squares
+            std::vector<double> of_rank(static_cast<std::size_t>(ranks));
+            for (std::size_t s = 0; s < owners.size(); ++s)
+              of_rank[static_cast<std::size_t>(owners[s])] +=
+                  seconds[s] * (owners[s] == ranks - 1 ? 1 : 2);
+            return std::pair{
+                *std::max_element(of_rank.begin(), of_rank.end()),
+                std::inner_product(of_rank.begin(), of_rank.end(), of_rank.begin(), 0.0)};
+          };
       std::pair least{std::numeric_limits<double>::infinity(), 0.0};
       for (const auto& owners : all_cuts(r)) least = std::min(least, taken(owners));
       EXPECT_EQ(taken(owners_of(r)), least);
       const auto read = resolved_from_json(to_json(r));
       ASSERT_TRUE(read) << base::to_string(read.error());
-      EXPECT_EQ(read->document, r.document);  // nothing is measured or placed again
+      EXPECT_EQ(read->document, r.document);  // not measured or placed again
     }
 }
 
-// The usual schedule need not have been asked for.
-TEST(Schedule, that_changes_nothing_is_said_to) {
+// The default schedule is not reported.
+TEST(Schedule, without_effect_is_reported) {
   Experiment e = deep(2, {9, 9});
   e.strategy.kind = StrategyKind::model_parallel;
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_THAT(*stages_line(strategy::resolved(e)),
-              HasSubstr("strategy.stages.schedule=gpipe"));
+  EXPECT_THAT(*stages_line(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe"));
   e.strategy.kind = StrategyKind::pipeline;
   EXPECT_THAT(*stages_line(strategy::resolved(e)), testing::Not(HasSubstr("schedule")));
   e.strategy.kind = StrategyKind::hybrid;
@@ -150,28 +150,33 @@ TEST(Schedule, that_changes_nothing_is_said_to) {
   EXPECT_THAT(*stages_line(strategy::resolved(e)), HasSubstr("strategy.stages.schedule=gpipe"));
 }
 
-// It would silently train something else.
-TEST(Schedule, of_an_update_a_micro_batch_is_refused_where_a_step_has_one) {
+TEST(Schedule, pipedream_requires_a_pipeline) {
   Experiment e = deep(2, {9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   e.strategy.kind = StrategyKind::model_parallel;
-  EXPECT_THAT(first_problem(e), IsProblem("pipedream_not_supported", "strategy.stages.schedule"));
+  EXPECT_THAT(first_problem(e),
+              AllOf(IsProblem("pipedream_not_supported", "strategy.stages.schedule"),
+                    Mentions("model_parallel")));
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 1, .pipeline = 1, .tensor = 2, .shards_data = false};
-  EXPECT_THAT(first_problem(e), IsProblem("FIXME", "strategy.stages.schedule"));
+  EXPECT_THAT(first_problem(e),
+              AllOf(IsProblem("pipedream_not_supported", "strategy.stages.schedule"),
+                    Mentions("one stage")));
 }
 
-TEST(Schedule, of_an_update_a_micro_batch_keeps_whole_versions_and_so_is_not_shared_out) {
+TEST(Schedule, pipedream_does_not_support_sharded_parameters) {
   Experiment e = deep(4, {9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = false};
   EXPECT_EQ(first_problem(e), base::Problem{});
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(first_problem(e), IsProblem("FIXME", "strategy.stages.schedule"));
+  EXPECT_THAT(first_problem(e),
+              AllOf(IsProblem("pipedream_not_supported", "strategy.stages.schedule"),
+                    Mentions("strategy.mesh.shards_data")));
 }
 
-TEST(Partition, by_measured_times_is_by_cost_until_they_are_known_and_says_so) {
+TEST(Partition, by_measured_times_is_by_cost_until_layers_are_measured) {
   Experiment e = deep(3, {40, 3, 3, 3, 3, 50});
   const Resolved by_cost = strategy::resolved(e);
   e.strategy.stages.partition = Partition::measured;
@@ -195,14 +200,14 @@ TEST(Partition, by_times_of_other_layers_is_refused) {
               IsProblem("times_out_of_order", "strategy.stages.times[1].segment"));
 }
 
-TEST(Partition, evens_out_what_the_slowest_rank_leaves_open) {
-  const Resolved r = strategy::resolved(deep(
-      4, {300, 8, 8, 8, 8}));  // what makes 300 numbers, and what takes them, are a rank's each
+TEST(Partition, balances_ranks_other_than_the_slowest) {
+  const Resolved r = strategy::resolved(
+      deep(4, {300, 8, 8, 8, 8}));  // the layers with 300 outputs and 300 inputs have one rank each
   EXPECT_THAT(owners_of(r), ElementsAre(0, 1, 2, 2, 3, 3));
 }
 
-// A thousand blocks, in a short time.
-TEST(Partition, of_many_layers_is_as_even_as_of_few) {
+// 1,000 blocks, in a short time.
+TEST(Partition, of_many_layers_is_balanced) {
   Experiment e = piped(strategy::small_gpt(4));
   e.model.layers[1].blocks = 1000;
   const Resolved r = strategy::resolved(e);
@@ -211,7 +216,7 @@ TEST(Partition, of_many_layers_is_as_even_as_of_few) {
             1.001 * std::accumulate(seconds.begin(), seconds.end(), 0.0) / 4);
 }
 
-TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
+TEST(Partition, by_memory_assigns_fewer_layers_to_ranks_with_more_micro_batches) {
   Experiment e = deep(2, {12, 12, 12, 12, 12});
   e.training.batch_per_rank = 20;
   e.training.accumulation_steps = 8;
@@ -224,7 +229,7 @@ TEST(Partition, by_memory_gives_who_holds_more_micro_batches_fewer_layers) {
   EXPECT_LT(even, count(owners_of(strategy::resolved(e))));  // 2 and 1 of 1f1b, 8 and 8 of gpipe
 }
 
-TEST(Partition, of_interleaved_stages_goes_round_the_ranks) {
+TEST(Partition, assigns_interleaved_stages_in_round_robin) {
   Experiment e = deep(2, {9, 9, 9, 9, 9, 9, 9});
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   const auto stages = model::stages_of(owners_of(strategy::resolved(e)));
@@ -245,7 +250,7 @@ TEST(Partition, puts_a_tied_layer_last) {
 }
 
 // Replicas of a stage shard its table.
-TEST(Partition, puts_a_tied_layer_where_its_table_is_if_it_must) {
+TEST(Partition, puts_a_tied_layer_on_the_stage_of_a_sharded_table) {
   Experiment e = strategy::small_tied_gpt(6);
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {2, 3, 1, true};
@@ -256,7 +261,7 @@ TEST(Partition, puts_a_tied_layer_where_its_table_is_if_it_must) {
   EXPECT_EQ(owners[owners.size() - 2], 2);
 }
 
-// The resolved experiment states the place of every layer, so that every reader has the same.
+// The resolved experiment contains the rank of every layer, so all ranks use the same partition.
 TEST(Partition, is_in_the_resolved_experiment) {
   const Resolved r = strategy::resolved(deep(3, {9, 9, 9, 9}));
   EXPECT_EQ(r.document.strategy.stages.places.size(), 3u);
@@ -266,7 +271,7 @@ TEST(Partition, is_in_the_resolved_experiment) {
   EXPECT_EQ(owners_of(*read), owners_of(r));
 }
 
-TEST(StagePlaces, that_make_no_sense_are_refused) {
+TEST(StagePlaces, are_refused_if_invalid) {
   const Experiment e = deep(2, {9, 9, 9});
   EXPECT_EQ(first_problem(by_hand(e, {{"0", 0}, {"2", 1}})), base::Problem{});
   EXPECT_THAT(first_problem(by_hand(e, {})),
@@ -284,12 +289,14 @@ TEST(StagePlaces, that_make_no_sense_are_refused) {
   EXPECT_THAT(first_problem(by_hand(e, {{"0", 0}, {"2", 2}})),
               AllOf(IsProblem("unknown_stage", "strategy.stages.places[1].rank"),
                     Mentions("worker 2"), Mentions("0 to 1")));
-  EXPECT_THAT(first_problem(by_hand(e, {{"0", 0}})), AllOf(IsProblem("stage_without_layer", "strategy.stages.places"), Mentions("worker 1")));
+  EXPECT_THAT(
+      first_problem(by_hand(e, {{"0", 0}})),
+      AllOf(IsProblem("stage_without_layer", "strategy.stages.places"), Mentions("worker 1")));
   EXPECT_THAT(first_problem(by_hand(e, {{"0", 0}, {"1", 1}, {"2", 0}})),
               IsProblem("schedule_does_not_fit", "strategy.stages.schedule"));
 }
 
-TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_besides) {
+TEST(StageProblems, pipedream_refuses_settings_that_need_the_global_gradient) {
   Experiment e = deep(2, {9, 9, 9});
   e.strategy.stages.schedule = PipelineSchedule::pipedream;
   EXPECT_EQ(first_problem(e), base::Problem{});
@@ -300,10 +307,9 @@ TEST(StageProblems, of_updates_after_every_micro_batch_are_those_of_clipping_bes
   EXPECT_THAT(first_problem(e), IsProblem("no_global_gradient", "training.non_finite"));
 }
 
-TEST(StageProblems, say_what_and_what_to_do) {
-  EXPECT_THAT(first_problem(deep(4, {9, 9})),
-              AllOf(IsProblem("too_few_layers", "topology.hosts"), Mentions("4 workers"),
-                    Mentions("3 layers")));
+TEST(StageProblems, name_setting_limit_and_alternative) {
+  EXPECT_THAT(first_problem(deep(4, {9, 9})), AllOf(IsProblem("too_few_layers", "topology.hosts"),
+                                                    Mentions("4 workers"), Mentions("3 layers")));
   Experiment e = deep(2, {9, 9, 9});
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   EXPECT_EQ(first_problem(e), base::Problem{});
@@ -314,7 +320,7 @@ TEST(StageProblems, say_what_and_what_to_do) {
   e.training.accumulation_steps = 4;
   e.strategy.stages.chunks = 3;
   EXPECT_THAT(first_problem(e), AllOf(IsProblem("too_few_layers", "strategy.stages.chunks"),
-                                   Mentions("3 stages"), Mentions("4 layers")));
+                                      Mentions("3 stages"), Mentions("4 layers")));
   Experiment tied = piped(strategy::small_tied_gpt(2), PipelineSchedule::pipedream);
   EXPECT_THAT(first_problem(tied),
               AllOf(IsProblem("schedule_does_not_fit", "strategy.stages.schedule"),
@@ -327,23 +333,23 @@ TEST(StageProblems, say_what_and_what_to_do) {
   Experiment sharded = strategy::small_tied_gpt(4);
   sharded.strategy.kind = StrategyKind::hybrid;
   sharded.strategy.mesh = {1, 4, 1, true};
-  EXPECT_EQ(first_problem(sharded), base::Problem{}) << "one replica keeps all";
+  EXPECT_EQ(first_problem(sharded), base::Problem{}) << "one replica has the full table";
   sharded.strategy.mesh = {2, 2, 1, true};
-  EXPECT_THAT(first_problem(sharded),
-              AllOf(IsProblem("schedule_does_not_fit", "strategy.stages.schedule"),
-                    Mentions("tied"), Mentions("strategy.mesh.shards_data"),
-                    Mentions("(accepted: naive, gpipe)")));
+  EXPECT_THAT(
+      first_problem(sharded),
+      AllOf(IsProblem("schedule_does_not_fit", "strategy.stages.schedule"), Mentions("tied"),
+            Mentions("strategy.mesh.shards_data"), Mentions("(accepted: naive, gpipe)")));
   Experiment owned = deep(2, {9, 9});
   owned.data.sharding.kind = data::ShardingKind::size_skew;
-  EXPECT_THAT(first_problem(owned),
-              IsProblem("sharding_not_supported", "data.sharding.kind"));
+  EXPECT_THAT(first_problem(owned), IsProblem("sharding_not_supported", "data.sharding.kind"));
   Experiment compressed = deep(2, {9, 9});
   compressed.strategy.compression.kind = compute::compression::Scheme::fp16;
-  EXPECT_THAT(first_problem(compressed), IsProblem("strategy_without_compression", "strategy.compression.kind"));
+  EXPECT_THAT(first_problem(compressed),
+              IsProblem("strategy_without_compression", "strategy.compression.kind"));
 }
 
 // The first problem must be fixed before the second applies, so they are not reported together.
-TEST(StageProblems, are_said_together_with_those_of_all_else) {
+TEST(StageProblems, are_reported_together_with_other_problems) {
   const auto places_of_problems = [](const Experiment& e) {
     std::vector<std::string> list;
     for (const base::Problem& problem : validate(e, ".")) list.push_back(problem.where);
@@ -383,8 +389,7 @@ TEST(StageProblems, are_said_together_with_those_of_all_else) {
                   "strategy.stages.places[2].rank", "strategy.stages.places[3].segment"));
 }
 
-// Whatever else is wrong, nothing is judged by what is none.
-TEST(StageProblems, of_what_is_out_of_range_are_not_looked_for) {
+TEST(StageProblems, are_not_searched_in_settings_out_of_range) {
   Experiment e = deep(2, {9, 9, 9});
   e.strategy.stages.partition = Partition::memory;
   e.training.accumulation_steps = std::numeric_limits<std::int64_t>::max();
@@ -405,7 +410,7 @@ bool has_use_for_a_schedule(const experiment::StrategySpec& strategy) {
   return false;
 }
 
-TEST(Stages, have_a_schedule_where_several_micro_batches_are_under_way_or_somebody_asked_for_one) {
+TEST(Stages, use_a_schedule_with_several_stages_or_if_one_is_set) {
   experiment::StrategySpec strategy;
   for (const auto kind : {StrategyKind::pipeline, StrategyKind::model_parallel, StrategyKind::rpc,
                           StrategyKind::hybrid}) {
@@ -418,10 +423,10 @@ TEST(Stages, have_a_schedule_where_several_micro_batches_are_under_way_or_somebo
   }
   strategy.kind = StrategyKind::rpc;
   strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_TRUE(has_use_for_a_schedule(strategy)) << "so that it can be taken back";
+  EXPECT_TRUE(has_use_for_a_schedule(strategy)) << "the user can reset it";
 }
 
-TEST(Stages, of_other_strategies_are_of_no_account) {
+TEST(Stages, are_ignored_by_other_strategies) {
   Experiment e = strategy::small(2);
   e.strategy.stages.partition = Partition::by_hand;
   EXPECT_EQ(first_problem(e), base::Problem{});
@@ -429,7 +434,7 @@ TEST(Stages, of_other_strategies_are_of_no_account) {
 }
 
 // All ranks take all samples of a step.
-TEST(Stages, are_one_replica) {
+TEST(Stages, of_a_pipeline_are_one_replica) {
   const Resolved r = strategy::resolved(deep(3, {9, 9, 9}));
   EXPECT_EQ(r.global_batch, 16);
   EXPECT_EQ(r.steps_per_epoch, 16);  // 15 of 16 samples, and 10

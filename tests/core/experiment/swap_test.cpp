@@ -32,7 +32,7 @@ Experiment with(OffloadTarget activations, OffloadTarget optimizer,
   return e;
 }
 
-TEST(Swap, goes_with_every_strategy_that_has_what_is_put_aside) {
+TEST(Offload, is_supported_by_every_strategy_with_activations_and_moments) {
   using enum StrategyKind;
   for (const StrategyKind kind : {mirrored, ddp, fsdp, tensor_parallel, data_parallel, gossip,
                                   local_sgd, pipeline, model_parallel}) {
@@ -42,27 +42,30 @@ TEST(Swap, goes_with_every_strategy_that_has_what_is_put_aside) {
   }
 }
 
-TEST(Swap, of_moments_that_servers_keep_is_refused) {
+TEST(Offload, refuses_moments_of_servers) {
   Experiment e = with(OffloadTarget::host, OffloadTarget::host);
   e.topology.hosts = {tests::drawn_host("host", 3)};
   e.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
   e.strategy.kind = StrategyKind::parameter_server;
-  EXPECT_THAT(problems_of(e), ElementsAre(AllOf(IsProblem("offload_not_supported", "training.swap.optimizer"), Mentions("servers"))));
+  EXPECT_THAT(problems_of(e),
+              ElementsAre(AllOf(IsProblem("offload_not_supported", "training.swap.optimizer"),
+                                Mentions("servers"))));
   e.training.swap.optimizer = OffloadTarget::nowhere;
   EXPECT_THAT(problems_of(e), IsEmpty()) << "workers may offload activations";
 }
 
-TEST(Swap, of_moments_that_there_are_not_is_refused) {
+TEST(Offload, refuses_moments_of_an_optimizer_without_moments) {
   Experiment e = with(OffloadTarget::nowhere, OffloadTarget::host);
   e.training.optimizer.kind = OptimizerKind::sgd;
   e.training.optimizer.momentum = 0;
   EXPECT_THAT(problems_of(e),
-              ElementsAre(AllOf(IsProblem("offload_not_supported", "training.swap.optimizer"), Mentions("momentum"))));
+              ElementsAre(AllOf(IsProblem("offload_not_supported", "training.swap.optimizer"),
+                                Mentions("momentum"))));
   e.training.optimizer.momentum = 0.9;
   EXPECT_THAT(problems_of(e), IsEmpty());
 }
 
-TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
+TEST(Offload, requires_a_writable_absolute_directory) {
   EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, "here")),
               ElementsAre(IsProblem("relative_directory", "training.swap.directory")));
   EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, "/no/such/directory")),
@@ -80,8 +83,8 @@ TEST(Swap, names_a_directory_from_the_root_on_that_can_be_written_to) {
       << "the remote host checks its directory";
 }
 
-// Nor may root: there permissions say that it can.
-TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
+// Root passes permission checks in /proc and /sys but cannot create files there.
+TEST(Offload, refuses_a_directory_without_write_access_even_for_root) {
   const std::string here = std::filesystem::temp_directory_path() /
                            ("trainyard-no-directory-" + std::to_string(::getpid()));
   std::ofstream(here) << "a file";
@@ -97,7 +100,7 @@ TEST(Swap, to_where_nobody_can_make_a_file_is_refused) {
   }
 }
 
-TEST(Swap, leaves_nothing_of_the_file_that_it_tries) {
+TEST(Offload, removes_its_probe_file) {
   const auto here =
       std::filesystem::temp_directory_path() / ("trainyard-swap-" + std::to_string(::getpid()));
   std::filesystem::create_directory(here);
