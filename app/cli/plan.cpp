@@ -106,7 +106,7 @@ void print_grids(const plan::Plan& plan) {
 
 int run_plan(const PlanArguments& arguments) {
   if (arguments.grid && arguments.json)
-    return complain({{"options_exclude_each_other", base::ProblemCode::bad_usage, "--grid",
+    return complain({{"conflicting_options", base::ProblemCode::bad_usage, "--grid",
                       "the option cannot be combined with --json", "one of them",
                       "The grid is text for people; --json has the same data."}},
                     true);

@@ -15,8 +15,14 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 const fs::path kSources = TRAINYARD_SOURCE_DIR;
+
+// Matches a finding at this place that names this folder, file or library.
+auto Finding(const std::string& place, const std::string& name) {
+  return testing::AllOf(HasSubstr(place), HasSubstr(name));
+}
 
 // A small tree of sources to break rules in.
 class BrokenTree : public ::testing::Test {
@@ -33,20 +39,20 @@ class BrokenTree : public ::testing::Test {
       fs::temp_directory_path() / ("trainyard-architecture-" + std::to_string(::getpid()));
 };
 
-TEST(Architecture, every_include_follows_the_table_of_directions) {
+TEST(Architecture, has_includes_within_the_table_of_directions) {
   EXPECT_THAT(check_includes(kSources), IsEmpty());
 }
-TEST(Architecture, a_namespace_is_named_for_its_folder_or_one_above) {
+TEST(Architecture, has_namespaces_of_the_folder_or_its_parents) {
   EXPECT_THAT(check_namespaces(kSources), IsEmpty());
 }
-TEST(Architecture, every_source_and_script_has_its_licence_tag) {
+TEST(Architecture, has_a_license_tag_in_every_source_and_script) {
   EXPECT_THAT(check_tags(kSources), IsEmpty());
 }
-TEST(Architecture, the_build_files_allow_no_more_than_the_table) {
+TEST(Architecture, has_build_files_within_the_table) {
   EXPECT_THAT(check_build_files(kSources), IsEmpty());
 }
 
-TEST(Architecture, every_folder_of_the_core_and_of_the_backends_is_in_the_table) {
+TEST(Architecture, has_every_folder_of_core_and_backends_in_the_table) {
   for (const char* top : {"core", "backends"})
     for (const auto& entry : fs::directory_iterator(kSources / top)) {
       if (!entry.is_directory()) continue;
@@ -55,55 +61,53 @@ TEST(Architecture, every_folder_of_the_core_and_of_the_backends_is_in_the_table)
     }
 }
 
-TEST(Architecture, no_include_cycle_but_the_known_ones) {
+TEST(Architecture, has_no_include_cycle_but_the_known_ones) {
   EXPECT_THAT(check_unit_cycles(kSources, known_unit_cycles()), IsEmpty());
   EXPECT_THAT(check_folder_cycles(kSources, known_folder_cycles()), IsEmpty());
 }
 
-TEST(Architecture, no_two_folders_may_know_each_other) {
+TEST(Architecture, has_no_two_folders_that_include_each_other) {
   for (const auto& [from, knows] : directions())
     for (const std::string& to : knows)
       EXPECT_FALSE(may_include(to, from)) << from << " and " << to;
 }
 
-TEST_F(BrokenTree, an_include_that_runs_up_is_found_with_its_line) {
+TEST_F(BrokenTree, reports_an_upward_include_with_its_line) {
   write("core/run/interpreter.h", "");
   write("core/plan/op.h", "#pragma once\n#include \"core/run/interpreter.h\"\n");
-  EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("core/plan/op.h:2: core/plan must not know core/run")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("core/plan/op.h:2:", "core/run")));
 }
 
-TEST_F(BrokenTree, an_include_reached_through_another_folder_is_allowed) {
+TEST_F(BrokenTree, allows_an_include_through_another_folder) {
   write("core/topology/host.h", "");
   write("core/strategy/mirrored.cpp", "#include \"core/topology/host.h\"\n#include <vector>\n");
   EXPECT_THAT(check_includes(root_), IsEmpty());
 }
 
-TEST_F(BrokenTree, a_backend_knows_only_its_interface) {
+TEST_F(BrokenTree, reports_a_backend_that_includes_more_than_its_interface) {
   write("core/run/interpreter.h", "");
   write("backends/shm/arena.h", "");
   write("backends/inproc/transport.cpp",
         "#include \"core/run/interpreter.h\"\n# include \"backends/shm/arena.h\"\n");
   EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("transport.cpp:1: backends/inproc must not know core/run"),
-                          HasSubstr("transport.cpp:2:")));
+              ElementsAre(Finding("transport.cpp:1:", "core/run"), HasSubstr("transport.cpp:2:")));
 }
 
-TEST_F(BrokenTree, the_window_knows_no_backend_and_nobody_knows_the_mains) {
+TEST_F(BrokenTree, reports_a_ui_that_includes_backends_or_app) {
   write("backends/zmq/client.h", "");
   write("app/wiring.h", "");
   write("ui/run/panel.cpp", "#include \"backends/zmq/client.h\"\n#include \"app/wiring.h\"\n");
-  EXPECT_THAT(check_includes(root_), ElementsAre(HasSubstr("ui/run must not know backends/zmq"),
-                                                 HasSubstr("ui/run must not know app")));
-}
-
-TEST_F(BrokenTree, a_relative_or_a_missing_include_is_found) {
-  write("core/plan/op.h", "#include \"lane.h\"\n#include \"core/plan/lost.h\"\n");
   EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("not a path from the root"), HasSubstr("does not exist")));
+              ElementsAre(Finding("ui/run", "backends/zmq"), Finding("ui/run", "app")));
 }
 
-TEST_F(BrokenTree, libraries_stay_in_their_folders) {
+TEST_F(BrokenTree, reports_relative_and_missing_includes) {
+  write("core/plan/op.h", "#include \"lane.h\"\n#include \"core/plan/lost.h\"\n");
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("op.h:1:", "\"lane.h\""),
+                                                 Finding("op.h:2:", "\"core/plan/lost.h\"")));
+}
+
+TEST_F(BrokenTree, reports_libraries_outside_their_folders) {
   write("core/plan/op.cpp",
         "#include <QString>\n#include <zmq.hpp>\n#include <cuda_runtime.h>\n#include "
         "<oneapi/dnnl/dnnl.hpp>\n");
@@ -114,14 +118,13 @@ TEST_F(BrokenTree, libraries_stay_in_their_folders) {
   write("ui/model/document.h", "#include <QAbstractItemModel>\n#include <QTableWidget>\n");
   write("backends/zmq/socket.cpp", "#include <zmq.hpp>\n");
   EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("op.cpp:1: core/plan must not name Qt "), HasSubstr("ZeroMQ"),
-                          HasSubstr("CUDA"), HasSubstr("oneDNN"),
-                          HasSubstr("scene.cpp:2: ui/canvas must not name Qt Charts"),
+              ElementsAre(Finding("op.cpp:1:", "Qt "), HasSubstr("ZeroMQ"), HasSubstr("CUDA"),
+                          HasSubstr("oneDNN"), Finding("scene.cpp:2:", "Qt Charts"),
                           HasSubstr("scene.cpp:3:"), HasSubstr("ZeroMQ"),
-                          HasSubstr("document.h:2: ui/model holds no widgets")));
+                          Finding("document.h:2:", "ui/model")));
 }
 
-TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
+TEST_F(BrokenTree, reports_a_foreign_namespace_and_a_missing_tag) {
   write("core/plan/op.h", "namespace trainyard::run {\n}\n");
   write("packaging/go", "#!/bin/sh\ntrue\n");
   EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/plan/op.h:1:")));
@@ -129,22 +132,21 @@ TEST_F(BrokenTree, a_foreign_namespace_and_a_missing_tag_are_found) {
                                              HasSubstr("packaging/go:1: no SPDX")));
 }
 
-TEST_F(BrokenTree, a_header_in_a_subfolder_may_use_the_namespace_of_a_folder_above) {
+TEST_F(BrokenTree, allows_a_parent_namespace_in_a_subfolder) {
   write("core/session/rank/rank.h", "namespace trainyard::session {\n}\n");
   write("core/session/rank/link.h", "namespace trainyard::session::rank {\n}\n");
   write("core/session/sweep/sweep.h", "namespace trainyard::weep {\n}\n");
   EXPECT_THAT(check_namespaces(root_), ElementsAre(HasSubstr("core/session/sweep/sweep.h:1:")));
 }
 
-TEST_F(BrokenTree, an_include_of_a_subfolder_follows_the_table_for_its_folder) {
+TEST_F(BrokenTree, applies_the_table_of_a_folder_to_its_subfolders) {
   write("core/session/rank/rank.h", "");
   write("core/session/sweep/sweep.h", "#include \"core/session/rank/rank.h\"\n");
   write("core/run/bind/bind.cpp", "#include \"core/session/rank/rank.h\"\n");
-  EXPECT_THAT(check_includes(root_),
-              ElementsAre(HasSubstr("bind.cpp:1: core/run must not know core/session")));
+  EXPECT_THAT(check_includes(root_), ElementsAre(Finding("bind.cpp:1:", "core/session")));
 }
 
-TEST_F(BrokenTree, an_include_cycle_among_headers_and_their_sources_is_found) {
+TEST_F(BrokenTree, reports_an_include_cycle_of_headers_and_sources) {
   write("core/plan/op.h", "");
   write("core/plan/op.cpp", "#include \"core/plan/op.h\"\n#include \"core/plan/lane.h\"\n");
   write("core/plan/lane.h", "#include \"core/plan/text.h\"\n");
@@ -154,28 +156,28 @@ TEST_F(BrokenTree, an_include_cycle_among_headers_and_their_sources_is_found) {
                           "core/plan/lane"));
 }
 
-TEST_F(BrokenTree, a_source_without_its_own_header_is_a_unit_by_itself) {
+TEST_F(BrokenTree, treats_a_source_without_a_header_as_a_unit) {
   write("core/plan/op.h", "#include \"core/plan/lane.h\"\n");
   write("core/plan/op_text.cpp", "#include \"core/plan/op.h\"\n");
   write("core/plan/lane.h", "");
   EXPECT_THAT(check_unit_cycles(root_, {}), IsEmpty());
 }
 
-TEST_F(BrokenTree, a_known_include_cycle_is_tolerated_but_may_only_shrink) {
+TEST_F(BrokenTree, tolerates_a_known_include_cycle_that_only_shrinks) {
   write("core/plan/op.h", "#include \"core/plan/lane.h\"\n");
   write("core/plan/lane.h", "#include \"core/plan/op.h\"\n");
   write("core/plan/text.h", "");
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}), IsEmpty());
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane", "core/plan/text"}}),
-              ElementsAre(HasSubstr("core/plan/text is no longer in")));
+              ElementsAre(StartsWith("core/plan/text ")));
   write("core/plan/lane.h", "#include \"core/plan/text.h\"\n");
   write("core/plan/text.h", "#include \"core/plan/op.h\"\n");
   EXPECT_THAT(check_unit_cycles(root_, {{"core/plan/op", "core/plan/lane"}}),
-              ElementsAre(HasSubstr("include cycle: "), HasSubstr("core/plan/lane is no longer in"),
-                          HasSubstr("core/plan/op is no longer in")));
+              ElementsAre(StartsWith("include cycle: "), StartsWith("core/plan/lane "),
+                          StartsWith("core/plan/op ")));
 }
 
-TEST_F(BrokenTree, an_include_cycle_between_subfolders_is_found) {
+TEST_F(BrokenTree, reports_an_include_cycle_between_subfolders) {
   write("core/run/bind/bind.h", "");
   write("core/run/bind/layout.h", "#include \"core/run/input/rows.h\"\n");
   write("core/run/input/rows.h", "#include \"core/run/bind/bind.h\"\n");
@@ -185,13 +187,13 @@ TEST_F(BrokenTree, an_include_cycle_between_subfolders_is_found) {
   EXPECT_THAT(check_folder_cycles(root_, {{"core/run/bind", "core/run/input"}}), IsEmpty());
 }
 
-TEST_F(BrokenTree, a_build_file_that_allows_too_much_is_found) {
+TEST_F(BrokenTree, reports_a_build_file_that_allows_too_much) {
   write("core/CMakeLists.txt",
         "trainyard_folder(core/base LINKS zlib)\ntrainyard_folder(core/plan KNOWS core/base "
         "core/run LINKS core/sim)\ntrainyard_folder(core/misc)\n");
   EXPECT_THAT(check_build_files(root_),
-              ElementsAre("core/CMakeLists.txt:2: core/plan must not know core/run",
-                          HasSubstr("core/misc is not in the table")));
+              ElementsAre(Finding("core/CMakeLists.txt:2:", "core/run"),
+                          Finding("core/CMakeLists.txt:3:", "core/misc")));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Tensor flat(std::vector<Number>& values, DType dtype) {
           reinterpret_cast<std::byte*>(values.data())};
 }
 
-// As gradients are: about normal, of widths that differ from layer to layer.
+// Gradients are about normally distributed, with widths that differ from layer to layer.
 std::vector<float> gradient_of(std::int64_t elements) {
   const base::Random random(1, base::Purpose::generate, 0);
   std::vector<float> values(static_cast<std::size_t>(elements));

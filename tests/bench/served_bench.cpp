@@ -62,7 +62,7 @@ double exchange_seconds(const experiment::Resolved& resolved) {
       resolved, [] { return cpu::make().value(); }, transports, {}, {}, exchange_only);
   double seconds = 0;
   for (const tests::RankOutcome& rank : ranks) {
-    if (!rank.problem.empty()) std::printf("%s\n", rank.problem.c_str());
+    if (!rank.problem.id.empty()) std::printf("%s\n", base::to_string(rank.problem).c_str());
     seconds = std::max(seconds, rank.seconds);
   }
   return seconds;

@@ -129,12 +129,12 @@ double run_seconds(const experiment::Resolved& resolved, const plan::Plan& plan,
                    compute::Compute& compute, tests::Telemetry telemetry) {
   const tests::RankOutcome outcome =
       tests::train_rank(resolved, plan, 0, compute, nullptr, telemetry);
-  if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
+  if (!outcome.problem.id.empty()) std::printf("%s\n", base::to_string(outcome.problem).c_str());
   return outcome.seconds;
 }
 
-// How much longer steps take with telemetry: the median of short tries next to each other, in
-// either order, so that a machine that is slow for a while is slow for both.
+// Relative time of steps with telemetry: the median of short adjacent tries in alternating order,
+// so that a temporarily slow machine affects both.
 double measure_percent(const experiment::Resolved& resolved, const plan::Plan& plan,
                        compute::Compute& compute, int tries) {
   const auto seconds = [&](tests::Telemetry telemetry) {
@@ -211,14 +211,14 @@ void bench_values() {
     const run::Gate gate;
     telemetry::ChunkValueQueue box;
     run::ChunkSampler sampler(rank, plan.groups, bound, strategy::method(resolved), gate, box);
-    for (const bool puts_aside : {true, false}) {
+    for (const bool samples : {true, false}) {
       const std::int64_t begin = base::now_nanoseconds();
-      step(sampler, puts_aside ? 1 : 3);
-      (puts_aside ? sampled : others).push_back(nanoseconds_each(begin, 1));
+      step(sampler, samples ? 1 : 3);
+      (samples ? sampled : others).push_back(nanoseconds_each(begin, 1));
     }
   }
   for (auto* times : {&sampled, &others}) std::ranges::sort(*times);
-  print("a step that puts values of chunks aside", sampled, "");
+  print("a step that samples values of chunks", sampled, "");
   print("a step that does not", others, "");
 }
 

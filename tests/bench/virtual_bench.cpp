@@ -43,7 +43,7 @@ double plain_seconds(experiment::Experiment e, compute::Compute& compute) {
   const auto resolved = experiment::resolve(e, ".").value();
   const tests::RankOutcome outcome =
       tests::train_rank(resolved, strategy::make_plan(resolved).value(), 0, compute, nullptr);
-  if (!outcome.problem.empty()) std::printf("%s\n", outcome.problem.c_str());
+  if (!outcome.problem.id.empty()) std::printf("%s\n", base::to_string(outcome.problem).c_str());
   return outcome.seconds;
 }
 
@@ -103,7 +103,7 @@ void bench(int workers, compute::Compute& compute) {
 
 }  // namespace
 
-// How many workers, one figure each.
+// Numbers of workers, one figure each.
 int main(int count, char** arguments) {
   pin_to_core();
   const auto compute = cpu::make().value();

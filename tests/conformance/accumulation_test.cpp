@@ -49,25 +49,25 @@ experiment::Experiment in_one(const AccumulationCase& c) {
 
 class Accumulation : public testing::TestWithParam<AccumulationCase> {};
 
-TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_whole_batch) {
+TEST_P(Accumulation, hundred_fp64_steps_equal_one_device_with_the_full_batch) {
   const auto one = trained(in_one(GetParam())),
              ranks = trained(GetParam().training(small(GetParam().ranks, 24)));
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }
 
-TEST_P(Accumulation, one_fp32_step_gives_the_gradients_of_the_whole_batch) {
+TEST_P(Accumulation, one_fp32_step_has_the_gradients_of_the_full_batch) {
   experiment::Experiment whole = in_one(GetParam()),
                          parts = GetParam().training(small(GetParam().ranks, 24));
   for (auto* e : {&whole, &parts}) e->training.precision = experiment::Precision::fp32;
   expect_gradients_of(trained(one_step(whole))[0], trained(one_step(parts)));
 }
 
-// By metric and index: of one step.
+// Values of one step by metric and index.
 std::map<std::pair<int, int>, double> metrics_of(const RankOutcome& rank, std::int32_t step) {
   std::map<std::pair<int, int>, double> values;
   for (const telemetry::Event& event : rank.events)
@@ -78,7 +78,7 @@ std::map<std::pair<int, int>, double> metrics_of(const RankOutcome& rank, std::i
 
 // The same ranks with the whole batch at once: loss, hits and norms of each rank, before and after
 // reduction.
-TEST_P(Accumulation, says_the_figures_of_the_whole_batch) {
+TEST_P(Accumulation, reports_the_figures_of_the_full_batch) {
   using telemetry::Metric;
   AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
@@ -102,7 +102,7 @@ TEST_P(Accumulation, says_the_figures_of_the_whole_batch) {
   EXPECT_EQ(compared, std::ssize(parts) * 4 * 9);
 }
 
-TEST_P(Accumulation, every_sample_is_used_once_an_epoch) {
+TEST_P(Accumulation, uses_every_sample_once_per_epoch) {
   experiment::Experiment e = GetParam().training(small(GetParam().ranks, 24));
   e.training.steps = 0;
   e.training.epochs = 2;
@@ -118,7 +118,7 @@ TEST_P(Accumulation, every_sample_is_used_once_an_epoch) {
     EXPECT_EQ(samples[step], step % 11 == 10 ? 10 : 24);
 }
 
-TEST_P(Accumulation, sends_what_one_batch_sends) {
+TEST_P(Accumulation, sends_the_bytes_of_one_batch) {
   AccumulationCase whole_case = GetParam();
   whole_case.micro_steps = 1;
   experiment::Experiment parts = GetParam().training(small(GetParam().ranks, 24)),
@@ -153,13 +153,13 @@ TEST(Accumulated, shards_of_unequal_size_train_in_micro_steps) {
   whole.data.sharding.kind = data::ShardingKind::size_skew;
   const auto found = trained(in_micro_steps(whole, 3)), expected = trained(whole);
   for (std::size_t rank = 0; rank < 3; ++rank) {
-    ASSERT_EQ(found[rank].problem, "");
+    ASSERT_EQ(found[rank].problem, base::Problem{});
     EXPECT_LE(distance(found[rank].parameters, expected[rank].parameters), 1e-10);
   }
 }
 
 // Dropout drops by sample and step, so in micro-steps the same.
-TEST(Accumulated, images_with_dropout_equal_the_whole_batch) {
+TEST(Accumulated, images_with_dropout_equal_the_full_batch) {
   const auto of = [](int ranks, std::int64_t micro_steps) {
     experiment::Experiment e = strategy::small_images(ranks);
     e.training.batch_per_rank = 24 / ranks;
@@ -172,13 +172,13 @@ TEST(Accumulated, images_with_dropout_equal_the_whole_batch) {
   const auto one = trained(of(1, 1));
   for (const auto& [ranks, micro_steps] : {std::pair{1, 4}, {2, 3}, {3, 2}})
     for (const RankOutcome& rank : trained(of(ranks, micro_steps))) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << ranks;
     }
 }
 
 // It normalizes by the samples of each micro-step: near the whole batch, but not equal.
-TEST(Accumulated, batch_normalization_goes_by_micro_step) {
+TEST(Accumulated, batch_normalization_is_per_micro_step) {
   const auto of = [](std::int64_t micro_steps) {
     experiment::Experiment e = strategy::small_normalized_images(2);
     e.training.batch_per_rank = 12;
@@ -189,7 +189,7 @@ TEST(Accumulated, batch_normalization_goes_by_micro_step) {
   };
   const auto whole = trained(of(1)), parts = trained(of(3));
   for (const RankOutcome& rank : parts) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, parts[0].parameters);
   }
   const double apart = distance(parts[0].parameters, whole[0].parameters);

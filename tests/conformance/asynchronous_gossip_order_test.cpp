@@ -9,6 +9,7 @@
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -21,7 +22,7 @@ using session::Command;
 using tests::in_process;
 using Answers = std::vector<std::vector<Answer>>;  // by rank
 
-// As the machine has it happen.
+// A run in real time.
 struct Real {
   experiment::Resolved resolved;
   std::vector<tests::RankOutcome> ranks;
@@ -40,7 +41,7 @@ Real real_run(const Experiment& e) {
 }
 
 struct Followed {
-  std::string problem;  // empty: there is none
+  base::Problem problem;  // without an id if there is none
   std::vector<std::vector<double>> parameters;
   std::int64_t steps = 0, left = 0;
   bool over = false;
@@ -71,9 +72,8 @@ Followed follow(const experiment::Resolved& resolved, Answers answers) {
   Training again(resolved);
   Followed followed;
   auto order = plan::RecordedAnswers::make(std::move(answers), 0).value();
-  for (auto event = order.next(); event && followed.problem.empty(); event = order.next())
-    if (const auto ok = again.training->follow(*event); !ok)
-      followed.problem = base::to_string(ok.error());
+  for (auto event = order.next(); event && followed.problem.id.empty(); event = order.next())
+    if (const auto ok = again.training->follow(*event); !ok) followed.problem = ok.error();
   followed.left = order.left();
   followed.steps = again.training->steps();
   followed.over = again.training->over();
@@ -85,17 +85,18 @@ Followed follow(const experiment::Resolved& resolved, Answers answers) {
 void expect_the_same_to_the_bit(const Experiment& e) {
   const Real real = real_run(e);
   const Followed again = follow(real.resolved, real.answers);
-  ASSERT_EQ(again.problem, "");
+  ASSERT_EQ(again.problem, base::Problem{});
   EXPECT_TRUE(again.over);
   EXPECT_EQ(again.left, 0);
   EXPECT_EQ(again.steps, real.resolved.steps * real.resolved.world());
   for (std::size_t rank = 0; rank < real.ranks.size(); ++rank) {
-    ASSERT_EQ(real.ranks[rank].problem, "");
+    ASSERT_EQ(real.ranks[rank].problem, base::Problem{});
     EXPECT_EQ(again.parameters[rank], real.ranks[rank].parameters) << "rank " << rank;
   }
 }
 
-// With tails of fewer samples, moments, clipping by each rank's own norm, and means in between.
+// The plan has tails of fewer samples, moments, clipping by each rank's local norm, and averages in
+// between.
 Experiment training(int ranks) {
   Experiment e = tests::in_pairs(tests::small(ranks, 6 * ranks));
   e.strategy.gossip.consensus_every_steps = 7;
@@ -104,14 +105,14 @@ Experiment training(int ranks) {
   return e;
 }
 
-TEST(AsynchronousGossipOrder, computes_a_real_run_again_to_the_bit) {
+TEST(AsynchronousGossipOrder, replays_a_real_run_bit_for_bit) {
   for (const int ranks : {2, 4, 8}) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks");
     expect_the_same_to_the_bit(training(ranks));
   }
 }
 
-TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
+TEST(AsynchronousGossipOrder, replays_plans_with_tails_moments_and_clipping) {
   Experiment adam = training(4), in_micro_steps = training(4), normalized = training(4),
              dropped = training(4), offloaded = training(4);
   adam.training.optimizer.kind = OptimizerKind::adamw;
@@ -127,7 +128,7 @@ TEST(AsynchronousGossipOrder, computes_again_what_a_plan_may_have_besides) {
     expect_the_same_to_the_bit(*one);
 }
 
-TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
+TEST(AsynchronousGossipOrder, has_the_position_of_a_rank_at_its_answer) {
   const Real real = real_run(training(4));
   for (std::size_t rank = 0; rank < 4; ++rank) {
     if (rank % 2 == 0) {
@@ -140,7 +141,7 @@ TEST(AsynchronousGossipOrder, says_where_a_rank_was_when_it_answered) {
               (Answer{Answer::Kind::ends, static_cast<std::int32_t>(rank), {100, 0}, -1, 0}));
   }
   EXPECT_EQ(real.answers[1].size() + real.answers[3].size(), 2U * 100 + 2)
-      << "every step of those that ask is in one of them";
+      << "every step of the asking ranks is in one of them";
 }
 
 // The first answer that another follows in a later step of its own.
@@ -150,56 +151,60 @@ Answer* movable(std::vector<Answer>& answers) {
   return nullptr;
 }
 
-TEST(AsynchronousGossipOrder, of_an_answer_at_another_moment_comes_to_other_weights) {
+TEST(AsynchronousGossipOrder, with_an_answer_at_another_position_gives_other_weights) {
   Real real = real_run(training(2));
   Answer* const moved = movable(real.answers[1]);
   ASSERT_NE(moved, nullptr);
   moved->place = (moved + 1)->place;
   const Followed other = follow(real.resolved, real.answers);
-  ASSERT_EQ(other.problem, "");
+  ASSERT_EQ(other.problem, base::Problem{});
   EXPECT_TRUE(other.over);
   EXPECT_NE(other.parameters[0], real.ranks[0].parameters);
 }
 
-// As of a run that was killed.
-TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_written_down) {
+// The order of a killed run.
+TEST(AsynchronousGossipOrder, is_followed_as_far_as_it_was_recorded) {
   Real real = real_run(training(4));
   real.answers[1].resize(real.answers[1].size() / 2);
   const Followed once = follow(real.resolved, real.answers),
                  again = follow(real.resolved, real.answers);
-  ASSERT_EQ(once.problem, "");
+  ASSERT_EQ(once.problem, base::Problem{});
   EXPECT_FALSE(once.over);
   EXPECT_GT(once.steps, 0);
   EXPECT_LT(once.steps, 400);
-  EXPECT_GT(once.left, 0) << "rank 3 wrote more than anything of follows without what rank 1 did";
+  EXPECT_GT(once.left, 0) << "rank 3 recorded more than can be replayed without rank 1";
   EXPECT_EQ(once.parameters, again.parameters);
 }
 
-TEST(AsynchronousGossipOrder, that_cannot_have_been_is_told) {
+TEST(AsynchronousGossipOrder, that_is_impossible_is_reported) {
   const auto resolved = experiment::resolve(training(2), ".").value();
-  const auto why = [&](const std::vector<Answer>& events) {
+  const auto problem_of = [&](const std::vector<Answer>& events) {
     Training again(resolved);
     for (const Answer& event : events)
-      if (const auto ok = again.training->follow(event); !ok)
-        return ok.error().id + " at " + ok.error().where;
-    return std::string();
+      if (const auto ok = again.training->follow(event); !ok) return ok.error();
+    return base::Problem{};
   };
   const auto answers = [](std::int64_t step, StepPosition place) {
     return Answer{Answer::Kind::answers, 1, place, 0, step};
   };
   const Answer ends{Answer::Kind::ends, 1, {3, 0}, -1, 0};
-  EXPECT_EQ(why({answers(0, {0, 2}), answers(1, {5, 0})}), "");
-  EXPECT_EQ(why({answers(0, {2, 1}), answers(1, {1, 9})}),
-            "event_too_late at rank 1, op 9 of step 1");
-  EXPECT_EQ(why({answers(1, {0, 0})}), "not_offered at rank 1, op 0 of step 0");
-  EXPECT_EQ(why({answers(0, {0, 0}), answers(0, {0, 1})}), "not_offered at rank 1, op 1 of step 0");
-  EXPECT_EQ(why({answers(0, {101, 0})}), "step_out_of_range at rank 1, op 0 of step 101");
-  EXPECT_EQ(why({answers(0, {0, 200})}), "event_too_late at rank 1, op 200 of step 0");
-  EXPECT_EQ(why({Answer{Answer::Kind::answers, 0, {}, 1, 0}}),
-            "unknown_rank at rank 0, op 0 of step 0");
-  EXPECT_EQ(why({ends, answers(0, {3, 0})}), "event_after_end at rank 1, op 0 of step 3");
-  EXPECT_EQ(why({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}),
-            "ends_within_step at rank 1, op 1 of step 3");
+  EXPECT_EQ(problem_of({answers(0, {0, 2}), answers(1, {5, 0})}), base::Problem{});
+  EXPECT_THAT(problem_of({answers(0, {2, 1}), answers(1, {1, 9})}),
+              base::IsProblem("event_too_late", "rank 1, op 9 of step 1"));
+  EXPECT_THAT(problem_of({answers(1, {0, 0})}),
+              base::IsProblem("not_offered", "rank 1, op 0 of step 0"));
+  EXPECT_THAT(problem_of({answers(0, {0, 0}), answers(0, {0, 1})}),
+              base::IsProblem("not_offered", "rank 1, op 1 of step 0"));
+  EXPECT_THAT(problem_of({answers(0, {101, 0})}),
+              base::IsProblem("step_out_of_range", "rank 1, op 0 of step 101"));
+  EXPECT_THAT(problem_of({answers(0, {0, 200})}),
+              base::IsProblem("event_too_late", "rank 1, op 200 of step 0"));
+  EXPECT_THAT(problem_of({Answer{Answer::Kind::answers, 0, {}, 1, 0}}),
+              base::IsProblem("unknown_rank", "rank 0, op 0 of step 0"));
+  EXPECT_THAT(problem_of({ends, answers(0, {3, 0})}),
+              base::IsProblem("event_after_end", "rank 1, op 0 of step 3"));
+  EXPECT_THAT(problem_of({Answer{Answer::Kind::ends, 1, {3, 1}, -1, 0}}),
+              base::IsProblem("ends_within_step", "rank 1, op 1 of step 3"));
 }
 
 // Sessions
@@ -225,7 +230,7 @@ void expect_computed_again(const session::CoordinatorResult& outcome) {
 
 // A straggler answers while it is held back; and all meet in between, to evaluate and to measure
 // how far they are apart.
-TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back) {
+TEST(AsynchronousGossipOrder, includes_answers_of_a_delayed_straggler) {
   for (const std::size_t straggler : {0u, 1u}) {
     Experiment e = session_in_pairs(60);
     e.topology.hosts[0].devices[straggler].slow_down = 20;
@@ -238,8 +243,8 @@ TEST(AsynchronousGossipOrder, has_what_a_straggler_answers_while_it_is_held_back
   }
 }
 
-// At the gate ranks answer too, and what they end with is the mean where they stopped.
-TEST(AsynchronousGossipOrder, has_the_step_at_which_a_run_was_stopped) {
+// Paused ranks answer too, and their final parameters are the mean of those at the stop.
+TEST(AsynchronousGossipOrder, includes_the_step_at_which_a_run_was_stopped) {
   Experiment e = session_in_pairs(1'000'000);
   e.run.evaluate_every_steps = 1'000'000;
   e.topology.hosts[0].devices[2].slow_down = 3;

@@ -26,26 +26,26 @@ using tests::in_process;
 using tests::RankOutcome;
 using tests::trained;
 
-TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_comes_together) {
+TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_converges) {
   tests::expect_pairs(in_process);
 }
 
 // All begin alike, and the mean is never changed by an average: after one step it is that of
 // mirrored.
-TEST(AsynchronousGossip, one_step_from_one_start_is_that_of_mirrored) {
+TEST(AsynchronousGossip, first_step_equals_mirrored) {
   for (const int ranks : {2, 4, 6}) {
     experiment::Experiment e = tests::one_step(tests::in_pairs(tests::small(ranks, 24)));
     experiment::Experiment all = e;
     all.strategy.kind = experiment::StrategyKind::mirrored;
     const auto gossip = trained(e), mirrored = trained(all);
     for (const RankOutcome& rank : gossip) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(tests::distance(rank.parameters, mirrored[0].parameters), 1e-13);
     }
   }
 }
 
-TEST(AsynchronousGossip, all_end_with_one_set_of_parameters_and_learn) {
+TEST(AsynchronousGossip, trains_and_ends_with_equal_parameters) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw}) {
     experiment::Experiment e = tests::in_pairs(tests::small(6, 24));
     e.training.optimizer.kind = optimizer;
@@ -54,7 +54,7 @@ TEST(AsynchronousGossip, all_end_with_one_set_of_parameters_and_learn) {
     e.training.steps = 300;
     const auto ranks = trained(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
     EXPECT_GE(tests::sum_of(ranks, Metric::held_out_correct, 299),
@@ -63,7 +63,7 @@ TEST(AsynchronousGossip, all_end_with_one_set_of_parameters_and_learn) {
   }
 }
 
-TEST(AsynchronousGossip, more_steps_allocate_nothing_more) {
+TEST(AsynchronousGossip, allocates_nothing_in_later_steps) {
   experiment::Experiment e = tests::in_pairs(tests::small(4, 24));
   e.strategy.gossip.consensus_every_steps = 5;
   EXPECT_THAT(tests::allocated_by_more_steps(e, in_process), testing::Each(0));
@@ -92,9 +92,9 @@ experiment::Experiment with_straggler(GossipMode mode, std::size_t straggler) {
   return e;
 }
 
-// In step its neighbors wait for it at every step, and theirs for them. Each on its own clock, not
-// even those that it answers wait: a slow device answers as soon as any.
-TEST(AsynchronousGossip, a_straggler_does_not_slow_the_steps_of_others) {
+// In lockstep, neighbors wait for a straggler at every step, and their neighbors for them.
+// Asynchronously, not even the ranks that it answers wait: a slow device answers as soon as any.
+TEST(AsynchronousGossip, straggler_does_not_slow_other_ranks) {
   for (const std::size_t straggler : {0u, 1u}) {
     SessionRun is_lockstep(with_straggler(GossipMode::synchronous, straggler));
     const telemetry::History together = recorded(is_lockstep.result());
@@ -113,7 +113,7 @@ TEST(AsynchronousGossip, a_straggler_does_not_slow_the_steps_of_others) {
 
 // A request that arrives while the other ranks have already stopped is still answered, and all stop
 // at the same step.
-TEST(AsynchronousGossip, a_pause_and_a_stop_find_all_at_one_step) {
+TEST(AsynchronousGossip, pauses_and_stops_all_ranks_at_one_step) {
   experiment::Experiment e = with_straggler(GossipMode::asynchronous, 0);
   e.training.steps = 1'000'000;
   e.run.evaluate_every_steps = 1'000'000;
@@ -133,7 +133,8 @@ TEST(AsynchronousGossip, a_pause_and_a_stop_find_all_at_one_step) {
     EXPECT_EQ(rank["parameters_xxh64"], outcome.result["ranks"][0]["parameters_xxh64"])
         << "the mean";
   EXPECT_FALSE(outcome.result.contains("lambda_2"));
-  EXPECT_TRUE(recorded(outcome).consensus_decay().empty()) << "no theory of ranks in step";
+  EXPECT_TRUE(recorded(outcome).consensus_decay().empty())
+      << "there is no theory for asynchronous ranks";
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ std::map<int, std::int64_t> begins_of_buckets(const experiment::Experiment& e) {
   return begins;
 }
 
-TEST(ChunkValuesOfARun, are_of_the_first_steps_of_every_rank_and_bucket) {
+TEST(RecordedChunkValues, are_of_the_first_steps_of_every_rank_and_bucket) {
   const experiment::Experiment e = small_run(3);
   const telemetry::History history = history_of(e);
   std::set<int> steps;
@@ -77,7 +77,7 @@ TEST(ChunkValuesOfARun, are_of_the_first_steps_of_every_rank_and_bucket) {
   EXPECT_GE(begins_of_buckets(e).size(), 2u);
 }
 
-TEST(ChunkValuesOfARun, after_the_first_reduction_are_the_gradient_of_one_device) {
+TEST(RecordedChunkValues, after_the_first_reduction_equal_the_gradient_of_one_device) {
   const experiment::Experiment e = small_run(3);
   const std::vector<double> gradient = gradients_of_one_device(e);
   const auto begins = begins_of_buckets(e);
@@ -95,8 +95,8 @@ TEST(ChunkValuesOfARun, after_the_first_reduction_are_the_gradient_of_one_device
 
 // Every algorithm: played from what was there before, in its order, to the bits that were there
 // after it.
-class PlayedFromARun : public testing::TestWithParam<collective::Algorithm> {};
-INSTANTIATE_TEST_SUITE_P(All, PlayedFromARun,
+class AllReduceSteps : public testing::TestWithParam<collective::Algorithm> {};
+INSTANTIATE_TEST_SUITE_P(All, AllReduceSteps,
                          testing::Values(collective::Algorithm::ring, collective::Algorithm::direct,
                                          collective::Algorithm::halving_doubling,
                                          collective::Algorithm::binary_tree,
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlayedFromARun,
                                          collective::Algorithm::all_to_all),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST_P(PlayedFromARun, ends_with_the_bits_that_the_run_had) {
+TEST_P(AllReduceSteps, ends_with_the_values_of_the_run_bit_for_bit) {
   for (const auto precision : {experiment::Precision::fp32, experiment::Precision::fp64}) {
     experiment::Experiment e = small_run(4);
     e.training.precision = precision;
@@ -145,7 +145,7 @@ TEST_P(PlayedFromARun, ends_with_the_bits_that_the_run_had) {
   }
 }
 
-TEST(ChunkValuesOfARun, of_compressed_gradients_are_what_is_sent_and_codes_have_none) {
+TEST(RecordedChunkValues, of_compressed_gradients_are_the_sent_values_and_absent_for_codes) {
   using compute::compression::Scheme;
   const auto values_of = [](Scheme scheme) {
     experiment::Experiment e = session_experiment(3, 3);
@@ -159,7 +159,7 @@ TEST(ChunkValuesOfARun, of_compressed_gradients_are_what_is_sent_and_codes_have_
   EXPECT_TRUE(values_of(Scheme::int8).empty()) << "bytes that stand for numbers";
 }
 
-TEST(ChunkValuesOfARun, through_a_storage_are_sums_there_and_what_it_sends_back) {
+TEST(RecordedChunkValues, through_a_storage_are_its_sums_and_its_replies) {
   experiment::Experiment e = small_run(3, StrategyKind::data_parallel);
   const telemetry::History history = history_of(e);
   const std::vector<double> gradient = gradients_of_one_device(e);

@@ -81,16 +81,17 @@ TEST_P(Combined, is_valid_and_proved) {
   }
 }
 
-TEST_P(Combined, is_put_aside_and_made_again_without_changing_a_bit) {
+TEST_P(Combined, is_unchanged_by_offloading_and_recomputation_bit_for_bit) {
   const auto with = trained(all_at_once(GetParam().experiment)),
              without = trained(in_bf16(GetParam().experiment));
   for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    ASSERT_EQ(with[r].problem, base::Problem{});
+    ASSERT_EQ(without[r].problem, base::Problem{});
     EXPECT_EQ(with[r].parameters, without[r].parameters) << "rank " << r;
   }
 }
 
-TEST_P(Combined, learns_in_bf16_as_in_fp32) {
+TEST_P(Combined, trains_in_bf16_like_in_fp32) {
   const Experiment& e = GetParam().experiment;
   const auto half = trained(in_bf16(e)), whole = trained(e);
   const auto last = static_cast<std::int32_t>(e.training.steps - 1);
@@ -102,7 +103,7 @@ TEST_P(Combined, learns_in_bf16_as_in_fp32) {
         << "not rounded";
 }
 
-TEST_P(Combined, sends_what_the_formula_says) {
+TEST_P(Combined, sends_the_bytes_of_the_formula) {
   const Experiment e = all_at_once(GetParam().experiment);
   const auto wanted = experiment::sent_bytes(experiment::resolve(e, ".").value());
   ASSERT_TRUE(wanted);

@@ -76,7 +76,7 @@ TEST_P(Compressed, ranks_are_bit_identical_and_send_the_bytes_of_the_formula) {
   const auto ranks = trained(e);
   std::uint64_t all = 0;
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
     EXPECT_THAT(values_of_metric(rank, Metric::compression_ratio),
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
 const Scheme kSchemes[] = {Scheme::fp16,  Scheme::bf16,     Scheme::int8,     Scheme::sign,
                            Scheme::top_k, Scheme::random_k, Scheme::power_sgd};
 
-TEST(Compression, of_more_steps_allocates_nothing_more) {
+TEST(Compression, allocates_nothing_in_later_steps) {
   for (const Scheme kind : kSchemes)
     EXPECT_THAT(allocated_by_more_steps(compressed({kind, 2, Algorithm::direct}, 0), in_process),
                 testing::Each(0))
@@ -156,13 +156,13 @@ double held_out_accuracy(const std::vector<RankOutcome>& ranks) {
   return correct / samples;
 }
 
-TEST(Compression, learns_digits_nearly_as_well_as_without) {
+TEST(Compression, trains_digits_nearly_as_well_as_without) {
   const double whole = held_out_accuracy(trained(digits(2, Scheme::none)));
   RecordProperty("none", std::to_string(whole));
   EXPECT_GE(whole, 0.85);
   for (const Scheme kind : kSchemes) {
     const auto ranks = trained(digits(2, kind));
-    ASSERT_EQ(ranks[0].problem, "") << base::name_of(kind);
+    ASSERT_EQ(ranks[0].problem, base::Problem{}) << base::name_of(kind);
     const double accuracy = held_out_accuracy(ranks);
     RecordProperty(std::string(base::name_of(kind)), std::to_string(accuracy));
     EXPECT_GE(accuracy, whole - 0.06) << base::name_of(kind);
@@ -171,7 +171,7 @@ TEST(Compression, learns_digits_nearly_as_well_as_without) {
 
 // One step without momentum moves the parameters by the decoded gradient; with all of it sent, that
 // is the gradient itself.
-TEST(Compression, that_sends_everything_changes_nothing) {
+TEST(Compression, that_sends_everything_equals_no_compression) {
   const auto one_step = [](Scheme kind) {
     experiment::Experiment e = compressed({kind, 3, Algorithm::direct}, 1);
     e.strategy.compression.fraction = 1;
@@ -201,7 +201,7 @@ class Poisoned final : public data::Dataset {
   std::shared_ptr<const data::Dataset> of_;
 };
 
-TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
+TEST(Compression, propagates_nan_to_all_ranks) {
   for (const Scheme kind : kSchemes) {
     const auto ranks = train(
         experiment::resolve(compressed({kind, 3, Algorithm::ring}, 2), ".").value(),
@@ -212,7 +212,7 @@ TEST(Compression, a_gradient_that_is_no_number_reaches_all_ranks) {
           return std::make_shared<Poisoned>(whole);
         });
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_FALSE(std::isfinite(norm(rank.parameters))) << base::name_of(kind);
     }
   }

@@ -89,7 +89,7 @@ inline void expect_near_the_reference(compute::Compute& device, compute::Compute
   }
 }
 
-TEST_P(ComputeConformance, attention_of_16_bits_is_near_the_reference) {
+TEST_P(ComputeConformance, attention_of_16_bits_is_close_to_the_reference) {
   for (const DType dtype : kHalves)
     for (const AttentionSizes& sizes : kAttention)
       expect_near_the_reference(*device_, *reference_, dtype, sizes);
@@ -115,14 +115,13 @@ inline void expect_same_bits(compute::Compute& device, compute::Compute& other, 
   }
 }
 
-TEST_P(ComputeConformance,
-       attention_of_16_bits_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+TEST_P(ComputeConformance, attention_of_16_bits_is_deterministic_at_any_address) {
   for (const DType dtype : kHalves)
     for (const std::size_t shift : {1, 8})
       expect_same_bits(*device_, *device_, dtype, {2, 70, 2, 64}, shift);
 }
 
-TEST_P(ComputeConformance, attention_of_16_bits_sees_nothing_that_comes_after) {
+TEST_P(ComputeConformance, attention_of_16_bits_is_causal) {
   Values values, others;
   const AttentionSizes sizes{1, 150, 1, 64};
   const Case before = attention_cases(values, DType::bf16, sizes).forward,
@@ -137,7 +136,7 @@ TEST_P(ComputeConformance, attention_of_16_bits_sees_nothing_that_comes_after) {
 }
 
 // A sum of exponentials that overflow if nothing is taken from the scores first.
-TEST_P(ComputeConformance, attention_of_16_bits_stays_finite_where_exponentials_overflow) {
+TEST_P(ComputeConformance, attention_of_16_bits_is_finite_for_scores_that_would_overflow) {
   Values values;
   const AttentionCases cases = attention_cases(values, DType::bf16, {1, 70, 1, 32, 100});
   for (const Case& one : {cases.forward, cases.backward}) {
@@ -147,7 +146,7 @@ TEST_P(ComputeConformance, attention_of_16_bits_stays_finite_where_exponentials_
   }
 }
 
-TEST_P(ComputeConformance, enqueue_of_attention_of_16_bits_allocates_nothing) {
+TEST_P(ComputeConformance, attention_of_16_bits_enqueue_allocates_nothing) {
   const auto queue = device_->make_queue();
   Values values;
   const AttentionCases cases = attention_cases(values, DType::fp16, {1, 40, 2, 32});
@@ -158,7 +157,7 @@ TEST_P(ComputeConformance, enqueue_of_attention_of_16_bits_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 10 * GetParam().library_allocations);
-    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+    ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
   }
 }
 

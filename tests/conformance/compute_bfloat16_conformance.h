@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tests/conformance/compute_image_conformance.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::conformance {
 
@@ -25,7 +26,7 @@ inline void set_multiplies(compute::Op& op, Multiplies wanted) {
       op);
 }
 
-// Those of the cases that multiply; so.
+// The cases that multiply, with bfloat16 factors.
 template <class AnyCase, class AnySizes>
 std::vector<AnyCase> multiplying(Multiplies wanted, const std::vector<AnyCase>& cases,
                                  const AnySizes& sizes) {
@@ -50,7 +51,7 @@ inline std::vector<NamedImageCase> bfloat16_image_cases() {
   return multiplying(Multiplies::bfloat16, image_cases(), kImages.back());
 }
 
-TEST_P(ComputeConformance, every_product_in_bfloat16_equals_the_reference_for_every_size) {
+TEST_P(ComputeConformance, bfloat16_products_equal_the_reference_for_every_size) {
   ASSERT_EQ(bfloat16_cases().size(), 6 + bfloat16_image_cases().size());
   ASSERT_GE(bfloat16_image_cases().size(), 3u);
   for (const Sizes& sizes : kSizes)
@@ -61,11 +62,11 @@ TEST_P(ComputeConformance, every_product_in_bfloat16_equals_the_reference_for_ev
       compare(*device_, *reference_, named, DType::fp32, sizes);
 }
 
-TEST_P(ComputeConformance, bfloat16_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+TEST_P(ComputeConformance, bfloat16_is_deterministic_at_any_address) {
   for (const NamedCase& named : bfloat16_cases()) expect_same_bits(*device_, named);
 }
 
-TEST_P(ComputeConformance, enqueue_in_bfloat16_allocates_nothing) {
+TEST_P(ComputeConformance, bfloat16_enqueue_allocates_nothing) {
   const auto queue = device_->make_queue();
   for (const NamedCase& named : bfloat16_cases()) {
     Values values;
@@ -75,13 +76,13 @@ TEST_P(ComputeConformance, enqueue_in_bfloat16_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
-    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+    ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
   }
 }
 
 // Sizes grow and shrink, and each is run twice: a queue gives the same scratch memory to
 // consecutive ops.
-TEST_P(ComputeConformance, ops_in_bfloat16_on_one_queue_do_not_disturb_each_other) {
+TEST_P(ComputeConformance, bfloat16_ops_on_one_queue_are_independent) {
   const auto queue = device_->make_queue();
   Values mine, its;
   std::vector<Case> found, expected;
@@ -164,7 +165,7 @@ inline constexpr RoundedNumber kRounded[] = {
     {0x1.23p-100F, 0x1.24p-100F},           // a tie
     {std::numeric_limits<float>::max(), std::numeric_limits<float>::infinity()}};
 
-TEST_P(ComputeConformance, every_product_takes_both_factors_rounded) {
+TEST_P(ComputeConformance, bfloat16_rounds_both_factors_of_every_product) {
   for (const RoundedNumber& n : kRounded)
     for (const bool swapped : {false, true}) {
       OneProduct one(swapped ? 1 : n.number, swapped ? n.number : 1);
@@ -176,7 +177,7 @@ TEST_P(ComputeConformance, every_product_takes_both_factors_rounded) {
     }
 }
 
-TEST_P(ComputeConformance, full_products_take_numbers_as_they_are) {
+TEST_P(ComputeConformance, full_products_do_not_round_their_factors) {
   OneProduct one(1 + 0x1p-9F, 1);
   for (const OneProduct::Way& way : one.ways(Multiplies::full)) {
     run(*device_, way.op);
@@ -186,7 +187,7 @@ TEST_P(ComputeConformance, full_products_take_numbers_as_they_are) {
 
 // Sums are not rounded: neither a product that bfloat16 cannot represent, nor a bias, nor its
 // gradient.
-TEST_P(ComputeConformance, in_bfloat16_only_factors_are_rounded) {
+TEST_P(ComputeConformance, bfloat16_rounds_only_factors) {
   OneProduct one(1 + 0x1p-7F, 1 + 0x1p-7F);
   for (const OneProduct::Way& way : one.ways(Multiplies::bfloat16)) {
     run(*device_, way.op);
@@ -211,7 +212,7 @@ TEST_P(ComputeConformance, in_bfloat16_only_factors_are_rounded) {
         way.op);
 }
 
-TEST_P(ComputeConformance, what_is_no_number_stays_so_in_bfloat16) {
+TEST_P(ComputeConformance, bfloat16_keeps_nan) {
   for (const bool swapped : {false, true}) {
     const float none = std::numeric_limits<float>::quiet_NaN();
     OneProduct one(swapped ? 1 : none, swapped ? none : 1);
@@ -222,13 +223,14 @@ TEST_P(ComputeConformance, what_is_no_number_stays_so_in_bfloat16) {
   }
 }
 
-TEST_P(ComputeConformance, bfloat16_is_refused_of_fp64) {
+TEST_P(ComputeConformance, bfloat16_of_fp64_is_refused) {
   for (const NamedCase& named : bfloat16_cases()) {
     Values values;
     const auto kernel = device_->prepare(named.make(values, DType::fp64, {3, 4, 5}).op);
     ASSERT_FALSE(kernel) << named.name;
-    EXPECT_EQ(kernel.error().id, "bad_op");
-    EXPECT_TRUE(kernel.error().what.starts_with("multiplies is bfloat16")) << kernel.error().what;
+    EXPECT_THAT(kernel.error(),
+                testing::AllOf(base::IsProblem("bad_op"), base::Reports("multiplies"),
+                               base::Reports("bfloat16")));
   }
 }
 

@@ -145,8 +145,8 @@ inline Case softmax_summary(Values& values, DType dtype, const Sizes& s) {
           {{"summary", summary}}};
 }
 
-// With what two parts say: the largest logit of each row and its class, a sum of exponentials, and
-// the label's logit of either, or of none.
+// Summaries of two shards: the largest logit of each row and its class, a sum of exponentials, and
+// the label's logit of one shard or of none.
 inline Case softmax_part(Values& values, DType dtype, const Sizes& s) {
   const Tensor metrics = values.uniform(DType::fp64, {2}),
                gradient = values.uniform(dtype, {s.batch, s.outputs});
@@ -170,7 +170,7 @@ inline Case softmax_cross_entropy(Values& values, DType dtype, const Sizes& s, b
   return made;
 }
 
-// By a loss scale as well, which it holds when it runs.
+// The loss is also scaled by the value that the loss scale has when the op runs.
 template <class Make>
 auto by_loss_scale(const Make& make) {
   return [make](Values& values, DType dtype, const Sizes& sizes) {
@@ -270,7 +270,7 @@ MakeCase with(Make make, Last last) {
   };
 }
 
-// In place.
+// The op runs in place.
 inline std::vector<NamedCase> update_cases() {
   return {{"sgd", with(sgd_update, 0.0)},
           {"sgd_with_momentum", with(sgd_update, 0.9)},

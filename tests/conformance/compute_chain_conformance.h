@@ -27,7 +27,7 @@ struct PreparedCases {
 inline constexpr std::size_t kChained = 16;  // ops of each
 inline constexpr int kTimes = 4;             // a graph may be made the second time
 
-TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
+TEST_P(ComputeConformance, chain_equals_its_separate_ops) {
   PreparedCases alone(*device_), together(*device_);
   std::vector<std::unique_ptr<compute::Chain>> chains;
   for (std::size_t first = 0; first < together.kernels.size(); first += kChained) {
@@ -61,7 +61,7 @@ TEST_P(ComputeConformance, a_chain_does_what_its_ops_do_one_by_one) {
 
 // Each op a copy that takes its time, and whose end tells which one it was: a mark that is reached
 // too early shows what was there before.
-TEST_P(ComputeConformance, a_chain_reaches_a_mark_when_its_op_is_done_and_not_before) {
+TEST_P(ComputeConformance, chain_reaches_a_mark_when_its_op_is_done_and_not_before) {
   constexpr std::size_t kOps = 6;
   constexpr std::int64_t kNumbers = 1 << 20;
   Values values;

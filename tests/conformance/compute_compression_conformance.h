@@ -151,14 +151,14 @@ inline void expect_compressed_alike(compute::Compute& device, compute::Compute& 
   }
 }
 
-TEST_P(ComputeConformance, compression_sends_and_keeps_what_the_reference_does) {
+TEST_P(ComputeConformance, compression_sends_and_keeps_the_values_of_the_reference) {
   for (const Scheme scheme : kFlatSchemes)
     for (const std::int64_t elements : kGradients)
       for (const Numbers kind : kNumbers)
         expect_compressed_alike(*device_, *reference_, spec_of(scheme), elements, kind);
 }
 
-TEST_P(ComputeConformance, compression_with_feedback_sends_and_keeps_what_the_reference_does) {
+TEST_P(ComputeConformance, compression_with_feedback_sends_and_keeps_the_values_of_the_reference) {
   for (const Scheme scheme : {Scheme::int8, Scheme::sign, Scheme::top_k, Scheme::random_k})
     for (const std::int64_t elements : kGradients)
       for (const Numbers kind :
@@ -167,7 +167,7 @@ TEST_P(ComputeConformance, compression_with_feedback_sends_and_keeps_what_the_re
 }
 
 // Nearly none of them, half, and all.
-TEST_P(ComputeConformance, compression_keeps_any_part_of_a_gradient) {
+TEST_P(ComputeConformance, compression_handles_any_part_of_a_gradient) {
   for (const Scheme scheme : {Scheme::top_k, Scheme::random_k})
     for (const double fraction : {1e-6, 0.5, 1.0})
       for (const Numbers kind : kNumbers)
@@ -199,7 +199,7 @@ inline void expect_decompressed_alike(compute::Compute& device, compute::Compute
         << found.as<float>()[i] << " in the place of " << expected.as<float>()[i] << " at " << i;
 }
 
-TEST_P(ComputeConformance, what_was_compressed_becomes_the_bits_of_the_reference) {
+TEST_P(ComputeConformance, decompression_equals_the_reference_bit_for_bit) {
   for (const Scheme scheme : kFlatSchemes)
     for (const std::int64_t elements : kGradients)
       for (const std::int64_t parts : {1, 3})
@@ -259,19 +259,19 @@ inline void expect_power_sgd_alike(compute::Compute& device, compute::Compute& r
     expect_near(one[r].second, other[r].second, 2e-5, one[r].first);
 }
 
-TEST_P(ComputeConformance, power_sgd_is_near_the_reference) {
+TEST_P(ComputeConformance, power_sgd_is_close_to_the_reference) {
   for (const std::int64_t rank : {1, 4, 7})
     for (const bool keeps : {false, true})
       expect_power_sgd_alike(*device_, *reference_, rank, keeps);
 }
 
-TEST_P(ComputeConformance, power_sgd_passes_on_what_is_no_number_and_begins_anew) {
+TEST_P(ComputeConformance, power_sgd_propagates_nan_and_restarts) {
   Values values;
   const PowerSgdSteps steps(values, 4, true);
   steps.gradient.as<float>()[31] = std::numeric_limits<float>::quiet_NaN();
   steps.step(*device_, 7);
   EXPECT_TRUE(std::isnan(element(steps.gradient, 1199))) << "all of its matrix";
-  EXPECT_TRUE(std::isfinite(element(steps.gradient, 1200))) << "nothing of the next";
+  EXPECT_TRUE(std::isfinite(element(steps.gradient, 1200))) << "no bytes of the next message";
   EXPECT_TRUE(std::isnan(element(steps.error, 0)));
   for (const Tensor& kept : {steps.guess, steps.residual})
     for (std::int64_t i = 0; i < kept.elements(); ++i)
@@ -279,7 +279,7 @@ TEST_P(ComputeConformance, power_sgd_passes_on_what_is_no_number_and_begins_anew
 }
 
 // A column that lies along those before it becomes nothing.
-TEST_P(ComputeConformance, power_sgd_of_one_column_thrice_has_a_basis_of_one) {
+TEST_P(ComputeConformance, power_sgd_of_equal_columns_has_a_basis_of_rank_one) {
   Values values;
   const std::vector<compute::compression::Matrix> matrices = {{0, 20, 20}};
   const auto layout = compute::compression::power_sgd_layout(matrices, 3);
@@ -317,7 +317,7 @@ inline std::vector<compute::Op> ops_of_compression(Values& values) {
   return ops;
 }
 
-TEST_P(ComputeConformance, enqueue_of_compression_allocates_nothing) {
+TEST_P(ComputeConformance, compression_enqueue_allocates_nothing) {
   const auto queue = device_->make_queue();
   Values values;
   const auto ops = ops_of_compression(values);
@@ -328,11 +328,11 @@ TEST_P(ComputeConformance, enqueue_of_compression_allocates_nothing) {
     const long before = allocations;
     for (int i = 0; i < 3; ++i) (*kernel)->enqueue(*queue);
     EXPECT_LE(allocations - before, 3 * GetParam().library_allocations) << "op " << o;
-    ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+    ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
   }
 }
 
-TEST_P(ComputeConformance, compression_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+TEST_P(ComputeConformance, compression_is_deterministic_at_any_address) {
   Values here, there(1, 8);
   const auto some = ops_of_compression(here), others = ops_of_compression(there);
   for (std::size_t o = 0; o < some.size(); ++o) {

@@ -43,7 +43,7 @@ inline void expect_elements(const Tensor& tensor, std::initializer_list<double> 
   }
 }
 
-TEST_P(ComputeConformance, a_bag_sums_rows_of_its_table_and_hands_on_the_other_columns) {
+TEST_P(ComputeConformance, embedding_bag_sums_rows_and_passes_the_other_columns) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);
     bag.forward(*device_);
@@ -52,7 +52,7 @@ TEST_P(ComputeConformance, a_bag_sums_rows_of_its_table_and_hands_on_the_other_c
 }
 
 // Bag of the same rows; the dense column does not take part.
-TEST_P(ComputeConformance, a_bag_is_added_to_what_is_there) {
+TEST_P(ComputeConformance, add_bag_adds_to_its_input) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);
     Values values;
@@ -65,7 +65,7 @@ TEST_P(ComputeConformance, a_bag_is_added_to_what_is_there) {
 }
 
 // The gradients have no further columns.
-TEST_P(ComputeConformance, a_row_of_an_added_bag_gets_the_gradients_of_all_samples_that_have_it) {
+TEST_P(ComputeConformance, add_bag_gradient_of_a_row_sums_over_all_samples_with_it) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);
     Values values;
@@ -80,7 +80,7 @@ TEST_P(ComputeConformance, a_row_of_an_added_bag_gets_the_gradients_of_all_sampl
 
 // Row 2 is in the first sample once and in the second twice; row 1 in none. The dense columns have
 // no part in it.
-TEST_P(ComputeConformance, a_row_gets_the_gradients_of_all_samples_that_have_it) {
+TEST_P(ComputeConformance, embedding_bag_gradient_of_a_row_sums_over_all_samples_with_it) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     const SmallBag bag(dtype);
     bag.backward(*device_);
@@ -90,7 +90,7 @@ TEST_P(ComputeConformance, a_row_gets_the_gradients_of_all_samples_that_have_it)
   }
 }
 
-TEST_P(ComputeConformance, no_samples_give_a_table_gradient_of_zero) {
+TEST_P(ComputeConformance, embedding_bag_table_gradient_is_zero_without_samples) {
   Values values;
   for (const bool added : {false, true}) {
     const Case made = embedding_bag_backward_weight(values, DType::fp32, {0, 6, 4}, added);
@@ -100,8 +100,8 @@ TEST_P(ComputeConformance, no_samples_give_a_table_gradient_of_zero) {
   }
 }
 
-// So that a run says at once that it is lost, and no memory beside the table is touched.
-TEST_P(ComputeConformance, a_number_that_is_no_row_makes_the_sum_nan_and_adds_to_no_gradient) {
+// NaN shows immediately that a run diverged, and no memory outside the table is accessed.
+TEST_P(ComputeConformance, embedding_bag_with_an_invalid_index_is_nan_and_changes_no_gradient) {
   const double infinite = std::numeric_limits<double>::infinity();
   for (const DType dtype : {DType::fp32, DType::fp64})
     for (const double number :
@@ -126,7 +126,7 @@ TEST_P(ComputeConformance, a_number_that_is_no_row_makes_the_sum_nan_and_adds_to
 }
 
 // Every row as a column of how often a sample has it: then the table is a weight, transposed.
-TEST_P(ComputeConformance, a_bag_is_a_linear_layer_over_counts_of_rows) {
+TEST_P(ComputeConformance, embedding_bag_equals_a_linear_layer_over_row_counts) {
   constexpr std::int64_t kBatch = 21, kSlots = 6, kRows = 9, kWidth = 5;
   Values values;
   const Tensor input = bag_input(values, DType::fp64, kBatch, kSlots, kSlots, kRows),
@@ -214,7 +214,7 @@ class BagNetwork {
   Tensor labels_ = values_.labels(kBatch, kClasses), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance, gradients_of_tables_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, embedding_bag_gradients_equal_finite_differences_of_the_loss) {
   BagNetwork network(*device_);
   expect_finite_differences(network);
 }

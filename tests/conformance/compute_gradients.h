@@ -83,7 +83,7 @@ void expect_finite_differences(Network& network) {
     }
 }
 
-TEST_P(ComputeConformance, gradients_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, gradients_equal_finite_differences_of_the_loss) {
   for (const auto activation :
        {compute::Activation::none, compute::Activation::relu, compute::Activation::tanh}) {
     SmallNetwork network(*device_, activation);

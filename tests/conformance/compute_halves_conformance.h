@@ -79,7 +79,7 @@ inline bool halve(Case& made, DType dtype, Values& values) {
   return any;
 }
 
-// Those of the cases that pass something on, of 16 bits.
+// The cases that pass values on, with 16 bits.
 inline std::vector<NamedCase> half_cases(DType dtype) {
   std::vector<NamedCase> cases;
   for (const NamedCase& named : all_cases()) {
@@ -96,7 +96,7 @@ inline std::vector<NamedCase> half_cases(DType dtype) {
   return cases;
 }
 
-// From a number to the next of its format.
+// Distance from a number to the next one of its format.
 inline double spacing(DType dtype, double value) {
   const int bits = dtype == DType::bf16 ? 8 : 11, least = dtype == DType::bf16 ? -133 : -24;
   return value == 0 ? std::ldexp(1.0, least)
@@ -124,7 +124,7 @@ inline void expect_rounded_once(const Tensor& found, const Tensor& expected, con
   EXPECT_LE(differ, 2 + expected.elements() / 50) << what << ", of " << expected.elements();
 }
 
-TEST_P(ComputeConformance, every_op_on_16_bits_equals_the_reference_for_every_size) {
+TEST_P(ComputeConformance, ops_on_16_bits_equal_the_reference_for_every_size) {
   ASSERT_GE(half_cases(DType::bf16).size(), 40u);
   for (const DType dtype : kHalves)
     for (const Sizes& sizes : kHalfSizes)
@@ -140,8 +140,7 @@ TEST_P(ComputeConformance, every_op_on_16_bits_equals_the_reference_for_every_si
       }
 }
 
-TEST_P(ComputeConformance,
-       an_op_on_16_bits_run_again_gives_the_same_bits_wherever_its_tensors_lie) {
+TEST_P(ComputeConformance, ops_on_16_bits_are_deterministic_at_any_address) {
   for (const DType dtype : kHalves)
     for (const NamedCase& named : half_cases(dtype)) expect_same_bits(*device_, named);
 }
@@ -157,12 +156,12 @@ TEST_P(ComputeConformance, enqueue_on_16_bits_allocates_nothing) {
       const long before = allocations;
       for (int i = 0; i < 10; ++i) (*kernel)->enqueue(*queue);
       EXPECT_LE(allocations - before, 10 * GetParam().library_allocations) << named.name;
-      ASSERT_TRUE(compute::finish(*queue)) << "before what it was made of is gone";
+      ASSERT_TRUE(compute::finish(*queue)) << "the object it was created from still exists";
     }
 }
 
 // Ops that share memory for what they widen, in any order of sizes.
-TEST_P(ComputeConformance, ops_on_16_bits_on_one_queue_do_not_disturb_each_other) {
+TEST_P(ComputeConformance, ops_on_16_bits_on_one_queue_are_independent) {
   const auto queue = device_->make_queue();
   Values mine, its;
   std::vector<Case> found, expected;
@@ -182,7 +181,7 @@ TEST_P(ComputeConformance, ops_on_16_bits_on_one_queue_do_not_disturb_each_other
                           found[c].results[r].first);
 }
 
-TEST_P(ComputeConformance, a_copy_rounds_and_widens) {
+TEST_P(ComputeConformance, copy_rounds_and_widens) {
   for (const DType dtype : kHalves) {
     Values values;
     const Tensor numbers = values.uniform(DType::fp32, {97}, -3, 3),
@@ -211,7 +210,7 @@ TEST_P(ComputeConformance, load_rounds_to_16_bits) {
 }
 
 // The gradient of a weight is not rounded, nor summed in 16 bits; an output is, and once.
-TEST_P(ComputeConformance, a_product_of_16_bits_is_rounded_where_it_passes_on_alone) {
+TEST_P(ComputeConformance, product_of_16_bits_is_rounded_only_as_an_activation) {
   Values values;
   const auto filled = [&](DType dtype, Shape shape, float value) {
     const Tensor tensor = values.zeros(dtype, shape);
@@ -234,7 +233,7 @@ TEST_P(ComputeConformance, a_product_of_16_bits_is_rounded_where_it_passes_on_al
   EXPECT_EQ(element(bias, 0), 300 * (1 + 0x1p-7));
 }
 
-TEST_P(ComputeConformance, parameters_of_16_bits_are_refused_where_they_last) {
+TEST_P(ComputeConformance, persistent_parameters_of_16_bits_are_refused) {
   Values values;
   Case update = sgd_update(values, DType::fp32, {2, 3, 4}, 0);
   compute::UpdateInputs& common = common_of(update.op);

@@ -142,8 +142,7 @@ inline Case batch_norm_backward_input(Values& values, DType dtype, const Shape& 
           {{"input_gradient", result}}};
 }
 
-// With one or two channels almost nothing remains: a value that is 0 by the formula is then only
-// rounding.
+// One or two channels leave almost nothing: a value that is 0 by the formula is then only rounding.
 inline Shape with_more_channels(Shape shape) {
   shape.extents[static_cast<std::size_t>(shape.dimensions) - 1] += 2;
   return shape;
@@ -199,7 +198,7 @@ inline Case gelu_backward(Values& values, DType dtype, const Shape& shape) {
           {{"input_gradient", result}}};
 }
 
-// As many rows as the image has pixels, of two heads.
+// One row per pixel of the image, of two heads.
 inline Shape sequences(const Shape& image, std::int64_t columns) {
   return {image[0], image[1] * image[2], columns * 2 * image[3]};
 }

@@ -7,14 +7,14 @@
 
 namespace trainyard::conformance {
 
-TEST_P(ComputeConformance, every_op_on_images_equals_the_reference_for_every_size) {
+TEST_P(ComputeConformance, image_ops_equal_the_reference_for_every_size) {
   for (const DType dtype : {DType::fp32, DType::fp64})
     for (const ImageSizes& sizes : kImages)
       for (const NamedImageCase& named : image_cases())
         compare(*device_, *reference_, named, dtype, sizes);
 }
 
-TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zero) {
+TEST_P(ComputeConformance, convolution_weight_gradient_is_zero_without_samples) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;
     const Case made = conv2d_backward_weight(values, dtype, {0, 5, 4, 3, 2, {3, 1, 1}});
@@ -24,9 +24,9 @@ TEST_P(ComputeConformance, no_samples_give_a_convolutions_weight_gradient_of_zer
   }
 }
 
-// So that a run says at once that it is lost.
-// The sums are then those of other ranks: two samples of mean 3 and variance 4.
-TEST_P(ComputeConformance, without_samples_batch_normalization_follows_the_sums_of_others) {
+// NaN must spread, so that a run shows immediately that it diverged. The sums are those of other
+// ranks: two samples of mean 3 and variance 4.
+TEST_P(ComputeConformance, batch_normalization_without_samples_uses_the_sums_of_others) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     Values values;
     const Tensor input = values.zeros(dtype, {0, 1}), output = values.zeros(dtype, {0, 1}),
@@ -38,7 +38,7 @@ TEST_P(ComputeConformance, without_samples_batch_normalization_follows_the_sums_
     const compute::BatchNormForward forward{
         input, weight, bias, sums, running, output, 1e-5, 0.5, compute::Activation::none};
     run(*device_, forward);
-    EXPECT_EQ(element(running, 0), 0) << "nobody has samples";
+    EXPECT_EQ(element(running, 0), 0) << "no rank has samples";
     sums.as<double>()[0] = 6, sums.as<double>()[1] = 26, sums.as<double>()[2] = 2;
     run(*device_, forward);
     EXPECT_EQ(element(running, 0), 1.5);
@@ -46,7 +46,7 @@ TEST_P(ComputeConformance, without_samples_batch_normalization_follows_the_sums_
   }
 }
 
-TEST_P(ComputeConformance, what_is_not_a_number_stays_so) {
+TEST_P(ComputeConformance, image_ops_keep_nan) {
   for (const std::int64_t place : {0, 5, 15}) {
     Values values;
     const Tensor input = values.zeros(DType::fp32, {1, 4, 4, 1}),
@@ -60,7 +60,7 @@ TEST_P(ComputeConformance, what_is_not_a_number_stays_so) {
   }
 }
 
-TEST_P(ComputeConformance, of_equal_pixels_the_first_gets_the_gradient) {
+TEST_P(ComputeConformance, max_pooling_gives_the_gradient_to_the_first_of_equal_pixels) {
   Values values;
   const Tensor input = values.zeros(DType::fp32, {1, 2, 2, 1}),
                output = values.zeros(DType::fp32, {1, 1, 1, 1}),
@@ -73,7 +73,7 @@ TEST_P(ComputeConformance, of_equal_pixels_the_first_gets_the_gradient) {
 }
 
 // The result does not depend on the rank that holds the sample, nor on its index in the batch.
-TEST_P(ComputeConformance, a_sample_drops_the_same_elements_on_every_rank) {
+TEST_P(ComputeConformance, dropout_of_a_sample_is_the_same_on_every_rank) {
   Values values;
   const Tensor input = values.uniform(DType::fp32, {4, 35}, 1, 2),
                whole = values.zeros(DType::fp32, {4, 35}),
@@ -87,7 +87,7 @@ TEST_P(ComputeConformance, a_sample_drops_the_same_elements_on_every_rank) {
             0);
 }
 
-TEST_P(ComputeConformance, dropout_of_another_step_layer_or_seed_is_another) {
+TEST_P(ComputeConformance, dropout_depends_on_step_layer_and_seed) {
   Values values;
   const Tensor input = values.uniform(DType::fp32, {3, 40}, 1, 2),
                first = values.zeros(DType::fp32, {3, 40}),

@@ -141,7 +141,7 @@ class ImageNetwork {
          step_ = values_.scalar(4), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance, gradients_of_images_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, image_gradients_equal_finite_differences_of_the_loss) {
   ImageNetwork network(*device_);
   expect_finite_differences(network);
 }

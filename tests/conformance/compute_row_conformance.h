@@ -24,7 +24,7 @@ inline std::vector<NamedCase> row_norms(std::int64_t columns) {
 
 inline constexpr std::int64_t kRowLengths[] = {4, 20, 130, 132, 1024, 1028};
 
-// In every dtype, from memory that begins well and that does not.
+// Every dtype, at aligned and unaligned addresses.
 inline void expect_rows_normalized(compute::Compute& device, compute::Compute& reference) {
   for (const std::int64_t columns : kRowLengths)
     for (const NamedCase& named : row_norms(columns)) {
@@ -46,7 +46,7 @@ inline void expect_rows_normalized(compute::Compute& device, compute::Compute& r
     }
 }
 
-TEST_P(ComputeConformance, rows_of_any_length_are_normalized) {
+TEST_P(ComputeConformance, normalization_handles_rows_of_any_length) {
   expect_rows_normalized(*device_, *reference_);
 }
 

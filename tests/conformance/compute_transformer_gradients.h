@@ -80,8 +80,7 @@ class RowNetwork {
   Tensor labels_ = values_.labels(kBatch, kClasses), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance,
-       gradients_of_normalized_rows_and_gelu_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, normalization_and_gelu_gradients_equal_finite_differences_of_the_loss) {
   RowNetwork network(*device_);
   expect_finite_differences(network);
 }
@@ -156,13 +155,13 @@ class Sequences {
          labels_ = values_.labels(kBatch * kRows, kClasses), metrics_ = hold({2});
 };
 
-TEST_P(ComputeConformance, gradients_of_attention_are_the_finite_differences_of_the_loss) {
+TEST_P(ComputeConformance, attention_gradients_equal_finite_differences_of_the_loss) {
   Sequences network(*device_);
   expect_finite_differences(network);
 }
 
 // A row attends to itself and to the rows before it.
-TEST_P(ComputeConformance, attention_sees_nothing_that_comes_after) {
+TEST_P(ComputeConformance, attention_is_causal) {
   Values values(7);
   const Tensor input = values.uniform(DType::fp32, {1, 70, 12}),
                output = values.zeros(DType::fp32, {1, 70, 4}),

@@ -51,7 +51,7 @@ class ControlConformance : public testing::TestWithParam<ControlBackend> {
   ControlPlace place_ = GetParam().make();
 };
 
-TEST_P(ControlConformance, messages_of_every_type_arrive_whole_both_ways) {
+TEST_P(ControlConformance, messages_of_every_type_arrive_completely_in_both_directions) {
   const auto server = serve();
   const auto client = connect();
   for (const session::Message& message : sample_messages()) {
@@ -80,7 +80,7 @@ TEST_P(ControlConformance, messages_of_the_server_arrive_in_order) {
   for (std::int64_t i = 0; i < 500; ++i) ASSERT_EQ(step_of(next(*client)), i);
 }
 
-TEST_P(ControlConformance, every_client_gets_its_own_answers) {
+TEST_P(ControlConformance, clients_receive_their_own_replies) {
   const auto server = serve();
   std::vector<std::unique_ptr<ControlClient>> clients;
   for (std::int64_t i = 0; i < 20; ++i) must(clients.emplace_back(connect())->send(step(i)));
@@ -92,7 +92,7 @@ TEST_P(ControlConformance, every_client_gets_its_own_answers) {
     EXPECT_EQ(step_of(next(*clients[static_cast<std::size_t>(i)])), 100 + i);
 }
 
-TEST_P(ControlConformance, clients_in_threads_of_their_own_are_all_heard) {
+TEST_P(ControlConformance, clients_in_separate_threads_are_all_received) {
   const auto server = serve();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i)
@@ -109,14 +109,14 @@ TEST_P(ControlConformance, clients_in_threads_of_their_own_are_all_heard) {
   EXPECT_EQ(heard.size(), 8U);
 }
 
-TEST_P(ControlConformance, what_was_sent_before_there_was_a_server_arrives) {
+TEST_P(ControlConformance, messages_sent_before_the_server_started_arrive) {
   const auto client = connect();
   must(client->send(step(7)));
   const auto server = serve();
   EXPECT_EQ(step_of(next(*server).message), 7);
 }
 
-TEST_P(ControlConformance, receive_ends_at_its_limit_with_nothing) {
+TEST_P(ControlConformance, receive_returns_nothing_at_its_time_limit) {
   const auto server = serve();
   const auto client = connect();
   for (const milliseconds limit : {milliseconds(0), milliseconds(30)}) {
@@ -127,7 +127,7 @@ TEST_P(ControlConformance, receive_ends_at_its_limit_with_nothing) {
   }
 }
 
-TEST_P(ControlConformance, the_last_word_of_a_client_that_closes_is_heard) {
+TEST_P(ControlConformance, last_message_of_a_closing_client_arrives) {
   const auto server = serve();
   auto client = connect();
   must(client->send(session::Finished{3, 100, "00ff", 1, 2, {}}));
@@ -135,7 +135,7 @@ TEST_P(ControlConformance, the_last_word_of_a_client_that_closes_is_heard) {
   EXPECT_EQ(std::get<session::Finished>(next(*server).message).rank, 3);
 }
 
-TEST_P(ControlConformance, answers_to_a_client_that_is_gone_are_dropped) {
+TEST_P(ControlConformance, replies_to_a_disconnected_client_are_dropped) {
   const auto server = serve();
   auto gone = connect();
   must(gone->send(step(1)));
@@ -148,7 +148,7 @@ TEST_P(ControlConformance, answers_to_a_client_that_is_gone_are_dropped) {
   EXPECT_EQ(step_of(next(*server).message), 2);
 }
 
-TEST_P(ControlConformance, a_client_that_is_not_heard_gets_a_problem_and_never_blocks) {
+TEST_P(ControlConformance, client_without_a_server_gets_a_problem_and_never_blocks) {
   const auto client = connect();
   base::Result<void> sent;
   for (int i = 0; i < 100'000 && sent; ++i) sent = client->send(step(i));
@@ -156,7 +156,7 @@ TEST_P(ControlConformance, a_client_that_is_not_heard_gets_a_problem_and_never_b
   EXPECT_EQ(sent.error().code, base::ProblemCode::unavailable);
 }
 
-TEST_P(ControlConformance, a_client_that_does_not_read_does_not_hold_the_server) {
+TEST_P(ControlConformance, client_that_does_not_read_does_not_block_the_server) {
   const auto server = serve();
   const auto frozen = connect(), client = connect();
   must(frozen->send(step(1)));

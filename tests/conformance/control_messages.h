@@ -48,7 +48,8 @@ inline session::Status sample_status() {
   return status;
 }
 
-// At least one of each type; those with text or lists also empty and with many elements.
+// Samples with at least one message of each type; those with text or lists are also empty and with
+// many elements.
 inline std::vector<session::Message> sample_messages() {
   using namespace session;
   return {Hello{},

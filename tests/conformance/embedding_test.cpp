@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::tests {
 namespace {
@@ -109,16 +110,16 @@ INSTANTIATE_TEST_SUITE_P(StrategiesWithWide, Embedding, testing::ValuesIn(all_wi
 TEST_P(Embedding, hundred_fp64_steps_equal_one_device) {
   const auto one = trained(GetParam().with_optimizer(on_one_device(GetParam().wide))),
              ranks = trained(GetParam().training());
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    ASSERT_EQ(ranks[rank].problem, "");
+    ASSERT_EQ(ranks[rank].problem, base::Problem{});
     if (!experiment::keeps_parameters(GetParam().training(), static_cast<int>(rank))) continue;
     EXPECT_LE(distance(ranks[rank].parameters, one[0].parameters), 1e-10) << rank;
     EXPECT_EQ(ranks[rank].parameters, ranks[0].parameters) << rank;  // bit-identical
   }
 }
 
-TEST_P(Embedding, the_plan_is_proved) {
+TEST_P(Embedding, plan_is_proved) {
   const base::Problems problems = check::check(
       strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value());
   EXPECT_THAT(problems, testing::IsEmpty()) << base::to_string(problems);
@@ -135,7 +136,7 @@ TEST(EmbeddingTraining, on_tpus_equals_one_device_in_the_same_precision) {
     e->training.multiplies = experiment::Multiplies::bfloat16;
   const auto one = trained(alone), ranks = trained(tpus);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-4);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
@@ -146,7 +147,7 @@ TEST(EmbeddingTraining, with_averaged_weights_keeps_ranks_identical) {
   e.strategy.average = experiment::AveragedQuantity::weights;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }
@@ -160,17 +161,17 @@ TEST(EmbeddingTraining, with_every_compression_keeps_ranks_identical_and_numbers
     e.strategy.compression = {scheme, 0.1, 2, scheme != Scheme::fp16 && scheme != Scheme::bf16};
     const auto ranks = trained(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters) << base::name_of(scheme);
       EXPECT_TRUE(std::isfinite(norm(rank.parameters))) << base::name_of(scheme);
     }
   }
 }
 
-TEST(WideTraining, of_more_steps_allocates_nothing_more) {
+TEST(WideTraining, allocates_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(clicks(2, true), in_process), testing::Each(0));
 }
-TEST(EmbeddingTraining, of_more_steps_allocates_nothing_more) {
+TEST(EmbeddingTraining, allocates_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(clicks(2), in_process), testing::Each(0));
 }
 
@@ -180,11 +181,11 @@ std::vector<double> rows_of(const RankOutcome& rank, std::int64_t first, std::in
 }
 
 // 3 x 13 of 42 rows are drawn; the others keep their initial values without weight decay.
-TEST(EmbeddingTraining, changes_the_rows_that_samples_have_and_no_others) {
+TEST(EmbeddingTraining, updates_only_rows_in_the_samples) {
   Experiment never = on_one_device(), often = on_one_device();
   never.training.optimizer.learning_rate = 0;
   const auto before = trained(never)[0], after = trained(often)[0];
-  ASSERT_EQ(after.problem, "");
+  ASSERT_EQ(after.problem, base::Problem{});
   EXPECT_EQ(rows_of(after, 39, 3), rows_of(before, 39, 3));
   for (const std::int64_t slot : {0, 1, 2})
     EXPECT_NE(rows_of(after, 13 * slot, 1), rows_of(before, 13 * slot, 1))
@@ -206,20 +207,20 @@ class Astray : public data::Dataset {
   std::shared_ptr<const data::Dataset> of_;
 };
 
-TEST(EmbeddingTraining,
-     a_number_beyond_the_table_makes_the_loss_nan_and_stops_a_run_that_asks_for_it) {
+TEST(EmbeddingTraining, with_an_invalid_index_gives_nan_and_can_stop_the_run) {
   Experiment e = clicks(2);
   const auto astray = [](int, std::shared_ptr<const data::Dataset> set) {
     return std::make_shared<Astray>(std::move(set));
   };
   const auto go_on =
       train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
-  EXPECT_EQ(go_on[0].problem, "");
+  EXPECT_EQ(go_on[0].problem, base::Problem{});
   EXPECT_TRUE(std::isnan(norm(go_on[0].parameters)));
   e.training.non_finite = experiment::NonFinite::stop;
   const auto stop =
       train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
-  EXPECT_THAT(stop[0].problem, testing::HasSubstr("finite"));
+  EXPECT_THAT(stop[0].problem,
+              base::IsProblem("non_finite_gradient", testing::HasSubstr("segment ")));
 }
 
 }  // namespace

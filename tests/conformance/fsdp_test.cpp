@@ -43,8 +43,8 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
   const auto groups = experiment::shard_groups(all);
   for (const int rank : groups.front()) {
     const RankOutcome& outcome = ranks[static_cast<std::size_t>(rank)];
-    EXPECT_EQ(outcome.problem, "");
-    if (!outcome.problem.empty()) return whole;
+    EXPECT_EQ(outcome.problem, base::Problem{});
+    if (!outcome.problem.id.empty()) return whole;
     const bool is_whole = (outcome.*part).size() == whole.size();
     std::int64_t at = 0;
     for (const experiment::ElementRange& own : experiment::shards_of_rank(all, rank)) {
@@ -58,7 +58,7 @@ std::vector<double> gathered_parts(const Experiment& e, const std::vector<RankOu
 
 void expect_fsdp_equals_one_device(const Experiment& e) {
   const RankOutcome one = trained(unsharded(e))[0];
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   const auto many = trained(e);
   EXPECT_LE(distance(gathered_parts(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   if (!one.state.empty()) {
@@ -77,7 +77,7 @@ void expect_fsdp_equals_one_device(const Experiment& e) {
     for (const telemetry::Metric metric :
          {telemetry::Metric::reduced_gradient_norm, telemetry::Metric::update_ratio})
       EXPECT_NEAR(sum_of({rank}, metric, last), sum_of({one}, metric, last), 1e-6)
-          << "charts tell of the whole gradient, not of parts";
+          << "charts show the full gradient, not shards";
 }
 
 struct FsdpCase {
@@ -116,7 +116,7 @@ void PrintTo(const FsdpCase& c, std::ostream* out) {
 
 // With 241 samples and 24 per step, only rank 0 has the last one; in the next epoch each rank takes
 // its own samples again.
-TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
+TEST(ShardedTail, with_empty_ranks_equals_one_device) {
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     Experiment e = FsdpCase{3, shard}.training();
     e.data.train_samples = 241;
@@ -126,11 +126,11 @@ TEST(ShardedTail, of_ranks_without_samples_equals_one_device) {
 
 class ShardedTraining : public testing::TestWithParam<FsdpCase> {};
 
-TEST_P(ShardedTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(ShardedTraining, over_hundred_fp64_steps_equals_one_device) {
   expect_fsdp_equals_one_device(GetParam().training());
 }
 
-TEST_P(ShardedTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(ShardedTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().training());
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(gathered_parts(e, trained(e), &RankOutcome::gradients),

@@ -22,7 +22,7 @@ experiment::Experiment gossip_of(int ranks, experiment::GossipGraph graph) {
   return e;
 }
 
-TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbor) {
+TEST(GossipSimulated, step_sends_the_parameters_to_every_neighbor) {
   for (const auto& [graph, neighbors] :
        {std::pair{experiment::GossipGraph::ring, 2}, {experiment::GossipGraph::complete, 4}}) {
     const experiment::Experiment e = gossip_of(5, graph);
@@ -33,7 +33,7 @@ TEST(GossipSimulated, a_step_sends_the_parameters_to_every_neighbor) {
 
 // The mean is made at every third step, at evaluations (once an epoch of seven) and after the last
 // step, whichever falls together.
-TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
+TEST(GossipSimulated, predicts_bytes_and_time_of_a_full_run_from_few_steps) {
   for (const std::int64_t every : {0, 3, 7, 14})
     for (const std::int64_t held_out : {0, 53}) {
       experiment::Experiment e = gossip_of(5, experiment::GossipGraph::ring);
@@ -50,7 +50,7 @@ TEST(GossipSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_s
 
 // One message is late by a pause: it holds up neighbors at once, and who is far away only many
 // steps later.
-TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbors_first) {
+TEST(GossipSimulated, straggler_delays_its_neighbors_first) {
   experiment::Experiment e = gossip_of(8, experiment::GossipGraph::ring);
   e.data.held_out_samples = 0;
   e.data.train_samples = 8 * 8 * 100;
@@ -66,7 +66,7 @@ TEST(GossipSimulated, a_straggler_is_felt_by_its_neighbors_first) {
   };
   ASSERT_TRUE(sim::simulate(strategy::make_plan(resolved).value(),
                             topology::Network(resolved.document.topology), options));
-  EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is late yet, beside it all is";
+  EXPECT_LT(ends[4][2], ends[1][2]) << "four hops away nothing is delayed yet; the neighbors are";
   EXPECT_LT(ends[4][2], ends[0][2]);
 }
 

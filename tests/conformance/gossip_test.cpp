@@ -20,18 +20,18 @@ experiment::Experiment gossiping(int ranks, GossipGraph graph, std::int64_t glob
   return e;
 }
 
-TEST(Gossip, without_gradients_keeps_the_mean_and_decays_as_its_matrix_says) {
+TEST(Gossip, without_gradients_keeps_the_mean_and_converges_at_the_rate_of_its_matrix) {
   expect_gossip(in_process);
   for (const int ranks : {2, 3, 8}) expect_gossip_decays(ranks, GossipGraph::ring, in_process);
   expect_gossip_decays(8, GossipGraph::exponential, in_process);
 }
 
-TEST(Gossip, sends_the_parameters_to_every_neighbor_and_to_nobody_else) {
+TEST(Gossip, sends_the_parameters_to_every_neighbor_only) {
   expect_gossip_bytes(8, GossipGraph::exponential, in_process);
   expect_gossip_bytes(6, GossipGraph::torus, in_process);
 }
 
-TEST(Gossip, of_all_is_at_one_after_a_step_without_gradient) {
+TEST(Gossip, on_a_complete_graph_reaches_consensus_after_one_step_without_gradient) {
   experiment::Experiment e = gossip_without_gradients(5, GossipGraph::complete);
   e.training.steps = 1;
   const Change change = [](int rank, const compute::Tensor& parameters) {
@@ -46,7 +46,7 @@ TEST(Gossip, of_all_is_at_one_after_a_step_without_gradient) {
 
 // All begin alike, so the mean of what they have after one step is what the mean gradient makes:
 // whatever the graph, and of momentum too.
-TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
+TEST(Gossip, first_step_equals_mirrored) {
   for (const GossipGraph graph : {GossipGraph::complete, GossipGraph::ring})
     for (const double decay : {0.0, 0.02}) {
       experiment::Experiment e = one_step(gossiping(4, graph));
@@ -55,7 +55,7 @@ TEST(Gossip, one_step_from_one_start_is_that_of_mirrored) {
       all.strategy.kind = experiment::StrategyKind::mirrored;
       const auto gossip = trained(e), mirrored = trained(all);
       for (const RankOutcome& rank : gossip) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_LE(distance(rank.parameters, mirrored[0].parameters), 1e-13);
       }
     }
@@ -80,9 +80,9 @@ void begin_apart(int rank, const compute::Tensor& parameters) {
     parameters.as<double>()[i] += 0.1 * std::cos(static_cast<double>((rank + 1) * (i + 3)));
 }
 
-// From different starts: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the rank
-// would take alone from x_i, not from the average.
-TEST(Gossip, a_step_is_the_average_of_neighbors_less_the_ranks_own_step) {
+// Different initial parameters: x_i <- sum_j W_ij x_j - step_i, where the step is the one that the
+// rank would take alone from x_i, not from the average.
+TEST(Gossip, step_is_the_average_of_neighbors_minus_the_local_update) {
   for (const OptimizerKind optimizer :
        {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw})
     for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential}) {
@@ -106,7 +106,7 @@ TEST(Gossip, a_step_is_the_average_of_neighbors_less_the_ranks_own_step) {
           for (int j = 0; j < 6; ++j)
             expected[k] += mixing.weight(i, j) * starts[static_cast<std::size_t>(j)].parameters[k];
         }
-        ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, "");
+        ASSERT_EQ(together[static_cast<std::size_t>(i)].problem, base::Problem{});
         EXPECT_GT(distance(own, starts[static_cast<std::size_t>(i)].parameters), 1e-4)
             << "a step was taken";
         EXPECT_LE(distance(together[static_cast<std::size_t>(i)].parameters, expected), 1e-13)
@@ -127,7 +127,7 @@ std::map<std::int32_t, std::vector<double>> sent_to(const RankOutcome& rank, int
 
 // A rate is bytes over the time of steps, of which the mean that all make, and the evaluation after
 // it, are no part.
-TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
+TEST(Gossip, bytes_between_steps_count_for_the_previous_step) {
   experiment::Experiment e = gossiping(4, GossipGraph::ring);
   e.training.steps = 12;
   e.strategy.gossip.consensus_every_steps = 3;
@@ -144,13 +144,13 @@ TEST(Gossip, what_is_sent_between_steps_is_told_of_the_step_before) {
     EXPECT_GT(to_next.at(last).back(), to_next.at(last).front()) << "the mean";
 }
 
-TEST(Gossip, more_steps_allocate_nothing_more) {
+TEST(Gossip, allocates_nothing_in_later_steps) {
   experiment::Experiment e = gossiping(4, GossipGraph::ring);
   e.strategy.gossip.consensus_every_steps = 5;
   EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
 }
 
-TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
+TEST(Gossip, trains_and_ends_with_equal_parameters) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw})
     for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::torus}) {
       experiment::Experiment e = gossiping(6, graph);
@@ -160,7 +160,7 @@ TEST(Gossip, all_end_with_one_set_of_parameters_and_learn) {
       e.training.steps = 300;
       const auto ranks = trained(e);
       for (const RankOutcome& rank : ranks) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_EQ(rank.parameters, ranks[0].parameters);
       }
       EXPECT_GE(sum_of(ranks, telemetry::Metric::held_out_correct, 299),

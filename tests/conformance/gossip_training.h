@@ -23,7 +23,7 @@ inline experiment::Experiment gossip_without_gradients(int ranks, experiment::Go
   return e;
 }
 
-// By step: sqrt(1/n sum_i |x_i - mean|^2), from what all ranks say.
+// Consensus distance by step: sqrt(1/n sum_i |x_i - mean|^2), from the reports of all ranks.
 inline std::map<std::int32_t, double> consensus_distances(const std::vector<RankOutcome>& ranks) {
   std::map<std::int32_t, double> squares;
   for (const RankOutcome& rank : ranks)
@@ -72,7 +72,7 @@ inline void expect_gossip_decays(int ranks, experiment::GossipGraph graph,
   const auto mean =
       trained_by(alone, {})[0].parameters;  // the common start, as no rank takes a step
   for (const RankOutcome& rank : outcomes) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, outcomes[0].parameters) << "all end with the mean";
     EXPECT_LE(tests::distance(rank.parameters, mean), 1e-6);
   }
@@ -108,7 +108,7 @@ inline void expect_gossip_bytes(int ranks, experiment::GossipGraph graph,
     for (int peer = 0; peer < ranks; ++peer) {
       if (peer == rank) continue;
       const auto r = static_cast<std::size_t>(rank);
-      ASSERT_EQ(more[r].problem, "");
+      ASSERT_EQ(more[r].problem, base::Problem{});
       EXPECT_EQ(payload_to(more[r], peer) - payload_to(few[r], peer),
                 mixing.at(rank, peer) > 0 ? 7 * bytes : 0)
           << rank << " to " << peer;

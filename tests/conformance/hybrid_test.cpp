@@ -18,13 +18,13 @@ using experiment::PipelineSchedule;
 
 class MeshTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(MeshTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(MeshTraining, over_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
   expect_valid(e);
   expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
 }
 
-TEST_P(MeshTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(MeshTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
@@ -32,7 +32,7 @@ TEST_P(MeshTraining, has_the_gradients_of_one_device_in_fp32) {
             1e-5);
 }
 
-TEST_P(MeshTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(MeshTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(MeshTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 // The tied layer alone in its stage: of that there is nothing to sum with replicas but the table.
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // With 241 samples and 24 per step, only replica 0 has the last one: the others contribute no
 // gradient but take part in the sum.
-TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
+TEST(MeshTail, with_an_empty_replica_equals_one_device) {
   for (const auto& [mesh, rows] : {std::pair{experiment::Mesh{2, 2, 2}, strategy::small_rows(8)},
                                    {experiment::Mesh{4, 2, 1}, strategy::small_rows(8)},
                                    {experiment::Mesh{2, 2, 1}, gpt(4, 2, true)}}) {
@@ -98,7 +98,7 @@ TEST(MeshTail, of_a_replica_without_samples_equals_one_device) {
 }
 
 // Run for run the numbers are those of the outputs that are kept.
-TEST(MeshRecomputation, of_pipelines_of_replicas_changes_no_bit) {
+TEST(MeshRecomputation, of_replicated_pipelines_is_bit_identical) {
   Experiment e = meshed(strategy::small_rows(6), {2, 3, 1}, 4);
   const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
   e.training.recompute_segments = 2;
@@ -124,7 +124,7 @@ TEST(MeshNorms, of_local_gradients_are_those_of_replicas) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   const auto ranks = trained(e), replicas = trained(mirrored);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    ASSERT_EQ(ranks[r].problem, "");
+    ASSERT_EQ(ranks[r].problem, base::Problem{});
     const auto wanted = local_norms(replicas[static_cast<std::size_t>(
         experiment::mesh_of(resolved).place_of(static_cast<int>(r)).replica)]);
     int compared = 0;
@@ -150,7 +150,7 @@ TEST(MeshUpdates, that_are_not_finite_are_skipped_by_all) {
   };
   const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
     EXPECT_EQ(sum_of({ranks[r]}, telemetry::Metric::skipped_updates, 2), 3) << "rank " << r;
   }
 }

@@ -23,7 +23,7 @@ experiment::Experiment meeting(int ranks, std::int64_t every,
 }
 
 // With S bytes of parameters, all ranks together send 2 (n - 1) S at a synchronization.
-TEST(LocalSgdSimulated, a_step_sends_its_part_of_an_all_reduce) {
+TEST(LocalSgdSimulated, step_sends_its_share_of_an_all_reduce) {
   for (const std::int64_t every : {1, 2, 4}) {
     const experiment::Experiment e = meeting(4, every);
     const std::int64_t bytes = 2 * 3 * experiment::resolve(e, ".")->model.elements * 4;
@@ -33,7 +33,7 @@ TEST(LocalSgdSimulated, a_step_sends_its_part_of_an_all_reduce) {
   }
 }
 
-TEST(LocalSgdSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few_steps) {
+TEST(LocalSgdSimulated, predicts_bytes_and_time_of_a_full_run_from_few_steps) {
   for (const experiment::LocalRule rule :
        {experiment::LocalRule::average, experiment::LocalRule::elastic})
     for (const std::int64_t every : {1, 5, 8, 70})
@@ -52,7 +52,7 @@ TEST(LocalSgdSimulated, predicts_the_bytes_and_seconds_of_the_whole_run_from_few
       }
 }
 
-TEST(LocalSgdSimulated, more_local_steps_are_quicker_on_a_slow_link) {
+TEST(LocalSgdSimulated, is_faster_with_more_local_steps_on_a_slow_link) {
   experiment::Experiment e = meeting(4, 1);
   e.topology = tests::drawn_hosts(4, 1);
   for (topology::Link& link : e.topology.links) link.bandwidth_bits_per_second = 1e5;

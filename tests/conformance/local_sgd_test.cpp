@@ -16,19 +16,19 @@ using experiment::OptimizerKind;
 
 void expect_all_end_alike(const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }
 
-TEST(LocalSgd, sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center_as_its_equations_say) {
+TEST(LocalSgd, averages_by_an_all_reduce_and_moves_to_a_center_by_its_equations) {
   expect_local_sgd(in_process);
   for (const double alpha : {0.01, 0.125, 0.25}) expect_elastic_moves(alpha, in_process);
 }
 
 // One local step of SGD from one start, then the mean: the step by the mean gradient. Momentum of
 // equal batches is linear too.
-TEST(LocalSgd, that_meets_at_every_step_is_mirrored) {
+TEST(LocalSgd, with_one_local_step_equals_mirrored) {
   for (const collective::Algorithm algorithm :
        {collective::Algorithm::ring, collective::Algorithm::direct,
         collective::Algorithm::double_binary_tree})
@@ -48,7 +48,7 @@ TEST(LocalSgd, that_meets_at_every_step_is_mirrored) {
 
 // Two steps from one start: the mean of the results of each rank on its own batches, computed by a
 // run per rank without synchronization.
-TEST(LocalSgd, ranks_go_their_own_way_until_they_meet) {
+TEST(LocalSgd, ranks_train_independently_between_averages) {
   for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adam}) {
     experiment::Experiment e = meeting_every(2, 3);
     e.training.optimizer.kind = optimizer;
@@ -72,11 +72,11 @@ TEST(LocalSgd, ranks_go_their_own_way_until_they_meet) {
     expect_all_end_alike(met);
     EXPECT_LE(distance(met[0].parameters, mean), 1e-13);
     EXPECT_LE(distance(in_the_end[0].parameters, mean), 1e-13)
-        << "who never met ends with the mean all the same";
+        << "ranks that never averaged still end with the mean";
   }
 }
 
-TEST(LocalSgd, sends_what_the_formula_says_of_a_whole_run) {
+TEST(LocalSgd, sends_the_bytes_of_the_formula_over_a_full_run) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic})
     for (const std::int64_t every : {1, 7, 30, 1000}) {
       experiment::Experiment e = meeting_every(every, 4);
@@ -91,7 +91,7 @@ TEST(LocalSgd, sends_what_the_formula_says_of_a_whole_run) {
 }
 
 // Ten steps apart, then at one; evaluated after the fifth and the tenth.
-TEST(LocalSgd, the_distance_is_measured_at_every_evaluation_and_is_none_after_a_meeting) {
+TEST(LocalSgd, consensus_distance_is_measured_at_every_evaluation_and_zero_after_an_average) {
   experiment::Experiment e = meeting_every(10, 4);
   e.training.steps = 20;
   e.run.evaluate_every_steps = 5;
@@ -101,7 +101,7 @@ TEST(LocalSgd, the_distance_is_measured_at_every_evaluation_and_is_none_after_a_
   for (const std::int32_t met : {9, 19}) EXPECT_LE(distances.at(met), 1e-12) << met;
 }
 
-TEST(LocalSgd, more_steps_allocate_nothing_more) {
+TEST(LocalSgd, allocates_nothing_in_later_steps) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic}) {
     experiment::Experiment e = meeting_every(4, 4);
     e.strategy.local_sgd.rule = rule;
@@ -109,7 +109,7 @@ TEST(LocalSgd, more_steps_allocate_nothing_more) {
   }
 }
 
-TEST(LocalSgd, all_end_with_one_set_of_parameters_and_learn) {
+TEST(LocalSgd, trains_and_ends_with_equal_parameters) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic})
     for (const OptimizerKind optimizer : {OptimizerKind::sgd, OptimizerKind::adamw}) {
       experiment::Experiment e = meeting_every(8, 4);

@@ -30,7 +30,7 @@ inline std::vector<std::int64_t> sent_in(experiment::Experiment e, std::int64_t 
   e.data.held_out_samples = 0;
   std::vector<std::int64_t> sent;
   for (const RankOutcome& rank : trained_by(e, transports)) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     sent.push_back(sent_payload(rank));
   }
   return sent;
@@ -141,7 +141,8 @@ inline void expect_elastic_moves(double alpha, const MakeTransports& transports)
     };
     const auto ranks = run(false), centers = run(true);
     for (std::size_t i = 0; i < 4; ++i) {
-      ASSERT_EQ(ranks[i].problem + centers[i].problem, "");
+      ASSERT_EQ(ranks[i].problem, base::Problem{});
+      ASSERT_EQ(centers[i].problem, base::Problem{});
       EXPECT_NEAR(ratio_of(ranks[i].parameters, whole), expected.ranks[i], 1e-11)
           << "rank " << i << " after " << meetings;
       EXPECT_NEAR(ratio_of(centers[i].parameters, whole), expected.center, 1e-11)

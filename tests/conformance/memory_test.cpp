@@ -27,7 +27,7 @@ plan::RankPlan plan_of(const experiment::Experiment& e) {
   return strategy::make_plan(strategy::resolved(e)).value().rank_plan(0);
 }
 
-TEST(MemoryUse, is_all_that_the_arenas_take_but_for_alignment) {
+TEST(MemoryUse, equals_the_arenas_except_for_alignment) {
   using enum experiment::StrategyKind;
   for (const auto kind : {mirrored, ddp, fsdp, pipeline, gossip, local_sgd}) {
     const plan::RankPlan plan = plan_of(with_adam(kind));
@@ -39,7 +39,7 @@ TEST(MemoryUse, is_all_that_the_arenas_take_but_for_alignment) {
   }
 }
 
-TEST(MemoryUse, of_a_replica_is_the_model_once_for_parameters_and_gradients_and_twice_for_moments) {
+TEST(MemoryUse, of_a_replica_is_one_model_each_for_parameters_and_gradients_and_two_for_moments) {
   const experiment::Experiment e = with_adam(experiment::StrategyKind::ddp);
   const std::int64_t model = 4 * strategy::resolved(e).model.elements;
   const plan::RankPlan plan = plan_of(e);
@@ -73,9 +73,9 @@ TEST(MemoryUse, of_attention_is_linear_in_the_context) {
   }
 }
 
-// As the notes of the example say. With large units parameters and gradients take more than in ddp,
+// The example's notes state this. With large units, parameters and gradients take more than in ddp,
 // because a unit is gathered as a whole.
-TEST(MemoryUse, of_the_example_of_fsdp_is_less_than_that_of_ddp_in_all_three_parts) {
+TEST(MemoryUse, of_the_fsdp_example_is_less_than_of_ddp_in_all_three_parts) {
   const auto use = [](const std::string& setting) {
     const Experiment e = experiment::load(TRAINYARD_SOURCE_DIR
                                           "/resources/experiments/"
@@ -106,7 +106,7 @@ void expect_memory_as_planned(const Experiment& e) {
   const plan::Plan plan = strategy::make_plan(all).value();
   const auto ranks = trained(e);
   for (std::int32_t r = 0; r < plan.ranks; ++r) {
-    ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, "");
+    ASSERT_EQ(ranks[static_cast<std::size_t>(r)].problem, base::Problem{});
     const plan::RankPlan one = plan.rank_plan(r);
     const run::MemoryUse use = run::memory_use(one, run::layout(one));
     for (std::size_t part = 0; part < run::kMemoryParts; ++part) {
@@ -133,7 +133,7 @@ Experiment large(Experiment e) {
   return e;
 }
 
-TEST(BuffersInMemory, are_those_of_the_plan) {
+TEST(BuffersInMemory, equal_the_plan) {
   Experiment e = large(small(4, 24));
   for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
                                   StrategyKind::tensor_parallel, StrategyKind::hybrid,
@@ -145,7 +145,7 @@ TEST(BuffersInMemory, are_those_of_the_plan) {
   }
 }
 
-TEST(BuffersInMemory, of_servers_are_those_of_the_plan_with_their_versions) {
+TEST(BuffersInMemory, of_servers_equal_the_plan_with_its_versions) {
   for (const auto mode : {experiment::ServerMode::synchronous, experiment::ServerMode::asynchronous,
                           experiment::ServerMode::stale_synchronous}) {
     SCOPED_TRACE(base::name_of(mode));
@@ -155,7 +155,7 @@ TEST(BuffersInMemory, of_servers_are_those_of_the_plan_with_their_versions) {
   }
 }
 
-TEST(BuffersInMemory, of_trainers_that_call_and_of_who_is_called_are_those_of_the_plan) {
+TEST(BuffersInMemory, of_trainers_and_rpc_servers_equal_the_plan) {
   for (const auto output : {experiment::RemoteOutput::value, experiment::RemoteOutput::reference}) {
     SCOPED_TRACE(base::name_of(output));
     expect_memory_as_planned(
@@ -163,7 +163,7 @@ TEST(BuffersInMemory, of_trainers_that_call_and_of_who_is_called_are_those_of_th
   }
 }
 
-TEST(BuffersInMemory, with_outputs_computed_again_are_those_of_the_plan) {
+TEST(BuffersInMemory, with_recomputation_equal_the_plan) {
   Experiment e = large(small(2, 24));
   e.model.layers.insert(e.model.layers.begin(), 6, {model::LayerKind::linear, 300});
   e.strategy.kind = StrategyKind::ddp;
@@ -171,7 +171,7 @@ TEST(BuffersInMemory, with_outputs_computed_again_are_those_of_the_plan) {
   expect_memory_as_planned(e);
 }
 
-TEST(BuffersInMemory, of_mixed_precision_are_those_of_the_plan) {
+TEST(BuffersInMemory, in_mixed_precision_equal_the_plan) {
   for (const auto precision : {experiment::Precision::bf16, experiment::Precision::fp16}) {
     SCOPED_TRACE(base::name_of(precision));
     Experiment e = large(small(2, 24));
@@ -181,7 +181,7 @@ TEST(BuffersInMemory, of_mixed_precision_are_those_of_the_plan) {
   }
 }
 
-TEST(BuffersInMemory, are_told_apart_by_where_they_were_put_aside) {
+TEST(BuffersInMemory, are_distinguished_by_offload_target) {
   Experiment e = small(2, 24);
   e.model.layers.assign(9, {model::LayerKind::linear, 300});
   e.model.layers.push_back({model::LayerKind::linear, 0});

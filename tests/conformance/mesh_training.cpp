@@ -98,7 +98,7 @@ void expect_sent_bytes(experiment::Experiment e) {
   ASSERT_TRUE(wanted);
   const auto ranks = trained(e);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
     std::int64_t sent = 0;
     for (const comm::Traffic& to : ranks[r].traffic)
       sent += static_cast<std::int64_t>(to.sent_payload_bytes);
@@ -132,8 +132,8 @@ std::vector<double> put_together(const experiment::Experiment& e,
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements),
                             std::numeric_limits<double>::quiet_NaN());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    if (!ranks[r].problem.empty()) return whole;
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
+    if (!ranks[r].problem.id.empty()) return whole;
     const experiment::Resolved of_rank = experiment::of_rank(all, static_cast<int>(r));
     const std::vector<std::int64_t> places =
         places_on(of_rank, static_cast<int>(r), (ranks[r].*part).size(),
@@ -157,7 +157,7 @@ std::vector<double> put_together(const experiment::Experiment& e,
 
 void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many,
                           const RankOutcome& one) {
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   EXPECT_LE(distance(put_together(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   using telemetry::Metric;
   const auto last = static_cast<std::int32_t>(e.training.steps - 1);
@@ -169,13 +169,13 @@ void expect_as_one_device(const experiment::Experiment& e, const std::vector<Ran
     EXPECT_NEAR(sum_of(many, metric, last), sum_of({one}, metric, last), 1e-6);
   for (const Metric metric : {Metric::reduced_gradient_norm, Metric::update_ratio}) {
     const auto wanted = by_segment(one, metric);
-    std::set<int> told;
+    std::set<int> reported;
     for (const RankOutcome& rank : tellers(e, many))
       for (const auto& [segment, value] : by_segment(rank, metric)) {
-        told.insert(segment);
+        reported.insert(segment);
         EXPECT_NEAR(value, wanted.at(segment), 1e-8 * (1 + wanted.at(segment))) << segment;
       }
-    EXPECT_EQ(told.size(), wanted.size());
+    EXPECT_EQ(reported.size(), wanted.size());
   }
 }
 

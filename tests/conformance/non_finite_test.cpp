@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/conformance/trained_in_process.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::tests {
 namespace {
@@ -19,7 +20,7 @@ constexpr std::int64_t kStep = 3;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
                  kInfinity = std::numeric_limits<double>::infinity();
 
-// In the batch of one step, the first feature of the last sample is another number.
+// Data set with another number as the first feature of the last sample in the batch of one step.
 class Spoilt : public data::Dataset {
  public:
   Spoilt(std::shared_ptr<const data::Dataset> set, double number)
@@ -72,23 +73,25 @@ std::vector<double> values_of_step(const RankOutcome& rank, Metric metric, std::
 
 class NonFiniteGradient : public testing::TestWithParam<double> {};
 
-TEST_P(NonFiniteGradient, spoils_the_weights_where_the_run_goes_on) {
+TEST_P(NonFiniteGradient, corrupts_the_weights_with_policy_go_on) {
   for (const RankOutcome& rank :
        trained_on_spoilt(small_with(NonFinite::go_on, 3), 1, GetParam())) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     EXPECT_FALSE(all_finite(rank.parameters));
   }
 }
 
 TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
   for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::stop, 3), 1, GetParam())) {
-    EXPECT_THAT(rank.problem, HasSubstr("rank 1, step 3, op W.s"))
-        << "and not a rank that got it from rank 1";
-    EXPECT_THAT(rank.problem, testing::ContainsRegex("segment [0-9] linear .*: .*NaN"));
+    EXPECT_THAT(rank.problem,
+                base::IsProblem(
+                    "non_finite_gradient",
+                    testing::MatchesRegex("rank 1, step 3, op W\\.s.*: segment [0-9] linear .*")))
+        << "all ranks name the rank with the first non-finite gradient";
   }
 }
 
-TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
+TEST_P(NonFiniteGradient, changes_no_weight_with_policy_skip) {
   for (const auto optimizer : {experiment::OptimizerKind::sgd, experiment::OptimizerKind::adamw})
     for (const double clip : {0.0, 0.5}) {
       const auto with = [&](int ranks) {
@@ -102,18 +105,18 @@ TEST_P(NonFiniteGradient, changes_no_weight_where_updates_are_skipped) {
                  many = trained_on_spoilt(with(3), 2, GetParam()),
                  sound = trained_on_spoilt(with(3), -1, 0);
       for (const RankOutcome& rank : many) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         ASSERT_TRUE(all_finite(rank.parameters));
         EXPECT_EQ(rank.parameters, many[0].parameters);
         EXPECT_LE(distance(rank.parameters, alone[0].parameters), 1e-10)
             << "one device skips the same step";
         EXPECT_GT(distance(rank.parameters, sound[0].parameters), 1e-6)
-            << "which would have changed them";
+            << "an update would have changed them";
       }
     }
 }
 
-TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
+TEST_P(NonFiniteGradient, that_is_skipped_is_reported_by_its_rank) {
   const auto ranks = trained_on_spoilt(small_with(NonFinite::skip, 3), 1, GetParam());
   EXPECT_TRUE(all_finite(values_of_step(ranks[0], Metric::local_gradient_norm, kStep)));
   EXPECT_FALSE(all_finite(values_of_step(ranks[1], Metric::local_gradient_norm, kStep)));
@@ -127,7 +130,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_is_told_by_the_rank_whose_it_is) {
 }
 
 // Residuals, and the running statistics of batch normalization, must not keep the value forever.
-TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_keeps) {
+TEST_P(NonFiniteGradient, that_is_skipped_does_not_change_the_residual) {
   using compute::compression::Scheme;
   for (const Scheme scheme : {Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k,
                               Scheme::random_k, Scheme::power_sgd}) {
@@ -137,7 +140,7 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
     e.training.steps = 60;
     e.strategy.compression = {scheme, 0.5, 2, true};
     for (const RankOutcome& rank : trained_on_spoilt(e, 1, GetParam())) {
-      ASSERT_EQ(rank.problem, "") << base::name_of(scheme);
+      ASSERT_EQ(rank.problem, base::Problem{}) << base::name_of(scheme);
       EXPECT_TRUE(all_finite(rank.parameters)) << base::name_of(scheme);
       const auto before = values_of_step(rank, Metric::skipped_updates, 49),
                  last = values_of_step(rank, Metric::skipped_updates, 59);
@@ -147,14 +150,14 @@ TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_what_compression_ke
   }
 }
 
-TEST_P(NonFiniteGradient, that_is_skipped_leaves_no_trace_in_running_statistics) {
+TEST_P(NonFiniteGradient, that_is_skipped_does_not_change_running_statistics) {
   experiment::Experiment e = strategy::small_normalized_images(2);
   e.training.precision = experiment::Precision::fp64;
   e.training.optimizer.learning_rate = 0.01;
   e.training.steps = 10;
   e.training.non_finite = NonFinite::skip;
   for (const RankOutcome& rank : trained_on_spoilt(e, 1, GetParam())) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_TRUE(all_finite(rank.parameters));
     EXPECT_THAT(values_of_step(rank, Metric::skipped_updates, 9), testing::ElementsAre(1));
     EXPECT_THAT(values_of_step(rank, Metric::held_out_loss_sum, 9),
@@ -168,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Numbers, NonFiniteGradient, testing::Values(kNaN, kInfi
                            return std::isnan(row.param) ? "NaN" : "infinite";
                          });
 
-TEST(NonFinite, policies_that_are_not_needed_change_nothing) {
+TEST(NonFinite, policies_do_not_change_finite_training) {
   const auto usual = trained_on_spoilt(small_with(NonFinite::go_on, 2), -1, 0);
   for (const NonFinite policy : {NonFinite::stop, NonFinite::skip})
     EXPECT_EQ(trained_on_spoilt(small_with(policy, 2), -1, 0)[1].parameters, usual[1].parameters);

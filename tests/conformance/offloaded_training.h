@@ -22,7 +22,7 @@ inline std::vector<plan::Op> ops_of(const plan::RankPlan& rank, plan::OpKind kin
 }
 
 // Returns whether any rank offloads an output, and whether any offloads its moments.
-inline std::pair<bool, bool> puts_aside(const Experiment& e) {
+inline std::pair<bool, bool> offloads(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
   std::pair<bool, bool> any;
   for (std::int32_t r = 0; r < plan.ranks; ++r)
@@ -44,7 +44,8 @@ inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute
                 .value(),
             compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    ASSERT_EQ(with[r].problem, base::Problem{});
+    ASSERT_EQ(without[r].problem, base::Problem{});
     EXPECT_EQ(with[r].parameters, without[r].parameters);
     EXPECT_EQ(with[r].state, without[r].state);
     for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})
@@ -52,7 +53,7 @@ inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute
   }
 }
 
-// Those in which outputs are made again, and others.
+// Cases with recomputation and without.
 inline std::vector<recomputed::Case> cases() {
   Experiment deep = strategy::small_gpt(2);
   deep.model.layers[1].blocks = 2;
@@ -79,7 +80,7 @@ inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
     e.training.steps = 9;
     const auto problems = experiment::validate(e, ".");
     ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-    const auto [outputs, moments] = puts_aside(e);
+    const auto [outputs, moments] = offloads(e);
     EXPECT_TRUE(moments);
     with_outputs += outputs ? 1 : 0;
     expect_the_same_bits(e, compute);

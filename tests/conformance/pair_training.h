@@ -48,7 +48,7 @@ inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
   for (const auto& start : starts)
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += start[i] / ranks;
   for (const RankOutcome& rank : outcomes) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, outcomes[0].parameters) << "all end with the mean";
     EXPECT_LE(distance(rank.parameters, mean), 1e-6);
   }
@@ -81,7 +81,7 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
   const std::int64_t bytes = experiment::resolve(e, ".").value().model.elements * 8;
   std::int64_t moved = 0, events = 0, answered = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    ASSERT_EQ(more[static_cast<std::size_t>(rank)].problem, "");
+    ASSERT_EQ(more[static_cast<std::size_t>(rank)].problem, base::Problem{});
     const std::int64_t averages = averages_of(more[static_cast<std::size_t>(rank)]);
     if (rank % 2 == 1) answered += averages;
     else EXPECT_EQ(averages, 100);
@@ -95,8 +95,8 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
       if (event.kind == telemetry::EventKind::op && event.index == plan.program("answer")) ++events;
   }
   EXPECT_EQ(moved, 70 * (ranks / 2) * 2 * bytes);
-  EXPECT_EQ(answered, 100 * (ranks / 2)) << "those after the own steps too";
-  EXPECT_EQ(events, answered) << "each is told";
+  EXPECT_EQ(answered, 100 * (ranks / 2)) << "also those after local steps";
+  EXPECT_EQ(events, answered) << "each answer is recorded";
 }
 
 // Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd
@@ -106,7 +106,8 @@ inline void expect_pairs_never_stand_still(int ranks, const MakeTransports& tran
   e.model.layers = {{model::LayerKind::linear, 0}};
   e.strategy.gossip.consensus_every_steps = 97;
   e.training.steps = 4000;
-  for (const RankOutcome& rank : trained_by(e, transports)) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : trained_by(e, transports))
+    ASSERT_EQ(rank.problem, base::Problem{});
 }
 
 inline void expect_pairs(const MakeTransports& transports) {

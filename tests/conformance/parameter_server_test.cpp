@@ -36,24 +36,24 @@ double sum_of_all_steps(const std::vector<RankOutcome>& ranks, Metric metric) {
   return sum;
 }
 
-class InStep : public testing::TestWithParam<ServedCase> {};
+class LockstepServers : public testing::TestWithParam<ServedCase> {};
 constexpr auto kInTurn = VariablePlacement::round_robin;
 INSTANTIATE_TEST_SUITE_P(
-    Servers, InStep,
+    Servers, LockstepServers,
     testing::Values(ServedCase{kSynchronous, 1, 1}, ServedCase{kSynchronous, 2, 1},
                     ServedCase{kSynchronous, 3, 2}, ServedCase{kSynchronous, 4, 3, kInTurn, kAdam},
                     ServedCase{kSynchronous, 2, 2, kInTurn},
                     ServedCase{kSynchronous, 3, 1, VariablePlacement::balanced, kAdam, 2}));
 
 // 24 samples a step leave a tail of 10 in an epoch of 250.
-TEST_P(InStep, hundred_fp64_steps_equal_one_device) {
+TEST_P(LockstepServers, hundred_fp64_steps_equal_one_device) {
   const ServedCase& c = GetParam();
   const auto one = trained(without_servers(c, 24)), ranks = trained(c.training(24));
   expect_same_end(ranks, c.workers);
   EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
 }
 
-TEST_P(InStep, nothing_is_stale_and_the_loss_is_that_of_one_device) {
+TEST_P(LockstepServers, has_no_staleness_and_the_loss_of_one_device) {
   const ServedCase& c = GetParam();
   const auto one = trained(without_servers(c, 24)), ranks = trained(c.training(24));
   expect_same_end(ranks, c.workers);
@@ -64,8 +64,8 @@ TEST_P(InStep, nothing_is_stale_and_the_loss_is_that_of_one_device) {
     EXPECT_EQ(sum_of_all_steps(ranks, metric), sum_of_all_steps(one, metric));
 }
 
-class OnTheirOwn : public testing::TestWithParam<ServedCase> {};
-INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
+class AsynchronousServers : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(Servers, AsynchronousServers,
                          testing::Values(ServedCase{ServerMode::asynchronous, 1, 1},
                                          ServedCase{ServerMode::asynchronous, 2, 1},
                                          ServedCase{ServerMode::asynchronous, 4, 1},
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, OnTheirOwn,
                                          ServedCase{ServerMode::softsync, 4, 1}));
 
 // Every batch of the run is taken once, by any worker, as one device would.
-TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
+TEST_P(AsynchronousServers, uses_every_sample_once_per_epoch) {
   const ServedCase& c = GetParam();
   const auto one = trained(without_servers(c, 8)), ranks = trained(c.training());
   expect_same_end(ranks, c.workers);
@@ -91,7 +91,7 @@ TEST_P(OnTheirOwn, every_sample_is_taken_once_a_pass) {
   EXPECT_EQ(steps, expected);
 }
 
-TEST_P(OnTheirOwn, it_learns) {
+TEST_P(AsynchronousServers, reduces_the_loss) {
   const ServedCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.optimizer.momentum = 0;
@@ -110,7 +110,7 @@ TEST_P(OnTheirOwn, it_learns) {
 
 // With S bytes of parameters, a round sends S and receives S; a request takes one number, a work
 // assignment four.
-TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
+TEST_P(AsynchronousServers, sends_the_bytes_of_the_rounds) {
   const ServedCase& c = GetParam();
   const experiment::Experiment e = c.training();
   const auto resolved = experiment::resolve(e, ".").value();
@@ -133,7 +133,7 @@ TEST_P(OnTheirOwn, bytes_are_those_of_the_rounds) {
   }
 }
 
-TEST(ParameterServer, asynchronous_with_one_worker_is_one_device_to_the_bit) {
+TEST(ParameterServer, asynchronous_with_one_worker_equals_one_device_bit_for_bit) {
   const ServedCase c{ServerMode::asynchronous, 1, 1};
   const auto one = trained(without_servers(c, 8)), ranks = trained(c.training());
   expect_same_end(ranks, 1);
@@ -170,7 +170,7 @@ WhileAllPush while_all_push(const RankOutcome& server, int workers) {
 
 // An identity, whatever the speeds: every update but a worker's own lies once between a pull and
 // the push that follows.
-TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
+TEST(ParameterServer, mean_staleness_is_the_workers_minus_one) {
   for (const int workers : {2, 4, 8}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers, 1}.training();
     e.training.steps = 2000;
@@ -183,7 +183,7 @@ TEST(ParameterServer, mean_staleness_is_one_less_than_the_workers) {
   }
 }
 
-TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
+TEST(ParameterServer, late_gradients_are_dropped_and_counted) {
   experiment::Experiment e = ServedCase{ServerMode::backup_workers, 3, 1}.training(24);
   e.strategy.servers.backups = 1;
   const auto ranks = trained(e);
@@ -205,7 +205,7 @@ TEST(ParameterServer, what_comes_after_the_update_is_dropped_and_counted) {
   EXPECT_EQ(values_of_metric(ranks.back(), Metric::version).size(), 100u);
 }
 
-TEST(ParameterServer, the_learning_rate_is_divided_by_the_staleness) {
+TEST(ParameterServer, learning_rate_is_divided_by_the_staleness) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 4, 1}.training();
   e.strategy.servers.staleness_rate = experiment::StalenessRate::divided;
   const auto ranks = trained(e);

@@ -75,7 +75,7 @@ class Gradients {
   std::optional<run::RoundInput> input_;
 };
 
-// By the textbook; updates are counted from 1.
+// The textbook formula; updates are counted from 1.
 class Optimizer {
  public:
   Optimizer(const OptimizerSpec& spec, std::size_t size) : o_(spec), m_(size), v_(size) {}
@@ -193,30 +193,30 @@ Values by_formula(const Experiment& e) {
 
 class PipeDream : public testing::TestWithParam<PipeDreamCase> {};
 
-TEST_P(PipeDream, learns_what_the_formula_says) {
+TEST_P(PipeDream, follows_the_update_formula) {
   const Experiment e = GetParam().training();
   EXPECT_LE(distance(gathered(e, trained(e)).parameters, by_formula(e)), 1e-10);
 }
 
-TEST_P(PipeDream, tells_how_stale_every_gradient_is) {
+TEST_P(PipeDream, reports_the_staleness_of_every_gradient) {
   const Experiment e = GetParam().training();
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   const auto ranks = trained(e);
   double sum = 0, count = 0;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    std::map<std::int32_t, std::vector<double>> told;  // by step
+    std::map<std::int32_t, std::vector<double>> reported;  // by step
     for (const telemetry::Event& event : ranks[rank].events)
       if (event.kind == telemetry::EventKind::metric &&
           event.subject == static_cast<std::uint16_t>(telemetry::Metric::staleness)) {
         EXPECT_EQ(event.index, rank);
-        told[event.step].push_back(event.value);
+        reported[event.step].push_back(event.value);
         sum += event.value, count += 1;
       }
     for (std::int64_t step = 0; step < e.training.steps; ++step) {
       Values wanted;
       for (int i = 0; i < micro_batches_of(resolved, step); ++i)
         wanted.push_back(std::min(i, static_cast<int>(ranks.size() - 1 - rank)));
-      EXPECT_EQ(told[static_cast<std::int32_t>(step)], wanted)
+      EXPECT_EQ(reported[static_cast<std::int32_t>(step)], wanted)
           << "rank " << rank << ", step " << step;
     }
   }
@@ -252,13 +252,13 @@ Experiment hybrid(experiment::Mesh mesh, int micro_batches, OptimizerSpec optimi
 
 class PipeDreamMesh : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(PipeDreamMesh, learns_what_the_formula_says) {
+TEST_P(PipeDreamMesh, follows_the_update_formula) {
   const Experiment& e = GetParam().experiment;
   expect_valid(e);
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::parameters), by_formula(e)), 1e-10);
 }
 
-TEST_P(PipeDreamMesh, sends_what_its_formula_says_and_is_proved) {
+TEST_P(PipeDreamMesh, sends_the_bytes_of_its_formula_and_is_proved) {
   expect_sent_bytes(GetParam().experiment);
   expect_proved(GetParam().experiment);
 }
@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MeshCase{"with_a_micro_batch_more", hybrid({2, 2, 2}, 3, kAdamSpec, 245)}),
     name_of);
 
-TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
+TEST(PipeDreamMesh, with_overweighted_losses_is_found_by_check) {
   const experiment::Resolved resolved =
       experiment::resolve(hybrid({2, 2, 1}, 3, kAdamSpec), ".").value();
   const plan::Plan plan = strategy::coarse_plan(resolved).value();
@@ -294,7 +294,7 @@ TEST(PipeDreamMesh, whose_losses_count_for_too_much_is_found_out) {
 }
 
 // Stage s of p stores at most p - s weight versions for backward: the newest and the stashed ones.
-TEST(PipeDreamMemory, is_of_so_many_versions_as_stages_follow) {
+TEST(PipeDreamMemory, has_one_version_per_following_stage) {
   const Experiment e = PipeDreamCase{4}.training();
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   const plan::Plan plan = strategy::make_plan(all).value();

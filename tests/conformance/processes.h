@@ -44,7 +44,7 @@ class Processes {
     return true;
   }
 
-  // Without waiting for it, so that its end is not yet known to anyone who asks for its id.
+  // Does not wait for the process, so that its exit is not yet reaped.
   void kill(int rank) { ::kill(ids_[static_cast<std::size_t>(rank)], SIGKILL); }
 
   // True when the process ended in time and nothing went wrong in it.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFitted = 0.01;
 
-TEST(PublishedPipelines, are_foretold_by_what_one_number_of_devices_says) {
+TEST(PublishedPipelines, are_predicted_from_one_number_of_devices) {
   for (const Figure& figure : figures())
     for (std::size_t i = 0; i < figure.points.size(); ++i) {
       SCOPED_TRACE(figure.name + ", " + std::to_string(figure.points[i].devices) + " devices");
@@ -19,11 +19,11 @@ TEST(PublishedPipelines, are_foretold_by_what_one_number_of_devices_says) {
     }
 }
 
-TEST(PublishedPipelines, have_as_many_layers_as_torchgpipe_counts) {
+TEST(PublishedPipelines, have_the_number_of_layers_of_torchgpipe) {
   EXPECT_EQ(resnet101().first.size(), 370U);
 }
 
-TEST(PublishedPipelines, make_every_output_again) {
+TEST(PublishedPipelines, recompute_every_activation) {
   const Pipelined of{transformer(2), sentences(16), 1};
   const experiment::Resolved r = resolved(of, kP100, 2, 3);
   const plan::Plan kept = strategy::make_plan(r).value(), again = with_recomputation(kept);

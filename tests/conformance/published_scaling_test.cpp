@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kFittedScaling = 0.01;
 
-TEST(PublishedScaling, of_horovod_is_foretold_by_what_one_model_says) {
+TEST(PublishedScaling, of_horovod_is_predicted_from_one_model) {
   const Figure figure = horovod_512();
   for (std::size_t i = 0; i < figure.points.size(); ++i) {
     SCOPED_TRACE(figure.points[i].model);
@@ -19,8 +19,8 @@ TEST(PublishedScaling, of_horovod_is_foretold_by_what_one_model_says) {
   }
 }
 
-// As published: 138.4 million, 44.5 (convolutions here have biases besides) and 23.8.
-TEST(PublishedScaling, is_of_models_with_as_many_parameters) {
+// Published parameter counts: 138.4 million, 44.5 (convolutions have biases here) and 23.8.
+TEST(PublishedScaling, has_models_with_the_published_number_of_parameters) {
   const auto millions = [](const model::ModelSpec& spec, std::int64_t side) {
     return static_cast<double>(model::build(spec, {side, side, 3}, 1000).value().elements) / 1e6;
   };

@@ -13,10 +13,10 @@ namespace {
 
 using model::LayerKind;
 
-TEST(Recomputation, changes_no_bit_of_what_is_trained) {
+TEST(Recomputation, is_bit_identical_to_training_without) {
   expect_the_same_bits_in_every_strategy(compute::reference::make);
 }
-TEST(Recomputation, changes_no_bit_in_bf16) {
+TEST(Recomputation, is_bit_identical_in_bf16) {
   expect_the_same_bits_in_every_strategy(compute::reference::make, experiment::Precision::bf16);
 }
 
@@ -26,7 +26,7 @@ std::int64_t activations(const Experiment& e, std::int32_t rank = 0) {
 
 // With L equal layers in L / k runs: the input of each run, all activations of one run, and a
 // gradient. Without recomputation: L activations and a gradient.
-TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
+TEST(RecomputedMemory, of_a_chain_is_that_of_the_checkpoints_and_one_run) {
   constexpr std::int64_t kSamples = kOutput + 4 * 4;  // and their labels
   for (const int layers : {12, 24, 36})
     for (const int k : {2, 3, 4, 6}) {
@@ -37,14 +37,14 @@ TEST(RecomputedMemory, of_a_chain_is_that_of_the_runs_and_of_one_of_them) {
       EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput);
       e.training.accumulation_steps = 3;
       EXPECT_EQ(activations(e), kSamples + (layers / k + k) * kOutput)
-          << "micro-steps take each other's place";
+          << "micro-steps reuse the same memory";
     }
 }
 
 // GPipe (Huang et al. 2019): N + (L/p)(N/m). Of a stage in the middle: what comes in of all
 // micro-batches; all that it computes of one; and what is under way beside: an output that is sent,
 // two gradients that come, two that are sent, and two between layers.
-TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_of_one) {
+TEST(RecomputedMemory, of_a_stage_is_the_inputs_of_all_micro_batches_and_all_of_one) {
   for (const int micro_batches : {4, 8, 16})
     for (const int per_stage : {4, 8}) {
       SCOPED_TRACE(std::to_string(micro_batches) + " micro-batches, " + std::to_string(per_stage) +
@@ -60,7 +60,8 @@ TEST(RecomputedMemory, of_a_stage_is_what_comes_in_of_all_micro_batches_and_all_
       EXPECT_EQ(activations(e, 1), (micro_batches + per_stage + 7) * kOutput);
       EXPECT_EQ(use_of(e, 1).of(run::MemoryPurpose::gradients), (per_stage + 1) * kLayer)
           << "of a stage, and one that is added; no peer reads them";
-      EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput) << "all of all micro-batches";
+      EXPECT_GE(kept, (micro_batches * (per_stage + 1)) * kOutput)
+          << "all activations of all micro-batches";
     }
 }
 
@@ -71,7 +72,7 @@ Experiment deep_gpt(int ranks) {
   return e;
 }
 
-TEST(RecomputedMemory, is_less_in_every_strategy) {
+TEST(RecomputedMemory, is_lower_in_every_strategy) {
   using enum PipelineSchedule;
   const std::pair<const char*, Experiment> all[] = {
       {"mirrored", trained_as(deep_gpt(2), StrategyKind::mirrored)},
@@ -98,7 +99,7 @@ TEST(RecomputedMemory, is_less_in_every_strategy) {
 }
 
 // Applies the advised settings.
-TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
+TEST(RecomputedMemory, is_advised_if_a_plan_does_not_fit) {
   Experiment e = trained_as(chain(2, 36, 64), StrategyKind::mirrored, 1);
   e.training.batch_per_rank = 1024;
   e.data.train_samples = 8192;
@@ -114,7 +115,7 @@ TEST(RecomputedMemory, is_advised_where_a_plan_does_not_fit) {
   const std::string advice = refused.front().advice, key = "training.recompute_segments=";
   const std::size_t at = advice.find(key);
   ASSERT_NE(at, std::string::npos) << advice;
-  EXPECT_THAT(advice.substr(at), testing::HasSubstr(" % more operations)"));
+  EXPECT_THAT(advice.substr(at), testing::ContainsRegex("[0-9] % "));
   e.training.recompute_segments = std::stoll(advice.substr(at + key.size()));
   EXPECT_TRUE(problems_with(e).empty());
   EXPECT_LE(use_of(e).total(), kept / 2);

@@ -27,7 +27,8 @@ inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute
   const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
   const auto without = train(experiment::resolve(keeps, ".").value(), compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
-    ASSERT_EQ(with[r].problem + without[r].problem, "");
+    ASSERT_EQ(with[r].problem, base::Problem{});
+    ASSERT_EQ(without[r].problem, base::Problem{});
     EXPECT_EQ(with[r].parameters, without[r].parameters);
     EXPECT_EQ(with[r].state, without[r].state) << "running statistics follow each batch once";
     for (const auto metric : {telemetry::Metric::loss_sum, telemetry::Metric::held_out_loss_sum})

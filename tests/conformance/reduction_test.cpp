@@ -107,7 +107,7 @@ void expect_reduced(const collective::Method& method, int ranks, Reduction reduc
 
 class Reductions : public testing::TestWithParam<Algorithm> {};
 
-TEST_P(Reductions, are_those_of_all_ranks_and_keep_what_is_not_a_number) {
+TEST_P(Reductions, cover_all_ranks_and_keep_nan) {
   for (int ranks = 2; ranks <= 9; ++ranks)
     for (const Reduction reduction :
          {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max})
@@ -123,7 +123,7 @@ TEST_P(Reductions, are_those_of_all_ranks_and_keep_what_is_not_a_number) {
 }
 
 // Some ranks have no chunk then, or none has.
-TEST_P(Reductions, are_true_of_fewer_elements_than_ranks_and_of_none) {
+TEST_P(Reductions, support_fewer_elements_than_ranks_and_zero) {
   for (int ranks = 1; ranks <= 9; ++ranks)
     for (const std::int64_t elements : {0, 1, ranks - 1, ranks + 1})
       for (const int hosts : {1, 2, 3}) {

@@ -40,14 +40,14 @@ Experiment remote(const Experiment& of, const Remote& r, OptimizerKind kind = Op
 
 class RpcTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(RpcTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(RpcTraining, over_hundred_fp64_steps_equals_one_device) {
   const Experiment& e = GetParam().experiment;
   const auto problems = experiment::validate(e, ".");
   ASSERT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
   expect_as_one_device(e, trained(e), trained(on_one(e))[0]);
 }
 
-TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(RpcTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
@@ -55,7 +55,7 @@ TEST_P(RpcTraining, has_the_gradients_of_one_device_in_fp32) {
             1e-5);
 }
 
-TEST_P(RpcTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(RpcTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(RpcTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 constexpr auto kAll = RemoteLayers::all, kTables = RemoteLayers::embeddings;
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // With 241 samples and 24 per step, only the first trainer has the last one: the others make no
 // calls, contribute no gradient, and take part in the sum.
-TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
+TEST(RpcTail, with_empty_trainers_equals_one_device) {
   for (const auto& [of, r] : {std::pair{strategy::small_clicks(1), Remote{3, 1, kTables}},
                               {strategy::small_rows(1), Remote{2, 2, kAll, kReference, 2}}}) {
     Experiment e = remote(of, r);
@@ -109,12 +109,12 @@ TEST(RpcTail, of_trainers_without_samples_equals_one_device) {
   }
 }
 
-// By peer, of one step.
+// Traffic of one step by peer.
 std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
   e.training.precision = experiment::Precision::fp32;
   std::vector<std::vector<std::int64_t>> sent;
   for (const RankOutcome& rank : trained(one_step(e))) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     auto& to = sent.emplace_back();
     for (const comm::Traffic& peer : rank.traffic)
       to.push_back(static_cast<std::int64_t>(peer.sent_payload_bytes));
@@ -124,7 +124,7 @@ std::vector<std::vector<std::int64_t>> payloads(Experiment e) {
 
 // A linear model of 7 features, 6, 4 and 5 outputs, its two first layers on one server, its last on
 // another; fp32, 12 samples of each trainer.
-TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_server) {
+TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_between_servers) {
   Experiment e = remote(strategy::small(1), {2, 2, kAll, kValue, 2});
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 1}, {"4", 2}};
@@ -133,12 +133,11 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
   for (const std::size_t trainer : {0u, 1u}) {
     EXPECT_EQ(by_value[trainer][1 - trainer], 0);  // trainers keep nothing that they would sum
     EXPECT_EQ(by_value[trainer][2], x * (7 + 4))
-        << "samples, and the gradient at what the first server made";  // it gives nothing back
-                                                                       // before the first layer
+        << "samples, and the gradient at the output of the first server";  // it gives nothing back
+                                                                           // before the first layer
     EXPECT_EQ(by_value[trainer][3], x * (4 + 5)) << "that output, and the gradient of the loss";
     EXPECT_EQ(by_value[2][trainer], x * 4);
-    EXPECT_EQ(by_value[3][trainer], x * (5 + 4))
-        << "logits, and the gradient at what it computed by";
+    EXPECT_EQ(by_value[3][trainer], x * (5 + 4)) << "logits, and the gradient at its input";
   }
   EXPECT_EQ(by_value[2][3] + by_value[3][2], 0);
   e.strategy.rpc.output = kReference;
@@ -154,7 +153,7 @@ TEST(RpcBytes, by_value_pass_the_trainer_and_by_reference_go_from_server_to_serv
 }
 
 // Only the looked-up rows of a table of 42 rows of 4 numbers are transferred.
-TEST(RpcBytes, of_a_table_are_those_of_what_is_looked_up) {
+TEST(RpcBytes, of_a_table_are_those_of_the_lookups) {
   Experiment e = remote(strategy::small_clicks(1), {1, 1, kTables});
   const auto sent = payloads(e);
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
@@ -168,22 +167,22 @@ TEST(RpcStatistics, of_a_server_follow_all_trainers) {
   Experiment e = remote(strategy::small_normalized_images(1), {2, 1});
   e.training.steps = 1;
   const auto ranks = trained(e);
-  ASSERT_EQ(ranks[2].problem, "");
+  ASSERT_EQ(ranks[2].problem, base::Problem{});
   Experiment one = on_one(e);
   one.training.batch_per_rank = 12;  // in the micro-batches that the trainers have
   one.training.accumulation_steps = 2;
   const auto alone = trained(one);
-  ASSERT_EQ(alone[0].problem, "");
+  ASSERT_EQ(alone[0].problem, base::Problem{});
   EXPECT_LE(distance(ranks[2].state, alone[0].state), 1e-10);
   EXPECT_LE(distance(ranks[2].parameters, alone[0].parameters), 1e-10);
 }
 
 // A gradient that is not finite on one server skips the update on all. A server's gradient covers
 // the samples of all trainers, so nothing is reduced.
-TEST(RpcNorms, of_what_a_server_has_learnt_are_those_of_its_update) {
+TEST(RpcNorms, of_a_server_are_those_of_its_update) {
   const Experiment e = one_step(remote(strategy::small_rows(1), {2, 1, kAll, kValue, 2}));
   const auto ranks = trained(e);
-  ASSERT_EQ(ranks[2].problem, "");
+  ASSERT_EQ(ranks[2].problem, base::Problem{});
   const auto local = by_segment(ranks[2], telemetry::Metric::local_gradient_norm),
              reduced = by_segment(ranks[2], telemetry::Metric::reduced_gradient_norm);
   ASSERT_FALSE(local.empty());
@@ -203,13 +202,13 @@ TEST(RpcUpdates, that_are_not_finite_are_skipped_by_all) {
   };
   const auto ranks = train(resolved, compute::reference::make, in_process, {}, poisoned);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
     EXPECT_EQ(sum_of({ranks[r]}, telemetry::Metric::skipped_updates, 2), 3) << "rank " << r;
   }
 }
 
 // Run for run the numbers are those of the outputs that are kept.
-TEST(RpcRecomputation, changes_no_bit) {
+TEST(RpcRecomputation, is_bit_identical) {
   for (const RemoteOutput output : {kValue, kReference}) {
     Experiment e = remote(strategy::small_rows(1), {2, 2, kAll, output, 2});
     e.training.steps = 22;

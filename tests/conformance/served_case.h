@@ -27,7 +27,7 @@ struct ServedCase {
     return e;
   }
 
-  // With the same batch of each worker; or where a `global_batch` is given, of all together.
+  // The batch is per worker, or, if `global_batch` is given, of all workers together.
   experiment::Experiment training(std::int64_t global_batch = 0) const {
     experiment::Experiment e = task();
     e.strategy.kind = experiment::StrategyKind::parameter_server;
@@ -53,7 +53,7 @@ inline void PrintTo(const ServedCase& c, std::ostream* out) {
 
 // All workers, to the bit.
 inline void expect_same_end(const std::vector<RankOutcome>& ranks, int workers) {
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   for (int worker = 1; worker < workers; ++worker)
     EXPECT_EQ(ranks[static_cast<std::size_t>(worker)].parameters, ranks[0].parameters) << worker;
 }

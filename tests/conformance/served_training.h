@@ -10,7 +10,7 @@
 namespace trainyard::tests {
 
 struct ServedOutcome {
-  std::string problem;
+  base::Problem problem;                              // without an id if there is none
   std::vector<std::vector<double>> parameters;        // by rank
   std::vector<std::vector<telemetry::Event>> events;  // by rank
   std::vector<plan::ServerEvent> order;
@@ -46,10 +46,10 @@ inline ServedOutcome follow(const experiment::Resolved& resolved, const plan::Pl
   auto parts = session::served_training_parts(resolved, plan, recipe, *compute).value();
   parts.events = [&](int rank) { return rings[static_cast<std::size_t>(rank)].get(); };
   const auto training = run::ServerReplay::make(parts);
-  if (!training) return outcome.problem = base::to_string(training.error()), outcome;
+  if (!training) return outcome.problem = training.error(), outcome;
   for (const plan::ServerEvent& event : order)
     if (const auto ok = (*training)->follow(event); !ok)
-      return outcome.problem = base::to_string(ok.error()), outcome;
+      return outcome.problem = ok.error(), outcome;
   for (int rank = 0; rank < plan.ranks; ++rank) {
     outcome.parameters.push_back(values_of((*training)->parameters(rank)));
     rings[static_cast<std::size_t>(rank)]->read(outcome.events.emplace_back(), 1 << 18);

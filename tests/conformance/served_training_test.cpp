@@ -12,6 +12,7 @@
 
 #include "backends/inproc/transport.h"
 #include "tests/conformance/served_case.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::tests {
 namespace {
@@ -81,13 +82,13 @@ std::vector<double> even(int workers) {
 class VirtualClock : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Workers, VirtualClock, testing::Values(2, 4, 8));
 
-TEST_P(VirtualClock, asynchronous_staleness_is_one_less_than_the_workers) {
+TEST_P(VirtualClock, asynchronous_staleness_is_the_workers_minus_one) {
   const int workers = GetParam();
   EXPECT_NEAR(mean_staleness(ordered(drawn(ServerMode::asynchronous, even(workers), 2000, 0.5))),
               workers - 1, 0.02 * (workers - 1));
 }
 
-TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
+TEST_P(VirtualClock, workers_of_equal_speed_take_turns) {
   const int workers = GetParam();
   std::int64_t taken = 0;
   for (const ServerEvent& event : ordered(drawn(ServerMode::asynchronous, even(workers), 2000))) {
@@ -99,7 +100,7 @@ TEST_P(VirtualClock, workers_of_one_speed_take_strict_turns) {
   EXPECT_EQ(taken, 2000);
 }
 
-TEST_P(VirtualClock, softsync_divides_it) {
+TEST_P(VirtualClock, softsync_divides_the_staleness) {
   const int workers = GetParam();
   experiment::Experiment e = drawn(ServerMode::softsync, even(workers), 4000, 0.5);
   e.strategy.servers.softsync = workers / 2;
@@ -108,7 +109,7 @@ TEST_P(VirtualClock, softsync_divides_it) {
 
 // Each of the others pushes five times while the straggler computes once (of eight: 35), and meets
 // its update once in five rounds.
-TEST_P(VirtualClock, a_straggler_is_as_stale_itself_as_the_others_are_fast) {
+TEST_P(VirtualClock, straggler_is_as_stale_as_the_others_are_fast) {
   const int workers = GetParam(), straggler = workers / 2;
   std::vector<double> slow_downs = even(workers);
   slow_downs[static_cast<std::size_t>(straggler)] = 5;
@@ -120,7 +121,7 @@ TEST_P(VirtualClock, a_straggler_is_as_stale_itself_as_the_others_are_fast) {
   }
 }
 
-TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
+TEST(VirtualClock, bound_delays_workers_that_are_ahead) {
   for (const std::int64_t bound : {0, 1, 3}) {
     std::vector<double> slow_downs = even(4);
     slow_downs[1] = 6;
@@ -139,13 +140,13 @@ TEST(VirtualClock, a_bound_holds_back_who_is_ahead) {
       most_ahead = std::max(most_ahead, most->second - least->second);
     }
     EXPECT_EQ(most_ahead, bound + 1)
-        << "of rounds that are pushed; the next is not begun before the slowest comes";
+        << "of pushed rounds; the next does not start before the slowest";
   }
 }
 
 // Ho et al.: a reader at clock c sees every update that is stamped c - s - 1 or less, and its own;
 // here of whatever came since as well.
-TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_enough) {
+TEST(VirtualClock, bounded_reads_include_local_writes_and_all_old_enough_ones) {
   for (const std::int64_t bound : {0, 2}) {
     experiment::Experiment e = drawn(ServerMode::stale_synchronous, {1, 1, 6, 2}, 400, 0.3);
     e.strategy.servers.bound = bound;
@@ -158,7 +159,8 @@ TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_eno
       if (event.kind != ServerEvent::Kind::gives || event.last) continue;
       ++reads;
       EXPECT_GE(event.version, applied[worker]) << "its own writes";
-      EXPECT_EQ(event.version, versions) << "of the newest, so of all that were applied";
+      EXPECT_EQ(event.version, versions)
+          << "of the newest parameters, which include all applied gradients";
       EXPECT_GE(*std::ranges::min_element(clocks), clocks[worker] - bound);
     }
     EXPECT_GT(reads, 390);
@@ -167,7 +169,7 @@ TEST(VirtualClock, a_bounded_reader_sees_its_own_writes_and_all_that_are_old_eno
 
 // Ananthanarayanan et al. and Chen et al.: who waits for all is as slow as the slowest; who takes
 // what comes, or leaves out the last, is not.
-TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
+TEST(VirtualClock, straggler_of_four_delays_only_workers_that_wait) {
   std::vector<double> slow_downs = even(4);
   slow_downs[2] = 5;
   const auto speed = [&](ServerMode mode, const std::vector<double>& of) {
@@ -180,15 +182,15 @@ TEST(VirtualClock, a_straggler_of_four_holds_up_who_waits_for_it) {
   EXPECT_GE(speed(ServerMode::backup_workers, slow_downs), 0.9 * undisturbed);
 }
 
-// As a coordinator does, which may say so at any moment: nothing of what happens depends on it.
-class Allowed : public testing::TestWithParam<ServerMode> {};
-INSTANTIATE_TEST_SUITE_P(VirtualClock, Allowed,
+// The coordinator may change the step limit at any time; nothing depends on when it does.
+class StepLimit : public testing::TestWithParam<ServerMode> {};
+INSTANTIATE_TEST_SUITE_P(VirtualClock, StepLimit,
                          testing::Values(ServerMode::asynchronous, ServerMode::softsync,
                                          ServerMode::stale_synchronous, ServerMode::synchronous,
                                          ServerMode::backup_workers),
                          [](const auto& one) { return std::string(base::name_of(one.param)); });
 
-TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
+TEST_P(StepLimit, piecewise_gives_the_same_order) {
   for (const double server_bytes_per_second : {1e13, 1e6}) {  // idle, or busy most of the time
     experiment::Experiment e = drawn(GetParam(), even(4), 200, 0.5);
     e.topology.hosts[0].devices[1].slow_down = 3;
@@ -213,7 +215,7 @@ TEST_P(Allowed, piece_by_piece_it_goes_as_it_would_at_once) {
   }
 }
 
-TEST(VirtualClock, a_slow_server_is_slow) {
+TEST(VirtualClock, slow_server_slows_the_run) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 200);
   for (topology::Device& device : e.topology.hosts[0].devices)
     if (device.role == topology::Role::parameter_server)
@@ -224,9 +226,9 @@ TEST(VirtualClock, a_slow_server_is_slow) {
   EXPECT_NEAR(drawn_speed / updates_per_second(ordered(e)), 10, 1);
 }
 
-class WithGradients : public testing::TestWithParam<ServedCase> {};
+class VirtualTraining : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, WithGradients,
+    Servers, VirtualTraining,
     testing::Values(ServedCase{ServerMode::asynchronous, 8, 1},
                     ServedCase{ServerMode::asynchronous, 3, 2, {}, experiment::OptimizerKind::adam},
                     ServedCase{ServerMode::softsync, 4, 1},
@@ -234,41 +236,41 @@ INSTANTIATE_TEST_SUITE_P(
                     ServedCase{ServerMode::backup_workers, 4, 1},
                     ServedCase{ServerMode::stale_synchronous, 4, 3}));
 
-TEST_P(WithGradients, the_same_again_to_the_bit) {
+TEST_P(VirtualTraining, is_reproducible_bit_for_bit) {
   const experiment::Experiment e = GetParam().training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
-  ASSERT_EQ(once.problem, "");
+  ASSERT_EQ(once.problem, base::Problem{});
   EXPECT_EQ(once.order, again.order);
   EXPECT_EQ(once.parameters, again.parameters);
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 
-TEST(WithGradients, of_many_virtual_workers_is_the_same_again_to_the_bit) {
+TEST(VirtualTraining, of_many_virtual_workers_is_reproducible_bit_for_bit) {
   for (const int workers : {32, 64}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, workers}.training();
     for (topology::Device& device : e.topology.hosts[0].devices)
       device.jitter = device.role == topology::Role::worker ? 0.3 : 0;
     e.training.steps = 4 * workers;
     const ServedOutcome once = train_virtually(e), again = train_virtually(e);
-    ASSERT_EQ(once.problem, "");
+    ASSERT_EQ(once.problem, base::Problem{});
     EXPECT_EQ(once.order, again.order);
     EXPECT_EQ(once.parameters, again.parameters);
     EXPECT_EQ(staleness_by_worker(once.order).size(), static_cast<std::size_t>(workers))
-        << "everybody pushed";
+        << "all workers pushed";
   }
 }
 
-TEST_P(WithGradients, all_workers_end_with_what_the_servers_have) {
+TEST_P(VirtualTraining, workers_end_with_the_parameters_of_the_servers) {
   const ServedCase& c = GetParam();
   const ServedOutcome outcome = train_virtually(c.training());
-  ASSERT_EQ(outcome.problem, "");
+  ASSERT_EQ(outcome.problem, base::Problem{});
   for (int worker = 1; worker < c.workers; ++worker)
     EXPECT_EQ(outcome.parameters[static_cast<std::size_t>(worker)], outcome.parameters[0]);
 }
 
 // With plain SGD the update gives the gradient; two runs that were identical until then are
 // compared.
-TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
+TEST(DelayCompensation, adds_the_first_order_correction_to_a_late_gradient) {
   for (const int servers : {1, 3}) {
     experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, servers}.training();
     e.training.optimizer.momentum = e.training.optimizer.weight_decay = 0;
@@ -287,7 +289,7 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
     };
     const auto before = until(plain, late - order.begin()),
                missed = until(plain, late - order.begin() + 1);
-    ASSERT_EQ(before, until(compensated, late - order.begin())) << "nothing came late yet";
+    ASSERT_EQ(before, until(compensated, late - order.begin())) << "no gradient was late yet";
     const auto made = until(compensated, late - order.begin() + 1);
     const auto gave =
         std::find_if(std::make_reverse_iterator(late), order.rend(), [&](const ServerEvent& event) {
@@ -308,7 +310,7 @@ TEST(DelayCompensation, adds_to_a_late_gradient_what_it_missed_to_first_order) {
   }
 }
 
-TEST(DelayCompensation, of_a_worker_alone_nothing_is_late) {
+TEST(DelayCompensation, with_one_worker_changes_nothing) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1}.training();
   const ServedOutcome plain = train_virtually(e);
   e.strategy.servers.delay_compensation = 2;
@@ -326,31 +328,31 @@ double last_of(const std::vector<std::vector<telemetry::Event>>& ranks, Metric m
   return value;
 }
 
-TEST_P(WithGradients, it_learns) {
+TEST_P(VirtualTraining, reduces_the_loss) {
   experiment::Experiment e = GetParam().training();
   e.training.optimizer.momentum = 0;
   e.training.steps = 400;
   const ServedOutcome outcome = train_virtually(e);
-  ASSERT_EQ(outcome.problem, "");
+  ASSERT_EQ(outcome.problem, base::Problem{});
   EXPECT_GE(last_of(outcome.events, Metric::held_out_correct),
             0.9 * static_cast<double>(e.data.held_out_samples));
 }
 
 // A single worker has no other workers beside it: it computes the same as one device.
-TEST(WithGradients, one_worker_is_one_device_to_the_bit) {
+TEST(VirtualTraining, with_one_worker_equals_one_device_bit_for_bit) {
   const experiment::Experiment e = ServedCase{ServerMode::asynchronous, 1, 1}.training();
   experiment::Experiment alone = small(1, 8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   const auto one = trained_by(
       alone, [](int, std::size_t) { return std::vector<std::unique_ptr<comm::Transport>>(); });
   const ServedOutcome outcome = train_virtually(e);
-  ASSERT_EQ(outcome.problem, "");
+  ASSERT_EQ(outcome.problem, base::Problem{});
   EXPECT_EQ(outcome.parameters[0], one[0].parameters);
 }
 
-class Recorded : public testing::TestWithParam<ServedCase> {};
+class ServerReplayOfRun : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, Recorded,
+    Servers, ServerReplayOfRun,
     testing::Values(
         ServedCase{ServerMode::asynchronous, 4, 1}, ServedCase{ServerMode::asynchronous, 8, 3},
         ServedCase{ServerMode::asynchronous, 3, 2, experiment::VariablePlacement::round_robin,
@@ -384,16 +386,16 @@ void expect_computed_again(const experiment::Experiment& e) {
   }
   auto order = plan::RecordedOrder::make(servers, resolved.workers()).value();
   const ServedOutcome again = follow(resolved, plan, order_of(order));
-  ASSERT_EQ(again.problem, "");
+  ASSERT_EQ(again.problem, base::Problem{});
   EXPECT_TRUE(order.over());
   for (int worker = 0; worker < resolved.workers(); ++worker) {
-    ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, "");
+    ASSERT_EQ(real[static_cast<std::size_t>(worker)].problem, base::Problem{});
     EXPECT_EQ(again.parameters[static_cast<std::size_t>(worker)],
               real[static_cast<std::size_t>(worker)].parameters);
   }
 }
 
-TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
+TEST_P(ServerReplayOfRun, real_run_is_replayed_bit_for_bit) {
   experiment::Experiment e = GetParam().training();
   const bool late = e.strategy.servers.mode == ServerMode::asynchronous;
   e.strategy.servers.delay_compensation = late && GetParam().tables ? 0.3 : 0;
@@ -401,7 +403,7 @@ TEST_P(Recorded, a_real_run_is_computed_again_to_the_bit) {
 }
 
 // Servers keep the version that each worker computes with; the replay has it of the worker.
-TEST(DelayCompensation, of_a_real_run_is_computed_again_to_the_bit) {
+TEST(DelayCompensation, of_a_real_run_is_replayed_bit_for_bit) {
   for (const ServerMode mode : {ServerMode::asynchronous, ServerMode::softsync}) {
     SCOPED_TRACE(base::name_of(mode));
     experiment::Experiment e = ServedCase{mode, 4, 1}.training();
@@ -413,7 +415,7 @@ TEST(DelayCompensation, of_a_real_run_is_computed_again_to_the_bit) {
 
 // Threads come when they come: one after another, as processes do. The first server's order is that
 // of rounds.
-TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
+TEST(VirtualTraining, real_run_keeps_its_bound_with_late_workers) {
   experiment::Experiment e = ServedCase{ServerMode::stale_synchronous, 4, 1}.training();
   e.strategy.servers.bound = 1;
   e.training.steps = 80;
@@ -430,7 +432,7 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
         return inproc::make(ranks, arena_bytes, {64}).value();
       },
       {}, {}, {}, &logs);
-  ASSERT_EQ(real[0].problem, "");
+  ASSERT_EQ(real[0].problem, base::Problem{});
   const std::string bytes = logs.back().take();
   std::vector<std::int64_t> rounds(static_cast<std::size_t>(resolved.workers()));
   std::int64_t all = 0;
@@ -445,7 +447,7 @@ TEST(WithGradients, a_real_run_keeps_its_bound_though_workers_come_late) {
 }
 
 // Dropped gradients are determined by the step number, which a worker receives.
-TEST(WithGradients, what_is_dropped_is_dropped_again) {
+TEST(VirtualTraining, dropped_gradients_are_dropped_in_replay) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 3, 1}.training();
   e.model.layers.insert(e.model.layers.begin() + 2,
                         {.kind = model::LayerKind::dropout, .probability = 0.3});
@@ -458,7 +460,7 @@ TEST(WithGradients, what_is_dropped_is_dropped_again) {
         return inproc::make(ranks, arena_bytes, {64}).value();
       },
       {}, {}, {}, &logs);
-  ASSERT_EQ(real[0].problem, "");
+  ASSERT_EQ(real[0].problem, base::Problem{});
   const std::string bytes = logs.back().take();
   auto order = plan::RecordedOrder::make({plan::served_of(std::as_bytes(std::span(bytes))).value()},
                                          resolved.workers())
@@ -466,24 +468,23 @@ TEST(WithGradients, what_is_dropped_is_dropped_again) {
   EXPECT_EQ(follow(resolved, plan, order_of(order)).parameters[0], real[0].parameters);
 }
 
-TEST(WithGradients, a_gradient_that_is_not_finite_stops_it_where_it_shall) {
+TEST(VirtualTraining, non_finite_gradient_stops_the_run) {
   experiment::Experiment e = ServedCase{ServerMode::asynchronous, 2, 1}.training();
   e.training.optimizer.learning_rate = 1e5;
   e.training.non_finite = experiment::NonFinite::stop;
-  const std::string problem = train_virtually(e).problem;
-  EXPECT_NE(problem.find("contains NaN"), std::string::npos) << problem;
-  EXPECT_NE(problem.find("rank "), std::string::npos) << problem;
+  EXPECT_THAT(train_virtually(e).problem,
+              base::IsProblem("non_finite_gradient", testing::HasSubstr("rank ")));
 }
 
-TEST(WithGradients, the_seed_chooses_who_comes_when) {
+TEST(VirtualTraining, arrival_order_depends_on_the_seed) {
   experiment::Experiment e = drawn(ServerMode::asynchronous, even(4), 100, 0.5);
   const auto one = ordered(e);
   ++e.training.seed;
   EXPECT_NE(one, ordered(e));
 }
 
-// Else 64 of them would copy what they compute by at once.
-TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
+// Otherwise 64 workers would each copy the parameters.
+TEST(VirtualTraining, parameters_of_one_server_are_read_in_place) {
   const auto in_place = [](const ServedCase& c) {
     const auto resolved = experiment::resolve(c.training(), ".").value();
     const auto plan = strategy::make_plan(resolved).value();
@@ -498,18 +499,20 @@ TEST(WithGradients, what_one_server_gives_is_read_where_it_lies) {
   };
   EXPECT_TRUE(in_place({ServerMode::asynchronous, 2, 1}));
   EXPECT_FALSE(in_place({ServerMode::asynchronous, 2, 2}))
-      << "of each a part, that the other's are copied beside";
+      << "each server has a shard, and shards are copied into one buffer";
 }
 
-TEST(WithGradients, an_order_that_cannot_have_been_is_refused) {
+TEST(VirtualTraining, impossible_order_is_refused) {
   const auto resolved =
       experiment::resolve(ServedCase{ServerMode::asynchronous, 2, 1}.training(), ".").value();
   const auto plan = strategy::make_plan(resolved).value();
   ServerEvent takes;
   takes.kind = ServerEvent::Kind::takes;
-  EXPECT_NE(follow(resolved, plan, {takes}).problem.find("not computed"), std::string::npos);
+  EXPECT_THAT(follow(resolved, plan, {takes}).problem,
+              base::IsProblem("gradient_not_computed", "server 0, worker 0"));
   takes.worker = 2;
-  EXPECT_NE(follow(resolved, plan, {takes}).problem.find("no such"), std::string::npos);
+  EXPECT_THAT(follow(resolved, plan, {takes}).problem,
+              base::IsProblem("unknown_rank", "server 0, worker 2"));
 }
 
 }  // namespace

@@ -187,10 +187,12 @@ inline session::ReplayServices replay_services() {
   return services;
 }
 
-// "stopped", or "failed: " and why.
+// "stopped", or for example "failed: rank_died at rank 1".
 inline std::string state_of(const session::CoordinatorResult& outcome) {
   return std::string(base::name_of(outcome.state)) +
-         (outcome.problem ? ": " + base::to_string(*outcome.problem) : "");
+         (outcome.problem ? ": " + outcome.problem->id : "") +
+         (outcome.problem && !outcome.problem->where.empty() ? " at " + outcome.problem->where
+                                                             : "");
 }
 
 // Runs from construction on; the coordinator has a thread.

@@ -9,6 +9,7 @@
 #include "core/session/coordinator/journal.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::conformance {
 namespace {
@@ -31,7 +32,7 @@ experiment::Experiment served(ServerMode mode, std::int64_t steps = kEndless) {
 
 using experiment::RunClock;
 
-// By processes' own speed, here of threads, and on the virtual clock: steered alike.
+// Both clocks: the speed of threads, and virtual time. Commands have the same effect.
 class SessionWithServers : public testing::TestWithParam<std::tuple<ServerMode, RunClock>> {
  protected:
   static experiment::Experiment experiment(std::int64_t steps = kEndless) {
@@ -51,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::string(base::name_of(std::get<1>(one.param)));
     });
 
-TEST_P(SessionWithServers, a_pause_lets_what_is_under_way_end_and_resume_goes_on) {
+TEST_P(SessionWithServers, pause_completes_work_in_progress_and_resume_continues) {
   SessionRun run(experiment());
   Viewer viewer(run.client());
   viewer.wait_for_step(3);
@@ -76,7 +77,7 @@ TEST_P(SessionWithServers, a_single_step_is_one_step) {
   }
 }
 
-TEST_P(SessionWithServers, a_stop_ends_in_order_with_one_set_of_weights) {
+TEST_P(SessionWithServers, stop_ends_cleanly_with_equal_weights) {
   SessionRun run(experiment());
   Viewer viewer(run.client());
   viewer.wait_for_step(4);
@@ -84,7 +85,7 @@ TEST_P(SessionWithServers, a_stop_ends_in_order_with_one_set_of_weights) {
   EXPECT_EQ(state_of(run.result()), "stopped");
 }
 
-TEST_P(SessionWithServers, a_run_comes_to_its_end_and_says_every_step) {
+TEST_P(SessionWithServers, runs_to_the_end_and_reports_every_step) {
   SessionRun run(experiment(60));
   EXPECT_EQ(state_of(run.result()), "finished");
   const auto history = telemetry::History::load(run.directory());
@@ -96,7 +97,7 @@ TEST_P(SessionWithServers, a_run_comes_to_its_end_and_says_every_step) {
   EXPECT_EQ(history->held_out_loss().back().step, 59) << "by the final parameters";
 }
 
-TEST_P(SessionWithServers, its_order_computes_it_again) {
+TEST_P(SessionWithServers, replay_follows_the_recorded_order) {
   SessionRun run(experiment(60));
   const auto outcome = run.result();
   ASSERT_EQ(state_of(outcome), "finished");
@@ -110,7 +111,7 @@ TEST_P(SessionWithServers, its_order_computes_it_again) {
   for (const auto& rank : again->weights) EXPECT_EQ(rank.parameters_xxh64, rank.recorded_xxh64);
 }
 
-TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
+TEST(SessionOrder, is_reproducible_on_the_virtual_clock) {
   experiment::Experiment e = served(ServerMode::asynchronous, 60);
   e.run.clock = RunClock::virtual_time;
   e.topology.hosts[0].devices[0].slow_down = 3;
@@ -124,7 +125,7 @@ TEST(SessionOrder, the_virtual_clock_comes_to_the_same_weights_again) {
 
 // However long its rounds are drawn: all workers compute, and none waits for the coordinator to let
 // it.
-TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) {
+TEST(SessionOrder, on_the_virtual_clock_slow_workers_are_as_stale_as_fast_ones) {
   experiment::Experiment e = served(ServerMode::asynchronous, 240);
   e.run.clock = RunClock::virtual_time;
   for (topology::Device& device : e.topology.hosts[0].devices) {
@@ -138,7 +139,7 @@ TEST(SessionOrder, slow_workers_on_the_virtual_clock_are_as_stale_as_fast_ones) 
 
 // A second of this machine corresponds to many drawn ones here. States and log use the same clock
 // as the charts.
-TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
+TEST(SessionOrder, on_the_virtual_clock_states_and_log_have_virtual_times) {
   experiment::Experiment e = served(ServerMode::asynchronous);
   e.run.clock = RunClock::virtual_time;
   for (topology::Device& device : e.topology.hosts[0].devices)
@@ -167,7 +168,7 @@ TEST(SessionOrder, on_the_virtual_clock_states_and_log_are_of_its_time) {
   EXPECT_GE(history->log().back().seconds, losses.back().seconds);
 }
 
-TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
+TEST(SessionOrder, keeps_the_state_of_a_model) {
   experiment::Experiment e = served(ServerMode::asynchronous, 30);
   e.run.clock = RunClock::virtual_time;
   e.model.layers = {{model::LayerKind::linear, 12},
@@ -177,27 +178,27 @@ TEST(SessionOrder, a_model_with_a_state_is_kept_whole) {
   EXPECT_EQ(state_of(SessionRun(e).result()), "finished");
 }
 
-TEST(SessionOrder, an_order_that_is_damaged_or_missing_is_told) {
+TEST(SessionOrder, that_is_damaged_or_missing_is_reported) {
   SessionRun run(served(ServerMode::asynchronous, 20));
   const std::filesystem::path directory = run.result().result["run_directory"].get<std::string>();
-  const auto why = [&] {
+  const auto problem = [&] {
     const auto again = session::replay_run(directory, replay_services());
-    return again ? "" : base::to_string(again.error());
+    return again ? base::Problem{} : again.error();
   };
-  EXPECT_EQ(why(), "");
+  EXPECT_EQ(problem(), base::Problem{});
   const std::filesystem::path file = directory / session::kOrderFile;
   {
     std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
     bytes.seekp(static_cast<std::streamoff>(std::filesystem::file_size(file) / 2));
     bytes.put('!');
   }
-  const std::string remedy = "Copy " + file.string() + " again from the machine of the run";
-  EXPECT_NE(why().find(file.string() + ", byte "), std::string::npos) << why();
-  EXPECT_EQ(session::replay_run(directory, replay_services()).error().id, "bad_frame_content");
-  EXPECT_NE(why().find(remedy), std::string::npos) << why();
+  EXPECT_THAT(problem(),
+              testing::AllOf(base::IsProblem("bad_frame_content",
+                                             testing::StartsWith(file.string() + ", byte ")),
+                             base::Advises(file.string())));
   std::filesystem::remove(file);
-  EXPECT_NE(why().find(file.string() + ": cannot open"), std::string::npos) << why();
-  EXPECT_NE(why().find(remedy), std::string::npos) << why();
+  EXPECT_THAT(problem(), testing::AllOf(base::IsProblem("system_error", file.string()),
+                                        base::Advises(file.string())));
 }
 
 // Events fit another drawing of as many ranks as well; what they mean does not.

@@ -36,15 +36,15 @@ class SessionStart : public testing::Test {
 // Nothing was trained, and nothing is kept but the story.
 void expect_canceled(SessionRun& run) {
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "cancelled: the run was canceled");
+  EXPECT_EQ(state_of(outcome), "cancelled: canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_EQ(outcome.result["steps"], 0);
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
-      << "it says that the run lives";
+      << "the file marks a running run";
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "checkpoints" / "step-0"));
 }
 
-TEST_F(SessionStart, a_stop_ends_it_and_who_comes_late_is_told) {
+TEST_F(SessionStart, stops_on_request_and_late_ranks_are_told) {
   SessionRun run(session_experiment(3, kEndless), pieces());
   Viewer viewer(run.client());
   EXPECT_EQ(viewer.ask().state, RunState::starting);
@@ -53,7 +53,7 @@ TEST_F(SessionStart, a_stop_ends_it_and_who_comes_late_is_told) {
   expect_canceled(run);
 }
 
-TEST_F(SessionStart, a_stop_does_not_wait_for_a_rank_that_does_not_get_ready) {
+TEST_F(SessionStart, stops_without_waiting_for_a_rank_that_is_not_ready) {
   SessionPieces stuck;
   stuck.compute = [](int rank, std::unique_ptr<compute::Compute> plain,
                      const SessionPieces::Killed& killed) {
@@ -66,7 +66,7 @@ TEST_F(SessionStart, a_stop_does_not_wait_for_a_rank_that_does_not_get_ready) {
   expect_canceled(run);
 }
 
-TEST_F(SessionStart, an_interrupt_ends_it_too) {
+TEST_F(SessionStart, stops_on_interrupt) {
   SessionRun run(session_experiment(3, kEndless), pieces());
   run.interrupt();
   Viewer(run.client()).wait_for(RunState::canceled);
@@ -74,7 +74,7 @@ TEST_F(SessionStart, an_interrupt_ends_it_too) {
   expect_canceled(run);
 }
 
-TEST_F(SessionStart, a_pace_that_is_chosen_holds_from_the_first_step_on) {
+TEST_F(SessionStart, uses_the_chosen_pace_from_the_first_step) {
   SessionRun run(session_experiment(2, kEndless), pieces());
   Viewer viewer(run.client());
   const Status chosen = viewer.ask(Command::set_pace, 0.05);
@@ -86,7 +86,7 @@ TEST_F(SessionStart, a_pace_that_is_chosen_holds_from_the_first_step_on) {
   EXPECT_LE(training.horizon, training.step + 1) << "one step at a time";
 }
 
-TEST_F(SessionStart, a_pause_holds_before_the_first_step) {
+TEST_F(SessionStart, pauses_before_the_first_step) {
   SessionRun run(session_experiment(2, kEndless), pieces());
   Viewer viewer(run.client());
   EXPECT_EQ(viewer.ask(Command::pause).state, RunState::starting);
@@ -101,7 +101,7 @@ TEST_F(SessionStart, a_pause_holds_before_the_first_step) {
   viewer.wait_for_step(5);
 }
 
-TEST_F(SessionStart, a_pause_before_the_first_step_can_be_stopped) {
+TEST_F(SessionStart, stops_while_paused_before_the_first_step) {
   SessionRun run(session_experiment(2, kEndless), pieces());
   Viewer viewer(run.client());
   viewer.ask(Command::pause);
@@ -113,7 +113,7 @@ TEST_F(SessionStart, a_pause_before_the_first_step_can_be_stopped) {
   EXPECT_EQ(outcome.result["steps"], 0);
 }
 
-TEST_F(SessionStart, a_single_step_is_the_first_step) {
+TEST_F(SessionStart, runs_the_first_step_as_a_single_step) {
   SessionRun run(session_experiment(2, kEndless), pieces());
   Viewer viewer(run.client());
   viewer.ask(Command::single_step);

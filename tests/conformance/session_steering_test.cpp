@@ -15,7 +15,7 @@ using session::Command;
 using session::RunState;
 using session::Status;
 
-TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_goes_on) {
+TEST(Session, pause_stops_all_ranks_at_one_step_and_resume_continues) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(3);
@@ -65,15 +65,15 @@ TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   for (const telemetry::LogLine& line : history->log())
     if (line.rank < 0) said.push_back(line.text);
   const auto done = [](std::int64_t steps) {
-    return "single step done: " + base::format_count(steps) + " of " +
-           base::format_count(kEndless) + " steps";
+    return testing::AllOf(testing::HasSubstr("single step"),
+                          testing::HasSubstr(" " + base::format_count(steps) + " of "));
   };
   EXPECT_THAT(said,
-              testing::ElementsAre(testing::StartsWith("started 2 ranks"), "running", "pausing",
-                                   "paused", done(at + 1), done(at + 2), "stopping", "stopped"));
+              testing::ElementsAre(testing::HasSubstr("2 ranks"), "running", "pausing", "paused",
+                                   done(at + 1), done(at + 2), "stopping", "stopped"));
 }
 
-TEST(Session, a_single_step_while_it_trains_is_the_one_beyond_what_was_granted) {
+TEST(Session, single_step_while_training_is_the_one_after_the_granted_steps) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(3);
@@ -83,7 +83,7 @@ TEST(Session, a_single_step_while_it_trains_is_the_one_beyond_what_was_granted) 
   EXPECT_EQ(after.horizon, granted + 1);
 }
 
-TEST(Session, a_command_that_is_repeated_or_late_is_carried_out_once) {
+TEST(Session, repeated_or_late_commands_are_executed_once) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(1);
@@ -101,7 +101,7 @@ TEST(Session, a_command_that_is_repeated_or_late_is_carried_out_once) {
   EXPECT_EQ(viewer.ask().state, RunState::running);
 }
 
-TEST(Session, viewers_count_their_commands_each_for_itself) {
+TEST(Session, viewers_number_their_commands_independently) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer first(run.client()), second(run.client());
   first.wait_for_step(1);
@@ -111,7 +111,7 @@ TEST(Session, viewers_count_their_commands_each_for_itself) {
   EXPECT_EQ(first.wait_for(RunState::paused).state, RunState::paused);
 }
 
-TEST(Session, stop_ends_in_order_with_the_steps_done) {
+TEST(Session, stop_ends_cleanly_with_the_completed_steps) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(5);
@@ -138,7 +138,7 @@ TEST(Session, stop_while_paused_ends_too) {
   EXPECT_EQ(state_of(run.result()), "stopped");
 }
 
-TEST(Session, the_pace_dial_holds_steps_back) {
+TEST(Session, pace_setting_delays_steps) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(1);
@@ -155,19 +155,19 @@ TEST(Session, the_pace_dial_holds_steps_back) {
   viewer.wait_for_step(to + 100);
 }
 
-TEST(Session, an_interrupt_stops_in_order_and_counts_as_canceled) {
+TEST(Session, interrupt_stops_cleanly_and_counts_as_canceled) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(5);
   run.interrupt();
   const auto outcome = run.result();
-  EXPECT_EQ(state_of(outcome), "cancelled: the run was canceled");
+  EXPECT_EQ(state_of(outcome), "cancelled: canceled");
   EXPECT_EQ(outcome.result["status"], "cancelled");
   EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_string())
-      << "what was trained is kept";
+      << "the trained parameters are kept";
 }
 
-TEST(Session, nothing_takes_a_stop_back) {
+TEST(Session, stop_cannot_be_revoked) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer(run.client()).wait_for_step(1);
   const auto viewer = run.client();
@@ -195,7 +195,7 @@ class Lingering final : public WrappedTransport {
   std::shared_future<void> may_go_;
 };
 
-TEST(Session, an_interrupt_while_the_ranks_leave_changes_nothing) {
+TEST(Session, interrupt_while_ranks_exit_changes_nothing) {
   std::promise<void> go;
   SessionPieces pieces;
   pieces.transport = [may_go = go.get_future().share()](

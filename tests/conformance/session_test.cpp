@@ -17,7 +17,7 @@ namespace {
 
 using session::RunState;
 
-TEST(Session, a_run_completes_and_says_what_came_out) {
+TEST(Session, completes_and_reports_its_result) {
   SessionRun run(session_experiment(3, 40));
   const auto outcome = run.result();
   ASSERT_FALSE(outcome.problem) << base::to_string(*outcome.problem);
@@ -39,14 +39,14 @@ TEST(Session, a_run_completes_and_says_what_came_out) {
   EXPECT_FALSE(r.contains("problem"));
 }
 
-TEST(Session, every_rank_reports_the_same_weights_and_what_it_sent) {
+TEST(Session, ranks_report_equal_weights_and_their_bytes) {
   SessionRun run(session_experiment(3, 12));
   const base::Json r = run.result().result;
   std::set<std::string> weights;
   std::int64_t sent = 0, received = 0;
   for (const base::Json& rank : r["ranks"]) {
     EXPECT_EQ(rank["role"], "worker");
-    EXPECT_TRUE(rank["peak_memory_bytes"].is_null()) << "threads have none of their own";
+    EXPECT_TRUE(rank["peak_memory_bytes"].is_null()) << "threads have no process memory";
     weights.insert(rank["parameters_xxh64"].get<std::string>());
     sent += rank["sent_bytes"].get<std::int64_t>();
     received += rank["received_bytes"].get<std::int64_t>();
@@ -72,9 +72,8 @@ void expect_near(const std::vector<double>& values, const std::vector<double>& e
     EXPECT_NEAR(values[i], expected[i], 1e-4 * std::abs(expected[i])) << what << " of step " << i;
 }
 
-// On the same global batch: what is measured of the mean gradient is what one device measures of
-// its own.
-TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
+// Norms of the mean gradient equal those of one device with the same global batch.
+TEST(Session, gradient_norms_of_ranks_equal_those_of_one_device) {
   using telemetry::Metric;
   SessionRun one(session_experiment(1, 20)), three(session_experiment(3, 20));
   ASSERT_EQ(state_of(one.result()), "finished");
@@ -100,11 +99,11 @@ TEST(Session, what_ranks_measure_of_the_gradient_is_what_one_device_measures) {
     }
     for (std::size_t i = 0; i < 20; ++i)
       EXPECT_GT(mean_of_local[i], reduced[i] * (1 - 1e-6))
-          << "a norm of a mean is no more than the mean of norms";
+          << "the norm of the mean is at most the mean of the norms";
   }
 }
 
-TEST(Session, the_parts_of_a_step_are_the_step) {
+TEST(Session, parts_of_a_step_add_up_to_it) {
   using telemetry::Metric;
   SessionRun run(session_experiment(3, 20));
   ASSERT_EQ(state_of(run.result()), "finished");
@@ -129,7 +128,7 @@ TEST(Session, the_parts_of_a_step_are_the_step) {
 
 // Under AddressSanitizer this reads freed memory when what a rank posted from goes before its
 // transport.
-TEST(Session, a_transport_may_send_until_it_is_gone) {
+TEST(Session, transport_may_send_until_it_is_destroyed) {
   SessionPieces pieces;
   pieces.transport = [](int, std::unique_ptr<comm::Transport> end) {
     return std::make_unique<LateTransport>(std::move(end));
@@ -146,14 +145,14 @@ TEST(Session, one_rank_needs_no_peer) {
   EXPECT_EQ(outcome.result["wire_bytes"]["payload"], 0);
 }
 
-TEST(Session, the_run_directory_holds_the_whole_story) {
+TEST(Session, run_directory_is_complete) {
   SessionRun run(session_experiment(2, 30));
   const auto outcome = run.result();
   for (const char* file : {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json",
                            "recording.try", "checkpoints/step-30/manifest.json"})
     EXPECT_TRUE(std::filesystem::exists(run.directory() / file)) << file;
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "control"))
-      << "it says that the run lives";
+      << "the file marks a running run";
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
   EXPECT_EQ(history->damage(), "");
@@ -162,7 +161,7 @@ TEST(Session, the_run_directory_holds_the_whole_story) {
   EXPECT_EQ(history->ranks(), 2);
 }
 
-TEST(Session, the_checkpoint_holds_the_weights_that_the_result_names) {
+TEST(Session, checkpoint_has_the_weights_of_the_result) {
   SessionRun run(session_experiment(2, 20));
   const auto outcome = run.result();
   const auto resolved = experiment::resolve(session_experiment(2, 20), ".").value();

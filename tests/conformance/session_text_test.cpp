@@ -13,7 +13,7 @@ namespace trainyard::conformance {
 namespace {
 
 using experiment::StrategyKind;
-using testing::StartsWith;
+using testing::HasSubstr;
 
 experiment::Experiment gpt(StrategyKind kind, int ranks) {
   experiment::Experiment e = strategy::small_gpt(ranks);
@@ -28,15 +28,15 @@ experiment::Experiment gpt(StrategyKind kind, int ranks) {
   return e;
 }
 
-struct Told {
+struct SampledRun {
   session::CoordinatorResult result;
   std::vector<std::string> texts;
-  std::string by_checkpoint;  // what the last one says
+  std::string text_of_checkpoint;  // sampled from the last checkpoint
 };
 
-// By the numbers of the last checkpoint, as any reader of it would say.
-std::string said_by_checkpoint(const experiment::Experiment& e,
-                               const std::filesystem::path& directory) {
+// Samples a text with the parameters of the last checkpoint.
+std::string sample_checkpoint(const experiment::Experiment& e,
+                              const std::filesystem::path& directory) {
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   std::vector<float> parameters(static_cast<std::size_t>(resolved.model.elements));
   const compute::Tensor flat{base::DType::fp32,
@@ -58,37 +58,37 @@ std::string said_by_checkpoint(const experiment::Experiment& e,
                                                      11);
 }
 
-Told told_by(const experiment::Experiment& e) {
+SampledRun run_of(const experiment::Experiment& e) {
   SessionRun run(e);
-  Told told{run.result(), {}, {}};
+  SampledRun sampled{run.result(), {}, {}};
   const auto directory = run.directory();
   const auto history = telemetry::History::load(directory).value();
   for (const auto& line : history.log())
-    if (line.level == "text") told.texts.push_back(line.text);
-  told.by_checkpoint = said_by_checkpoint(e, directory);
-  return told;
+    if (line.level == "text") sampled.texts.push_back(line.text);
+  sampled.text_of_checkpoint = sample_checkpoint(e, directory);
+  return sampled;
 }
 
-TEST(SessionText, of_a_model_in_parts_is_what_its_checkpoint_says) {
+TEST(SessionText, of_a_sharded_model_equals_the_text_of_its_checkpoint) {
   for (const auto& [kind, ranks] : {std::pair{StrategyKind::model_parallel, 2},
                                     {StrategyKind::pipeline, 2},
                                     {StrategyKind::tensor_parallel, 2},
                                     {StrategyKind::fsdp, 3},
                                     {StrategyKind::hybrid, 4}}) {
     SCOPED_TRACE(base::name_of(kind));
-    const Told told = told_by(gpt(kind, ranks));
-    ASSERT_EQ(state_of(told.result), "finished");
-    ASSERT_FALSE(told.texts.empty());
-    for (const std::string& text : told.texts)
-      EXPECT_THAT(text, testing::AnyOf(StartsWith("after step 3:\n"), StartsWith("after step 7:\n"),
-                                       StartsWith("after step 11:\n")));
-    EXPECT_EQ(told.texts.back(), told.by_checkpoint) << "the last one is never passed over";
-    EXPECT_EQ(told.result.result["sampled_text"], told.by_checkpoint);
-    EXPECT_FALSE(told.result.result.contains("committed_step")) << "no run can resume from it";
+    const SampledRun run = run_of(gpt(kind, ranks));
+    ASSERT_EQ(state_of(run.result), "finished");
+    ASSERT_FALSE(run.texts.empty());
+    for (const std::string& text : run.texts)
+      EXPECT_THAT(text, testing::AnyOf(HasSubstr("step 3:\n"), HasSubstr("step 7:\n"),
+                                       HasSubstr("step 11:\n")));
+    EXPECT_EQ(run.texts.back(), run.text_of_checkpoint) << "the last sample is never skipped";
+    EXPECT_EQ(run.result.result["sampled_text"], run.text_of_checkpoint);
+    EXPECT_FALSE(run.result.result.contains("committed_step")) << "no run can resume from it";
   }
 }
 
-TEST(SessionText, of_a_model_in_parts_is_left_where_none_is_asked_for) {
+TEST(SessionText, of_a_sharded_model_is_not_sampled_unless_requested) {
   experiment::Experiment e = gpt(StrategyKind::fsdp, 2);
   e.run.sampled_characters = 0;
   SessionRun run(e);

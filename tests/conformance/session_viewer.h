@@ -41,7 +41,7 @@ class Viewer {
       if (wanted(status)) return status;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
-    ADD_FAILURE() << "it does not come to that: state " << base::name_of(status.state) << ", step "
+    ADD_FAILURE() << "the state was not reached: state " << base::name_of(status.state) << ", step "
                   << status.step << ", horizon " << status.horizon;
     return status;
   }

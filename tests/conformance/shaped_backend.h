@@ -16,7 +16,8 @@
 
 namespace trainyard::conformance {
 
-// As fast as memory, so that the suite takes little longer; late enough to be seen to wait.
+// Links as fast as memory, so that the suite takes little longer, but slow enough to make waiting
+// visible.
 inline comm::DrawnLinks fast_links(int ranks) {
   topology::Topology drawing;
   drawing.hosts = {tests::drawn_host("host", ranks)};

@@ -41,7 +41,7 @@ std::vector<std::unique_ptr<Transport>> shaped_threads(int ranks, std::size_t ar
 }
 
 // Two ranks and a clock that the test turns.
-class ShapedByHand : public testing::Test {
+class ManualClock : public testing::Test {
  protected:
   bool comes() { return (*ends_[1]).receive(0, 0)->has_value(); }
 
@@ -51,7 +51,7 @@ class ShapedByHand : public testing::Test {
   std::vector<std::unique_ptr<Transport>> ends_ = shaped_threads(2, 1 << 20, 2, links_);
 };
 
-TEST_F(ShapedByHand, a_message_is_held_back_to_the_nanosecond) {
+TEST_F(ManualClock, delays_a_message_to_the_nanosecond) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
   now_ns_ += 8'000 + 10'000 - 1;
@@ -61,7 +61,7 @@ TEST_F(ShapedByHand, a_message_is_held_back_to_the_nanosecond) {
   EXPECT_TRUE(comes()) << "asked again";
 }
 
-TEST_F(ShapedByHand, what_is_held_back_cannot_be_released) {
+TEST_F(ManualClock, does_not_release_a_delayed_message) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(ends_[1]->release(0, 0));
   EXPECT_FALSE(comes());
@@ -72,7 +72,7 @@ TEST_F(ShapedByHand, what_is_held_back_cannot_be_released) {
   EXPECT_EQ(ends_[0]->consumed(1, 0), 1u);
 }
 
-TEST_F(ShapedByHand, a_late_receiver_delays_nothing_that_is_queued) {
+TEST_F(ManualClock, late_receiver_does_not_delay_queued_messages) {
   for (int op = 0; op < 10; ++op)
     ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(op), ends_[0]->arena().first(1000))));
   now_ns_ += 10 * 8'000 + 10'000;  // it looks for the first time when the last has come
@@ -82,7 +82,7 @@ TEST_F(ShapedByHand, a_late_receiver_delays_nothing_that_is_queued) {
   }
 }
 
-TEST_F(ShapedByHand, an_abort_is_not_held_back) {
+TEST_F(ManualClock, does_not_delay_an_abort) {
   ASSERT_TRUE(good(ends_[0]->post(1, 0, tag_of(0), ends_[0]->arena().first(1000))));
   EXPECT_FALSE(comes());
   ends_[0]->abort(
@@ -91,7 +91,7 @@ TEST_F(ShapedByHand, an_abort_is_not_held_back) {
   EXPECT_FALSE(ends_[1]->release(0, 0));
 }
 
-TEST(ShapedTransport, a_wait_ends_when_a_message_that_is_held_back_is_due) {
+TEST(ShapedTransport, wait_ends_when_a_delayed_message_arrives) {
   const Links links = ShapedLinks::make(drawn(bus(2, 1e9, 20e-3)), 1).value();
   const auto ends = shaped_threads(2, 4096, 1, links);
   const std::int64_t begin = base::now_nanoseconds();
@@ -101,14 +101,14 @@ TEST(ShapedTransport, a_wait_ends_when_a_message_that_is_held_back_is_due) {
   EXPECT_GE(base::now_nanoseconds() - begin, 20'000'000);
 }
 
-TEST(ShapedTransport, links_of_another_group_are_refused) {
+TEST(ShapedTransport, refuses_links_of_another_group) {
   auto ends = inproc::make(2, 4096).value();
   EXPECT_FALSE(ShapedTransport::make(std::move(ends[0]),
                                      ShapedLinks::make(drawn(bus(3, 1e9, 0)), 8).value()));
 }
 
 // The simulator's links and these, given the same messages: the same picosecond for each.
-TEST(ShapedLinks, agree_with_the_links_of_the_simulator_on_every_arrival) {
+TEST(ShapedLinks, agree_with_the_simulator_on_every_arrival) {
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {
     topology::Topology drawing = bus(6, 1e8 + static_cast<double>(random() % 1'000'000'000), 1e-6);
@@ -182,7 +182,7 @@ std::vector<std::unique_ptr<Transport>> unshaped(int ranks, std::size_t arena_by
   return inproc::make(ranks, arena_bytes).value();
 }
 
-TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the_links) {
+TEST(ShapedTraining, gives_the_same_result_and_bytes_and_takes_the_time_of_the_links) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     experiment::Experiment e = tests::small(3, 24);
     e.strategy.algorithm = algorithm;
@@ -191,7 +191,7 @@ TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the
     const auto free = tests::train(resolved, compute::reference::make, unshaped);
     const auto slow = tests::train(resolved, compute::reference::make, over(1e6, 0));
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      ASSERT_EQ(slow[rank].problem, "");
+      ASSERT_EQ(slow[rank].problem, base::Problem{});
       EXPECT_EQ(slow[rank].parameters, free[rank].parameters);
       double bits = 0;
       for (std::size_t peer = 0; peer < 3; ++peer) {
@@ -199,12 +199,12 @@ TEST(ShapedTraining, ends_with_the_same_bits_and_bytes_and_takes_the_time_of_the
                   free[rank].traffic[peer].sent_payload_bytes);
         bits += 8.0 * static_cast<double>(slow[rank].traffic[peer].sent_payload_bytes);
       }
-      EXPECT_GE(slow[rank].seconds, bits / 1e6) << "its way out passes no more";
+      EXPECT_GE(slow[rank].seconds, bits / 1e6) << "its outgoing direction is at its limit";
     }
   }
 }
 
-TEST(ShapedTraining, more_steps_allocate_nothing_more) {
+TEST(ShapedTraining, allocates_nothing_in_later_steps) {
   for (const int ranks : {2, 4})
     EXPECT_THAT(tests::allocated_by_more_steps(tests::small(ranks, 24), over(10e9, 1e-6)),
                 testing::Each(0))

@@ -69,7 +69,7 @@ class Sharded : public testing::TestWithParam<ShardingCase> {
   experiment::Resolved resolved() const { return experiment::resolve(experiment(), ".").value(); }
 };
 
-TEST_P(Sharded, every_sample_is_used_once_an_epoch) {
+TEST_P(Sharded, training_uses_every_sample_once_per_epoch) {
   const auto r = resolved();
   const auto all = trained_watched(r);
   std::vector<int> used(static_cast<std::size_t>(r.data.train_samples));
@@ -80,7 +80,7 @@ TEST_P(Sharded, every_sample_is_used_once_an_epoch) {
 
 class Owned : public Sharded {};
 
-TEST_P(Owned, a_rank_sees_no_samples_but_its_own) {
+TEST_P(Owned, ranks_read_only_their_samples) {
   const auto r = resolved();
   const auto all = trained_watched(r);
   for (std::size_t rank = 0; rank < all.data.size(); ++rank) {
@@ -109,11 +109,11 @@ double mean_loss(const std::vector<RankOutcome>& ranks, std::int64_t first_step,
   return loss / samples;
 }
 
-TEST_P(Sharded, replicas_stay_bit_identical_and_the_loss_falls) {
+TEST_P(Sharded, replicas_stay_bit_identical_and_the_loss_decreases) {
   const auto r = resolved();
   const auto ranks = trained_watched(r).ranks;
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
   EXPECT_LT(mean_loss(ranks, 3 * r.steps_per_epoch, r.steps),
@@ -138,7 +138,7 @@ class Listed : public data::Dataset {
 
 // In the first step every sample of the global batch, on any rank, has the same weight in the
 // gradient, as on one device with the same samples.
-TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
+TEST_P(Sharded, gradient_is_the_mean_over_the_samples_of_the_step) {
   experiment::Experiment e = experiment();
   e.training.steps = 1;
   e.data.held_out_samples = 0;  // an evaluation would reuse the memory of the gradients
@@ -155,9 +155,9 @@ TEST_P(Sharded, the_gradient_is_the_mean_over_the_samples_of_the_step) {
                            [&](int, std::shared_ptr<const data::Dataset> set) {
                              return std::make_shared<const Listed>(std::move(set), taken);
                            });
-  ASSERT_EQ(alone[0].problem, "");
+  ASSERT_EQ(alone[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.gradients, alone[0].gradients), 1e-12);
   }
 }

@@ -23,7 +23,7 @@ using Events = std::vector<std::vector<Event>>;  // by rank
 Events real(const experiment::Resolved& resolved) {
   Events events;
   for (RankOutcome& rank : train(resolved, compute::reference::make, in_process)) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     events.push_back(std::move(rank.events));
   }
   return events;
@@ -52,7 +52,7 @@ auto ops_of(const std::vector<Event>& events) {
   return ops;
 }
 
-// By step and peer: what a rank had sent by then.
+// Bytes that a rank had sent, by step and peer.
 auto sent_by(const std::vector<Event>& events) {
   std::map<std::pair<int, int>, double> sent;
   for (const Event& event : events)
@@ -64,7 +64,7 @@ auto sent_by(const std::vector<Event>& events) {
 class SimulatedEvents : public testing::TestWithParam<std::tuple<int, Algorithm, std::int64_t>> {};
 
 // An epoch and a little more: full steps, the short one, an evaluation.
-TEST_P(SimulatedEvents, are_those_of_ranks_that_train) {
+TEST_P(SimulatedEvents, equal_those_of_training_ranks) {
   const auto [ranks, algorithm, segment_bytes] = GetParam();
   experiment::Experiment e = small(ranks, 24);
   e.training.steps = 13;
@@ -81,7 +81,7 @@ TEST_P(SimulatedEvents, are_those_of_ranks_that_train) {
   }
 }
 
-TEST(SimulatedStart, is_that_of_ranks_that_train) {
+TEST(SimulatedStart, equals_that_of_training_ranks) {
   experiment::Experiment e = small(3, 24);
   e.training.steps = 3;
   e.strategy.kind = experiment::StrategyKind::ddp;
@@ -95,7 +95,7 @@ TEST(SimulatedStart, is_that_of_ranks_that_train) {
 
 // Full steps, the short one, an evaluation. What is sent early belongs to no step for sure, but all
 // of it was sent in the end.
-TEST(SimulatedUnlikeRanks, are_those_of_ranks_that_train) {
+TEST(SimulatedHeterogeneousRanks, equal_those_of_training_ranks) {
   experiment::Experiment central = small(3, 24), parallel = small(3, 24);
   central.topology = drawn_storage(3, 1);
   central.strategy.kind = experiment::StrategyKind::central_storage;

@@ -10,8 +10,8 @@
 
 namespace trainyard::tests {
 
-// That of the tests of plans, with wider layers. `ranks` devices, one global batch whatever their
-// number.
+// The experiment of the tests of plans with wider layers: `ranks` devices, and one global batch for
+// any number of them.
 inline experiment::Experiment small(int ranks, std::int64_t global_batch) {
   experiment::Experiment e = strategy::small(ranks);
   e.model.layers = {{model::LayerKind::linear, 19},
@@ -82,7 +82,7 @@ inline double sum_of(const std::vector<RankOutcome>& ranks, telemetry::Metric me
 // Reduced, those of one device; and the same to the bit on all ranks.
 inline void expect_gradients_of(const RankOutcome& one, const std::vector<RankOutcome>& ranks) {
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_GT(norm(rank.gradients), 0);
     EXPECT_LE(distance(rank.gradients, one.gradients), 1e-5);
     EXPECT_EQ(rank.gradients, ranks[0].gradients);
@@ -93,15 +93,15 @@ inline std::vector<long> allocations_of(const experiment::Experiment& e,
                                         const MakeTransports& transports) {
   std::vector<long> of_ranks;
   for (const RankOutcome& rank : trained_by(e, transports)) {
-    EXPECT_EQ(rank.problem, "");
+    EXPECT_EQ(rank.problem, base::Problem{});
     of_ranks.push_back(rank.allocations);
   }
   return of_ranks;
 }
 
-// By rank, in its own thread. What a loop allocates grows with its steps: ten times the steps (20
-// epochs for two), evaluations among them, must take no more. For a program that counts
-// (count_allocations.h).
+// Counts allocations by rank, in its thread. Allocations of a loop grow with its steps: ten times
+// the steps (20 epochs instead of two), including evaluations, must not allocate more. For programs
+// that count allocations (count_allocations.h).
 inline std::vector<long> allocated_by_more_steps(experiment::Experiment e,
                                                  const MakeTransports& transports) {
   e.training.steps = 22;

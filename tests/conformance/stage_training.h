@@ -21,7 +21,7 @@ inline experiment::Experiment split(experiment::Experiment e, experiment::Strate
   return e;
 }
 
-// On the first of the devices alone.
+// Trains on the first device only.
 inline experiment::Experiment alone(experiment::Experiment e) {
   for (std::size_t d = 1; d < e.topology.hosts[0].devices.size(); ++d)
     e.topology.hosts[0].devices[d].role = topology::Role::idle;
@@ -48,8 +48,8 @@ inline Whole gathered(const experiment::Experiment& e, const std::vector<RankOut
     }
   };
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    EXPECT_EQ(ranks[r].problem, "");
-    if (!ranks[r].problem.empty()) return whole;
+    EXPECT_EQ(ranks[r].problem, base::Problem{});
+    if (!ranks[r].problem.id.empty()) return whole;
     const model::Model own = experiment::of_rank(all, static_cast<int>(r)).model;
     copy(ranks[r].parameters, own.parameters, all.model.parameters, whole.parameters);
     copy(ranks[r].gradients, own.parameters, all.model.parameters, whole.gradients);

@@ -77,7 +77,7 @@ double simulated_bubble(const Pipeline& p) { return simulated(p).bubble_fraction
 
 constexpr double kNearly = 1e-6;  // what a few bytes take on such links
 
-TEST(SimulatedPipelines, idle_as_the_formulas_say) {
+TEST(SimulatedPipelines, have_the_bubble_of_the_formulas) {
   for (const int p : {2, 3, 4, 8})
     for (const int m : {p, 2 * p, 4 * p}) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
@@ -96,7 +96,7 @@ TEST(SimulatedPipelines, idle_as_the_formulas_say) {
 }
 
 // A device alone takes 3 ms for each of p stages of a micro-batch.
-TEST(SimulatedPipelines, are_faster_than_one_device_as_the_formula_says) {
+TEST(SimulatedPipelines, have_the_speedup_of_the_formula) {
   for (const int p : {2, 4, 8})
     for (const int m : {1, p, 32}) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");

@@ -19,7 +19,7 @@ using experiment::StrategyKind;
 
 void expect_stages_equal_one_device(const Experiment& e) {
   const RankOutcome one = trained(alone(e))[0];
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   const auto many = trained(e);
   const Whole whole = gathered(e, many);
   EXPECT_LE(distance(whole.parameters, one.parameters), 1e-10);
@@ -62,11 +62,11 @@ void PrintTo(const StageCase& c, std::ostream* out) {
 
 class StageTraining : public testing::TestWithParam<StageCase> {};
 
-TEST_P(StageTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(StageTraining, over_hundred_fp64_steps_equals_one_device) {
   expect_stages_equal_one_device(GetParam().training());
 }
 
-TEST_P(StageTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(StageTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().training());
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(gathered(e, trained(e)).gradients, trained(alone(e))[0].gradients), 1e-5);
@@ -90,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
                     StageCase{4, kPipeline, S::zb_h1, O::adam, 0.3},
                     StageCase{8, kPipeline, S::zb_h1}));
 
-// By hand, where it hurts: through a residual sum, between a convolution and its normalization,
-// around a tied table.
+// Difficult partitions by hand: through a residual sum, between a convolution and its
+// normalization, around a tied table.
 struct Placed {
   const char* name;
   Experiment experiment;
@@ -99,7 +99,7 @@ struct Placed {
   PipelineSchedule schedule = PipelineSchedule::gpipe;
 };
 
-TEST(StagePlaces, of_any_layers_equal_one_device) {
+TEST(StagePlacement, of_any_layers_equal_one_device) {
   Experiment images = strategy::small_normalized_images(3);
   images.training.optimizer.learning_rate = 0.01;
   const Experiment clicks = strategy::small_wide_and_deep(2);
@@ -141,7 +141,7 @@ TEST(StagePlaces, of_any_layers_equal_one_device) {
 
 // Total over all steps and evaluations: every output that crosses stages, and its gradient
 // backward. 7 features in; outputs of 6, 6, 9, 9, 6, 6, 6 and 5.
-TEST(StageBytes, are_the_activations_that_cross) {
+TEST(StageBytes, are_those_of_the_activations_between_stages) {
   Experiment e =
       split(strategy::small_rows(3), StrategyKind::pipeline, S::one_forward_one_backward);
   e.strategy.stages.partition = experiment::Partition::by_hand;

@@ -28,8 +28,7 @@ double sum(const std::vector<double>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), 0.0);
 }
 
-TEST(Stragglers,
-     a_drawn_straggler_computes_so_many_times_longer_learns_the_same_and_is_recorded_as_such) {
+TEST(Stragglers, that_are_drawn_take_longer_train_the_same_and_are_recorded) {
   experiment::Experiment e = session_experiment(3, 40);
   SessionRun plain(e);
   e.topology.hosts[0].devices[1].slow_down = 8;
@@ -44,21 +43,21 @@ TEST(Stragglers,
   EXPECT_LT(imposed, compute);
   EXPECT_THAT(values(history, Metric::slow_down, 1), testing::Each(8));
   EXPECT_THAT(values(history, Metric::imposed_seconds, 0), testing::IsEmpty())
-      << "nobody slowed it down";
+      << "it was not slowed down";
   EXPECT_THAT(values(recorded(a), Metric::slow_down, 1), testing::IsEmpty());
 }
 
-TEST(Stragglers, a_rank_is_slowed_down_and_let_go_while_the_run_goes_on) {
+TEST(Stragglers, can_be_slowed_down_and_restored_during_the_run) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(5);
   const auto slow = [&](Slow how) {
     return viewer.send({viewer.next_id(), Command::slow, 0, how});
   };
-  const Status told = slow({1, 20, 0});
-  EXPECT_EQ(told.ranks[1].slow_down, 20);
-  EXPECT_EQ(told.ranks[0].slow_down, 1);
-  viewer.wait_for_step(told.step + 60);
+  const Status status = slow({1, 20, 0});
+  EXPECT_EQ(status.ranks[1].slow_down, 20);
+  EXPECT_EQ(status.ranks[0].slow_down, 1);
+  viewer.wait_for_step(status.step + 60);
   const Status freed = slow({1, 1, 0});
   EXPECT_EQ(freed.ranks[1].slow_down, 1);
   viewer.wait_for_step(freed.step + 200);
@@ -68,10 +67,10 @@ TEST(Stragglers, a_rank_is_slowed_down_and_let_go_while_the_run_goes_on) {
   const auto history = recorded(outcome);
   const auto factors = values(history, Metric::slow_down, 1);
   EXPECT_THAT(factors, testing::Contains(20));
-  EXPECT_EQ(factors.back(), 1) << "its end is seen too";
+  EXPECT_EQ(factors.back(), 1) << "its exit is detected too";
 }
 
-TEST(Stragglers, what_cannot_be_asked_changes_nothing) {
+TEST(Stragglers, ignore_invalid_requests) {
   SessionRun run(session_experiment(2, kEndless));
   Viewer viewer(run.client());
   viewer.wait_for_step(1);
@@ -84,7 +83,7 @@ TEST(Stragglers, what_cannot_be_asked_changes_nothing) {
   EXPECT_EQ(state_of(run.result()), "stopped");
 }
 
-TEST(Stragglers, a_second_interrupt_does_not_wait_for_a_rank_that_is_held_back) {
+TEST(Stragglers, do_not_delay_a_second_interrupt) {
   experiment::Experiment e = session_experiment(2, kEndless);
   e.model.layers.front().units = 3000;
   for (auto& device : e.topology.hosts[0].devices) device.slow_down = 1000;
@@ -97,10 +96,10 @@ TEST(Stragglers, a_second_interrupt_does_not_wait_for_a_rank_that_is_held_back) 
   EXPECT_LT(base::seconds(base::now_nanoseconds() - begun), 5);
   EXPECT_THAT(state_of(outcome), testing::StartsWith("cancelled"));
   EXPECT_EQ(outcome.result["steps"], 0) << "the first step would take a while";
-  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_null()) << "nothing ended in order";
+  EXPECT_TRUE(outcome.result["ranks"][0]["parameters_xxh64"].is_null()) << "ranks were killed";
 }
 
-TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
+TEST(Stragglers, of_paced_ranks_take_the_time_of_the_drawn_device) {
   experiment::Experiment e = session_experiment(2, 10);
   e.run.devices = experiment::DeviceSpeed::paced;
   SessionPieces pieces;
@@ -126,7 +125,7 @@ TEST(Stragglers, ranks_that_are_paced_take_the_time_of_their_drawn_device) {
 }
 
 // Offloading takes time too: the copies of a step run one after another.
-TEST(Stragglers, copies_of_ranks_that_are_paced_take_the_time_of_the_drawn_bus) {
+TEST(Stragglers, of_paced_ranks_copy_at_the_speed_of_the_drawn_bus) {
   constexpr std::int64_t kCopy = 3'000'000;  // ns
   experiment::Experiment e = session_experiment(2, 6);
   e.run.devices = experiment::DeviceSpeed::paced;

@@ -108,7 +108,7 @@ TEST(SynchronizedImages, equal_one_device) {
 
 // Were it not asked for, ranks would not equal one device, and have running statistics of their
 // own.
-TEST(SynchronizedImages, differ_from_images_that_each_rank_normalizes_by_itself) {
+TEST(SynchronizedImages, differ_from_images_with_normalization_per_rank) {
   experiment::Experiment apart = normalized_images(3);
   for (model::LayerSpec& layer : apart.model.layers) layer.synchronized = false;
   const auto together = trained_synchronized(normalized_images(3)),
@@ -118,12 +118,12 @@ TEST(SynchronizedImages, differ_from_images_that_each_rank_normalizes_by_itself)
   EXPECT_EQ(together[0].state, together[1].state);
 }
 
-TEST(SynchronizedImages, train_without_allocating_more) {
+TEST(SynchronizedImages, allocate_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(normalized_images(2), in_two_channels), testing::Each(0));
 }
 
 // Evaluation follows running statistics, on every rank those of all.
-TEST(SynchronizedImages, evaluate_as_one_device_does) {
+TEST(SynchronizedImages, evaluate_like_one_device) {
   const auto ranks = trained_synchronized(normalized_images(3)),
              one = trained_synchronized(normalized_images(1));
   EXPECT_NEAR(sum_of(ranks, telemetry::Metric::held_out_loss_sum, 99) /
@@ -135,12 +135,12 @@ TEST(SynchronizedImages, evaluate_as_one_device_does) {
 
 // With shards of unequal size, small ones run out before the epoch ends: their ranks contribute
 // nothing and end like the others.
-TEST(SynchronizedShards, of_unlike_size_leave_all_ranks_alike) {
+TEST(SynchronizedShards, of_unequal_size_keep_all_ranks_equal) {
   experiment::Experiment e = normalized(3);
   e.data.sharding.kind = data::ShardingKind::size_skew;
   const auto ranks = trained_synchronized(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_EQ(rank.state, ranks[0].state);
   }
@@ -148,13 +148,13 @@ TEST(SynchronizedShards, of_unlike_size_leave_all_ranks_alike) {
 }
 
 // Compression applies to gradients and does not affect these sums.
-TEST(SynchronizedCompression, leaves_all_ranks_alike) {
+TEST(SynchronizedCompression, keeps_all_ranks_equal) {
   experiment::Experiment e = normalized(3);
   e.training.precision = experiment::Precision::fp32;
   e.strategy.compression.kind = compute::compression::Scheme::power_sgd;
   const auto ranks = trained_synchronized(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
     EXPECT_EQ(rank.state, ranks[0].state);
   }
@@ -213,7 +213,7 @@ experiment::Experiment normalized_in_micro_steps(int ranks, std::int64_t of_all)
 
 class MicroSteps : public testing::TestWithParam<int> {};
 
-TEST_P(MicroSteps, of_one_epoch_equal_those_of_one_device_with_the_samples_of_all) {
+TEST_P(MicroSteps, of_one_epoch_equal_one_device_with_all_samples) {
   const int ranks = GetParam();
   const experiment::Experiment many = normalized_in_micro_steps(ranks, 12),
                                alone = normalized_in_micro_steps(1, 12);
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(Synchronized, MicroSteps, testing::Values(2, 3, 4));
 
 // Also with an algorithm of one round, and a layer that sums forward only: the same small bucket
 // again and again.
-TEST(SynchronizedBytes, are_those_of_the_formula) {
+TEST(SynchronizedBytes, equal_the_formula) {
   for (const auto algorithm :
        {Algorithm::ring, Algorithm::all_to_all, Algorithm::double_binary_tree}) {
     experiment::Experiment e = normalized_in_micro_steps(3, 12);
@@ -255,7 +255,7 @@ TEST(SynchronizedBytes, are_those_of_the_formula) {
   }
 }
 
-TEST(SynchronizedMicroSteps, of_a_first_layer_alone_equal_by_every_algorithm) {
+TEST(SynchronizedMicroSteps, of_a_single_first_layer_are_equal_with_every_algorithm) {
   experiment::Experiment e = normalized_in_micro_steps(3, 12);
   e.model.layers = {{.kind = LayerKind::batch_norm, .synchronized = true}, {LayerKind::linear, 0}};
   const auto expected = trained_synchronized(e);
@@ -273,13 +273,13 @@ double loss_of(const experiment::Experiment& e, std::int64_t parameter, double b
   const auto ranks = train(
       experiment::resolve(e, ".").value(), compute::reference::make, in_two_channels, {},
       [&](int, const compute::Tensor& parameters) { parameters.as<double>()[parameter] += by; });
-  for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) EXPECT_EQ(rank.problem, base::Problem{});
   return sum_of(ranks, telemetry::Metric::loss_sum, 0) / 24;
 }
 
 // With two ranks: a change on one rank affects the normalized values, and thereby the loss, of the
 // other.
-TEST(SynchronizedGradients, are_those_of_the_loss_over_all_ranks) {
+TEST(SynchronizedGradients, equal_the_loss_gradient_over_all_ranks) {
   experiment::Experiment e = normalized(2);
   e.model.layers = {{LayerKind::linear, 5},
                     {.kind = LayerKind::batch_norm, .synchronized = true},

@@ -14,10 +14,10 @@ inline experiment::Experiment normalized_images(int ranks) {
 
 // Parameters and running statistics: those of one device, and on all ranks the same to the bit.
 inline void expect_equal(const std::vector<RankOutcome>& ranks, const RankOutcome& one) {
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   ASSERT_GT(norm(one.state), 0);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one.parameters), 1e-10);
     EXPECT_LE(distance(rank.state, one.state), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);

@@ -33,8 +33,8 @@ Experiment whole(Experiment e) {
   return e;
 }
 
-class RowsInStep : public testing::TestWithParam<ServedCase> {};
-INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
+class LockstepRows : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(Servers, LockstepRows,
                          testing::Values(tables(kSynchronous, 1, 1), tables(kSynchronous, 2, 1),
                                          tables(kSynchronous, 3, 2),
                                          tables(kSynchronous, 4, 3, kAdam),
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, RowsInStep,
 
 // Moments and decay change rows that no sample names too, which must be included. 24 samples per
 // step leave a tail of 10 in an epoch of 250.
-TEST_P(RowsInStep, to_the_bit_they_train_as_whole_tables_do) {
+TEST_P(LockstepRows, train_bit_identically_to_full_tables) {
   Experiment e = GetParam().training(24);
   e.training.optimizer.weight_decay = 0.01;
   const auto rows = trained(e), all = trained(whole(e));
@@ -55,7 +55,7 @@ TEST_P(RowsInStep, to_the_bit_they_train_as_whole_tables_do) {
   EXPECT_GT(norm(rows[0].parameters), 0);
 }
 
-TEST_P(RowsInStep, hundred_fp64_steps_equal_one_device) {
+TEST_P(LockstepRows, hundred_fp64_steps_equal_one_device) {
   Experiment alone = GetParam().task(24);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   alone.training.optimizer.kind = GetParam().optimizer;
@@ -65,12 +65,12 @@ TEST_P(RowsInStep, hundred_fp64_steps_equal_one_device) {
   for (const Metric metric : {Metric::held_out_loss_sum, Metric::loss_sum})
     EXPECT_NEAR(sum_of(ranks, metric, 99), sum_of(one, metric, 99),
                 1e-9 * std::abs(sum_of(one, metric, 99)))
-        << "what is evaluated is the whole table";
+        << "the full table is evaluated";
 }
 
-class RowsOnTheirOwn : public testing::TestWithParam<ServedCase> {};
+class AsynchronousRows : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
-    Servers, RowsOnTheirOwn,
+    Servers, AsynchronousRows,
     testing::Values(tables(ServerMode::asynchronous, 1, 1), tables(ServerMode::asynchronous, 4, 1),
                     tables(ServerMode::asynchronous, 3, 2, kAdam),
                     tables(ServerMode::asynchronous, 8, 3),
@@ -124,7 +124,7 @@ std::set<std::int32_t> steps_of(const RankOutcome& worker, Metric metric) {
 // A round sends of each part of a table a word and k numbers of 4 bytes, and is given k rows, which
 // it sends again as their gradient; of all else it sends and is given all. Who evaluates is given
 // all of the table, as are all at the end.
-TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
+TEST_P(AsynchronousRows, send_the_bytes_of_the_rows_in_the_samples) {
   const ServedCase& c = GetParam();
   Experiment e = c.training();
   e.data.held_out_samples = 0;
@@ -164,7 +164,7 @@ TEST_P(RowsOnTheirOwn, bytes_are_those_of_the_rows_that_samples_name) {
   }
 }
 
-TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
+TEST_P(AsynchronousRows, compute_every_round_once) {
   const auto ranks = trained(GetParam().training());
   expect_same_end(ranks, GetParam().workers);
   std::map<std::int32_t, int> rounds;
@@ -175,7 +175,7 @@ TEST_P(RowsOnTheirOwn, every_round_of_the_run_is_computed_once) {
 }
 
 // A single worker has no other workers beside it: it computes the same as one device.
-TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
+TEST(Rows, of_one_worker_equal_one_device_bit_for_bit) {
   Experiment alone = tables(ServerMode::asynchronous, 1, 1).task(8);
   alone.strategy.kind = experiment::StrategyKind::one_device;
   const auto one = trained(alone),
@@ -184,15 +184,15 @@ TEST(Rows, of_one_worker_are_one_device_to_the_bit) {
   EXPECT_EQ(ranks[0].parameters, one[0].parameters);
 }
 
-TEST(Rows, on_the_virtual_clock_are_the_same_again_to_the_bit) {
+TEST(Rows, on_the_virtual_clock_are_reproducible_bit_for_bit) {
   const Experiment e = tables(ServerMode::asynchronous, 3, 2, kAdam).training();
   const ServedOutcome once = train_virtually(e), again = train_virtually(e);
-  ASSERT_EQ(once.problem, "");
+  ASSERT_EQ(once.problem, base::Problem{});
   EXPECT_EQ(once.order, again.order);
   EXPECT_EQ(once.parameters, again.parameters);
   for (int worker = 1; worker < 3; ++worker)
     EXPECT_EQ(once.parameters[static_cast<std::size_t>(worker)], once.parameters[0])
-        << "what the servers have";
+        << "the parameters of the servers";
   EXPECT_GT(norm(once.parameters[0]), 0);
 }
 
@@ -211,7 +211,7 @@ TEST(Rows, of_a_hundredth_of_a_table_take_a_hundredth_of_its_bytes) {
   const auto ranks = trained(e);
   for (std::size_t worker = 0; worker < 2; ++worker) {
     const RankOutcome& rank = ranks[worker];
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     const std::int64_t rounds = std::ssize(steps_of(rank, Metric::samples));
     const auto received = static_cast<std::int64_t>(rank.traffic[2].received_payload_bytes) -
                           (rounds + 1) * (dense + 32) - table;

@@ -41,11 +41,11 @@ void expect_parts_equal_one_device(const Experiment& e) {
 
 class TensorTraining : public testing::TestWithParam<MeshCase> {};
 
-TEST_P(TensorTraining, of_hundred_fp64_steps_equals_one_device) {
+TEST_P(TensorTraining, over_hundred_fp64_steps_equals_one_device) {
   expect_parts_equal_one_device(GetParam().experiment);
 }
 
-TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
+TEST_P(TensorTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
   EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
@@ -53,7 +53,7 @@ TEST_P(TensorTraining, has_the_gradients_of_one_device_in_fp32) {
             1e-5);
 }
 
-TEST_P(TensorTraining, sends_what_its_formula_says) { expect_sent_bytes(GetParam().experiment); }
+TEST_P(TensorTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
 TEST_P(TensorTraining, is_proved) { expect_proved(GetParam().experiment); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -87,7 +87,7 @@ std::int64_t activations(const Experiment& e) {
 }
 
 // Sums are kept: recomputation sends nothing again and changes no bit.
-TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
+TEST(TensorRecomputation, changes_neither_bits_nor_bytes) {
   for (auto [e, segments] : {std::pair{to_numerator(gpt(2, 4, false), 2), 4},
                              {to_numerator(gpt(3, 3, true), 3), 5},
                              {to_numerator(small(4, 24), 3), 2}}) {
@@ -104,7 +104,8 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
     expect_sent_bytes(e);
     const auto again = trained(e);
     for (std::size_t r = 0; r < kept.size(); ++r) {
-      ASSERT_EQ(kept[r].problem + again[r].problem, "");
+      ASSERT_EQ(kept[r].problem, base::Problem{});
+      ASSERT_EQ(again[r].problem, base::Problem{});
       EXPECT_EQ(again[r].parameters, kept[r].parameters);
       EXPECT_EQ(again[r].state, kept[r].state);
     }
@@ -114,7 +115,7 @@ TEST(TensorRecomputation, changes_no_bit_and_no_byte) {
 // B blocks of b rows each on n ranks: of a block ten outputs, of which the two that are summed
 // stay, and the sums that the next run takes: six segments of a run of ten are there of one block
 // alone.
-TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_run) {
+TEST(TensorRecomputation, reduces_memory_by_the_released_activations_except_one_run) {
   Experiment e = to_numerator(gpt(2, 4, false));
   e.model.layers[1].blocks = 6;
   const std::int64_t kept = activations(e);
@@ -137,7 +138,7 @@ TEST(TensorRecomputation, takes_as_much_less_memory_as_is_given_up_but_for_one_r
 
 // For a pair of linear layers on n ranks: forward sums the outputs of the second layer; backward
 // sums the input gradient of the first, unless no layer before it has parameters.
-TEST(TensorBytes, of_a_pair_are_one_all_reduce_each_way) {
+TEST(TensorBytes, of_a_pair_of_layers_are_one_all_reduce_in_each_direction) {
   Experiment e = to_numerator(strategy::small_rows(2));
   const auto sums = experiment::layer_sums(experiment::resolve(e, ".").value());
   std::vector<std::tuple<int, bool, std::int64_t>> found;

@@ -67,10 +67,10 @@ TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
   const auto one = trained(GetParam().on_one_device(Multiplies::bfloat16)),
              full = trained(GetParam().on_one_device(Multiplies::full)),
              ranks = trained(GetParam().on_tpus());
-  ASSERT_EQ(one[0].problem, "");
-  ASSERT_EQ(full[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
+  ASSERT_EQ(full[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
     EXPECT_LE(distance(rank.parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-5);
     EXPECT_GT(distance(full[0].parameters, one[0].parameters), GetParam().images ? 1e-2 : 1e-3);
@@ -78,7 +78,7 @@ TEST_P(TpuEquality, hundred_steps_equal_one_device_in_the_same_precision) {
   }
 }
 
-TEST_P(TpuEquality, one_step_gives_the_gradients_of_one_device) {
+TEST_P(TpuEquality, one_step_has_the_gradients_of_one_device) {
   expect_gradients_of(trained(one_step(GetParam().on_one_device(Multiplies::bfloat16)))[0],
                       trained(one_step(GetParam().on_tpus())));
 }
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Tpus, TpuEquality,
                                          TpuCase{1, 2, OptimizerKind::sgd, 0, false, 3}));
 
 // Any strategy may round what it multiplies.
-TEST(Bfloat16Training, of_mirrored_is_that_of_tpus_by_the_same_all_reduce) {
+TEST(Bfloat16Training, of_mirrored_equals_tpus_with_the_same_all_reduce) {
   const TpuCase four{1, 4};
   experiment::Experiment mirrored = four.on_tpus();
   mirrored.strategy.kind = StrategyKind::mirrored;
@@ -102,7 +102,7 @@ TEST(Bfloat16Training, of_mirrored_is_that_of_tpus_by_the_same_all_reduce) {
   EXPECT_EQ(trained(mirrored)[0].parameters, trained(four.on_tpus())[0].parameters);
 }
 
-TEST(Bfloat16Training, is_held_out_in_bfloat16_too) {
+TEST(Bfloat16Training, evaluates_in_bfloat16) {
   const auto held_out_loss = [](Multiplies multiplies) {
     experiment::Experiment e = TpuCase{}.on_one_device(multiplies);
     e.training.steps = 1;

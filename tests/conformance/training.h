@@ -23,11 +23,12 @@
 #include "core/session/rank/recipe.h"
 #include "core/strategy/strategy.h"
 #include "tests/conformance/allocations.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests {
 
 struct RankOutcome {
-  std::string problem;  // empty: it finished
+  base::Problem problem;  // without an id if the rank finished
   std::vector<double> parameters, gradients;
   std::vector<double> state;           // running means and variances
   std::vector<comm::Traffic> traffic;  // by peer
@@ -71,24 +72,24 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   const run::Layout layout = run::layout(rank_plan);
   const std::string where = "rank " + std::to_string(rank);
   const auto own = run::PrivateMemory::make(layout, compute, where);
-  if (!own) return outcome.problem = base::to_string(own.error()), outcome;
+  if (!own) return outcome.problem = own.error(), outcome;
   const std::span<std::byte> shared =
       transport != nullptr ? transport->arena() : std::span<std::byte>{};
   const auto reached = compute.reach(shared);
-  if (!reached) return outcome.problem = base::to_string(reached.error()), outcome;
+  if (!reached) return outcome.problem = reached.error(), outcome;
   const run::Recipe recipe = session::recipe(resolved);
-  const auto aside =
+  const auto offloaded =
       run::OffloadSpace::make(layout, std::filesystem::temp_directory_path().string(), where);
-  if (!aside) return outcome.problem = base::to_string(aside.error()), outcome;
+  if (!offloaded) return outcome.problem = offloaded.error(), outcome;
   const auto bound = run::bind(rank_plan, plan.groups, resolved.model, recipe, compute,
-                               own->arena(), shared, &*aside);
-  if (!bound) return outcome.problem = base::to_string(bound.error()), outcome;
+                               own->arena(), shared, &*offloaded);
+  if (!bound) return outcome.problem = bound.error(), outcome;
   session::initialize(resolved, rank_plan, *bound);
   if (change) change(rank, bound->parameters);
   const auto dataset = data::open(resolved.document.data, "");
-  if (!dataset) return outcome.problem = base::to_string(dataset.error()), outcome;
+  if (!dataset) return outcome.problem = dataset.error(), outcome;
   auto sampler = experiment::sampler(resolved);
-  if (!sampler) return outcome.problem = base::to_string(sampler.error()), outcome;
+  if (!sampler) return outcome.problem = sampler.error(), outcome;
 
   run::Gate gate;
   gate.open(resolved.steps, true);
@@ -119,7 +120,7 @@ inline RankOutcome train_rank(const experiment::Resolved& of_all, const plan::Pl
   outcome.allocations = conformance::allocations - allocated;
   outcome.seconds = static_cast<double>(base::now_nanoseconds() - begin) * 1e-9;
   if (!steps) {
-    outcome.problem = base::to_string(steps.error());
+    outcome.problem = steps.error();
     if (transport != nullptr) transport->abort(steps.error());
   }
   if (!bound->parameters.empty()) outcome.parameters = values_of(bound->parameters, &compute);

@@ -61,9 +61,9 @@ TEST_P(Equality, hundred_fp64_steps_equal_one_device) {
 
   const auto one = trained(alone);
   const auto ranks = trained(many);
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);  // bit-identical
   }
@@ -105,14 +105,14 @@ INSTANTIATE_TEST_SUITE_P(
         TrainingCase{12, Algorithm::binary_tree, experiment::OptimizerKind::sgd, 0, 1, 0,
                      experiment::StrategyKind::ddp}));
 
-TEST_P(Equality, one_fp32_step_gives_the_gradients_of_one_device) {
+TEST_P(Equality, one_fp32_step_has_the_gradients_of_one_device) {
   experiment::Experiment alone = small(1, 24), many = GetParam().training();
   for (auto* e : {&alone, &many}) e->training.precision = experiment::Precision::fp32;
   alone.strategy.kind = experiment::StrategyKind::one_device;
   expect_gradients_of(trained(one_step(alone))[0], trained(one_step(many)));
 }
 
-TEST_P(Equality, more_steps_allocate_nothing_more) {
+TEST_P(Equality, allocates_nothing_in_later_steps) {
   const experiment::Experiment e = GetParam().training();
   EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
 }
@@ -120,11 +120,11 @@ TEST_P(Equality, more_steps_allocate_nothing_more) {
 // Compares an experiment on several numbers of ranks with one device.
 void expect_one_device(experiment::Experiment (*of)(int ranks)) {
   const auto one = trained(images(of(1), 1));
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (const int n : {2, 3, 4}) {
     const auto ranks = trained(images(of(n), n));
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_LE(distance(rank.parameters, one[0].parameters), 1e-10) << n;
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
     }
@@ -136,7 +136,7 @@ TEST(Training, hundred_fp64_steps_of_images_equal_one_device) {
   expect_one_device(strategy::small_images);
 }
 
-TEST(Training, one_fp32_step_of_images_gives_the_gradients_of_one_device) {
+TEST(Training, one_fp32_step_of_images_has_the_gradients_of_one_device) {
   const auto in_fp32 = [](int n) {
     experiment::Experiment e = one_step(images(strategy::small_images(n), n));
     e.training.precision = experiment::Precision::fp32;
@@ -150,7 +150,7 @@ TEST(Training, hundred_fp64_steps_of_normalized_rows_equal_one_device) {
   expect_one_device(strategy::small_rows);
 }
 
-TEST(Training, normalized_rows_train_without_allocating_more) {
+TEST(Training, normalized_rows_allocate_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_rows(2), 2), in_process),
               testing::Each(0));
 }
@@ -161,11 +161,11 @@ TEST(Training, hundred_fp64_steps_of_a_transformer_equal_one_device) {
 }
 
 // Rank 0 scatters the characters of a batch and their labels.
-TEST(Training, hundred_fp64_steps_of_a_transformer_by_data_parallel_equal_one_device) {
+TEST(Training, hundred_fp64_steps_of_a_transformer_with_data_parallel_equal_one_device) {
   experiment::Experiment e = images(strategy::small_gpt(3), 3);
   e.strategy.kind = experiment::StrategyKind::data_parallel;
   const auto one = trained(images(strategy::small_gpt(1), 1)), ranks = trained(e);
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   EXPECT_LE(distance(ranks[0].parameters, one[0].parameters), 1e-10);
 }
 
@@ -174,16 +174,17 @@ TEST(Training, hundred_fp64_steps_of_a_tied_transformer_equal_one_device) {
   expect_one_device(strategy::small_tied_gpt);
 }
 
-TEST(Training, a_tied_transformer_that_accumulates_learns_as_one_that_does_not) {
+TEST(Training, tied_transformer_with_accumulation_equals_one_without) {
   experiment::Experiment whole = images(strategy::small_tied_gpt(1), 1), parts = whole;
   whole.training.batch_per_rank = 12;
   parts.training.batch_per_rank = 4, parts.training.accumulation_steps = 3;
   const auto one = trained(whole), other = trained(parts);
-  ASSERT_EQ(one[0].problem + other[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
+  ASSERT_EQ(other[0].problem, base::Problem{});
   EXPECT_LE(distance(other[0].parameters, one[0].parameters), 1e-10);
 }
 
-TEST(Training, one_fp32_step_of_a_transformer_gives_the_gradients_of_one_device) {
+TEST(Training, one_fp32_step_of_a_transformer_has_the_gradients_of_one_device) {
   const auto in_fp32 = [](int n) {
     experiment::Experiment e = one_step(images(strategy::small_gpt(n), n));
     e.training.precision = experiment::Precision::fp32;
@@ -192,18 +193,18 @@ TEST(Training, one_fp32_step_of_a_transformer_gives_the_gradients_of_one_device)
   for (const int n : {2, 3, 4}) expect_gradients_of(in_fp32(1)[0], in_fp32(n));
 }
 
-TEST(Training, a_transformer_trains_without_allocating_more) {
+TEST(Training, transformer_allocates_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_gpt(2), 2), in_process),
               testing::Each(0));
 }
 
 // Each rank normalizes by its own samples: near one device, but not equal to it; still all ranks
 // have the same weights.
-TEST(Training, batch_normalization_by_rank_keeps_ranks_identical) {
+TEST(Training, batch_normalization_without_synchronization_keeps_ranks_identical) {
   const auto one = trained(images(strategy::small_normalized_images(1), 1)),
              ranks = trained(images(strategy::small_normalized_images(3), 3));
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
   const double apart = distance(ranks[0].parameters, one[0].parameters);
@@ -211,7 +212,7 @@ TEST(Training, batch_normalization_by_rank_keeps_ranks_identical) {
   EXPECT_LT(apart, 0.5);
 }
 
-TEST(Training, images_train_without_allocating_more) {
+TEST(Training, images_allocate_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(images(strategy::small_normalized_images(2), 2), in_process),
               testing::Each(0));
 }
@@ -241,7 +242,7 @@ class WireBytes : public testing::TestWithParam<Algorithm> {
     for (int from = 0; from < n && n > 1;
          ++from)  // a rank alone has no transport, so nothing to count
       for (int to = 0; to < n; ++to) {
-        ASSERT_EQ(ranks[static_cast<std::size_t>(from)].problem, "");
+        ASSERT_EQ(ranks[static_cast<std::size_t>(from)].problem, base::Problem{});
         const comm::Traffic& out =
             ranks[static_cast<std::size_t>(from)].traffic[static_cast<std::size_t>(to)];
         const comm::Traffic& in =
@@ -255,11 +256,11 @@ class WireBytes : public testing::TestWithParam<Algorithm> {
 INSTANTIATE_TEST_SUITE_P(All, WireBytes, testing::ValuesIn(collective::kAlgorithms),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST_P(WireBytes, are_those_of_the_plan_at_both_ends) {
+TEST_P(WireBytes, equal_the_plan_at_both_ends) {
   for (int n = 1; n <= 9; ++n) expect_bytes_of_the_plan({1, n});
 }
 
-TEST_P(WireBytes, are_those_of_the_plan_over_hosts) {
+TEST_P(WireBytes, equal_the_plan_over_hosts) {
   for (const Drawn& drawn : {Drawn{2, 2}, {2, 3}, {3, 2}, {4, 2}}) expect_bytes_of_the_plan(drawn);
 }
 
@@ -287,7 +288,7 @@ double seconds_of(const RankOutcome& rank, telemetry::Metric metric) {
   return seconds;
 }
 
-TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
+TEST(Training, waiting_for_data_and_for_a_peer_are_distinguished) {
   using telemetry::Metric;
   experiment::Experiment e = small(2, 24);
   e.training.steps = 10;
@@ -296,7 +297,7 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
             [](int rank, std::shared_ptr<const data::Dataset> set) {
               return rank == 0 ? std::make_shared<const SlowData>(std::move(set)) : set;
             });
-  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, "");
+  for (const RankOutcome& rank : ranks) ASSERT_EQ(rank.problem, base::Problem{});
   for (const Metric other :
        {Metric::compute_seconds, Metric::transfer_seconds, Metric::wait_seconds})
     EXPECT_GT(seconds_of(ranks[0], Metric::input_seconds), seconds_of(ranks[0], other))
@@ -310,21 +311,21 @@ TEST(Training, who_waits_for_data_is_told_from_who_waits_for_a_peer) {
 // Data set without samples until it is signaled.
 class LateData : public data::Dataset {
  public:
-  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> told)
-      : set_(std::move(set)), told_(std::move(told)) {}
+  LateData(std::shared_ptr<const data::Dataset> set, std::shared_future<void> opened)
+      : set_(std::move(set)), opened_(std::move(opened)) {}
   const data::DataSummary& summary() const override { return set_->summary(); }
   void fill(data::Split split, std::span<const std::int64_t> indices, std::span<float> features,
             std::span<std::int32_t> labels) const override {
-    told_.wait();
+    opened_.wait();
     set_->fill(split, indices, features, labels);
   }
 
  private:
   std::shared_ptr<const data::Dataset> set_;
-  std::shared_future<void> told_;
+  std::shared_future<void> opened_;
 };
 
-TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
+TEST(Training, rank_that_waits_for_samples_is_in_its_load_op) {
   experiment::Experiment e = small(1, 24);
   e.strategy.kind = experiment::StrategyKind::one_device;
   const auto resolved = experiment::resolve(e, ".").value();
@@ -332,9 +333,9 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
   const plan::RankPlan program_of_rank = made.rank_plan(0);
   const auto device = compute::reference::make();
   std::promise<void> go;
-  const auto late = [told = go.get_future().share()](int,
-                                                     std::shared_ptr<const data::Dataset> set) {
-    return std::make_shared<const LateData>(std::move(set), told);
+  const auto late = [opened = go.get_future().share()](int,
+                                                       std::shared_ptr<const data::Dataset> set) {
+    return std::make_shared<const LateData>(std::move(set), opened);
   };
   run::RankProgress at;
   auto outcome = std::async(std::launch::async, [&] {
@@ -351,7 +352,7 @@ TEST(Training, a_rank_that_waits_for_its_samples_is_in_the_op_that_loads_them) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(kind(), plan::OpKind::load);
   go.set_value();
-  EXPECT_EQ(outcome.get().problem, "");
+  EXPECT_EQ(outcome.get().problem, base::Problem{});
 }
 
 }  // namespace

@@ -28,32 +28,32 @@ class TransportFaults : public testing::TestWithParam<Backend> {
   }
 };
 
-TEST_P(TransportFaults, without_a_fault_all_is_well) {
+TEST_P(TransportFaults, messages_without_a_fault_arrive) {
   EXPECT_TRUE(good(send_three(Fault::drop, 99)));
 }
 
-TEST_P(TransportFaults, a_dropped_message_shows_as_another_tag) {
+TEST_P(TransportFaults, dropped_message_is_detected_by_its_tag) {
   const auto result = send_three(Fault::drop, 1);
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().what.find("op 2"), std::string::npos) << to_string(result.error());
   EXPECT_NE(result.error().accepted.find("op 1"), std::string::npos) << to_string(result.error());
 }
 
-TEST_P(TransportFaults, a_repeated_message_shows_as_another_tag) {
+TEST_P(TransportFaults, repeated_message_is_detected_by_its_tag) {
   const auto result = send_three(Fault::repeat, 0);
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().what.find("op 0"), std::string::npos) << to_string(result.error());
   EXPECT_NE(result.error().accepted.find("op 1"), std::string::npos) << to_string(result.error());
 }
 
-TEST_P(TransportFaults, a_shortened_message_shows_as_another_length) {
+TEST_P(TransportFaults, truncated_message_is_detected_by_its_length) {
   const auto result = send_three(Fault::shorten, 2);
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().what.find("50 bytes"), std::string::npos) << to_string(result.error());
   EXPECT_EQ(result.error().accepted, "100 bytes");
 }
 
-TEST_P(TransportFaults, a_message_lost_at_the_end_shows_as_a_time_out) {
+TEST_P(TransportFaults, message_dropped_at_the_end_is_detected_by_a_time_out) {
   const auto result = send_three(Fault::drop, 2, milliseconds(300));
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().what.find("op 2"), std::string::npos) << to_string(result.error());

@@ -17,8 +17,8 @@ class TransportLosses : public testing::TestWithParam<Backend> {
       ASSERT_LT(std::chrono::steady_clock::now(), limit) << "rank " << peer << " is not missed";
   }
   // Passes a message of generation 2, in both directions.
-  static void pass_anew(Transport& from, Transport& to, std::uint32_t op,
-                        std::span<const std::byte> bytes) {
+  static void pass_again(Transport& from, Transport& to, std::uint32_t op,
+                         std::span<const std::byte> bytes) {
     const Tag tag{2, 0, op};
     ASSERT_TRUE(good(comm::await_post(from, to.rank(), 0, tag, bytes, patient)));
     const auto message = comm::await_expected(to, from.rank(), 0, {tag, bytes.size()}, patient);
@@ -29,7 +29,7 @@ class TransportLosses : public testing::TestWithParam<Backend> {
   }
 };
 
-TEST_P(TransportLosses, nobody_else_is_harmed) {
+TEST_P(TransportLosses, loss_of_a_rank_does_not_affect_others) {
   Group ends(GetParam(), {3, 2, 4096});
   ends[0]->allow_loss(2);
   ends[1]->allow_loss(2);
@@ -39,7 +39,7 @@ TEST_P(TransportLosses, nobody_else_is_harmed) {
   pass(*ends[2], *ends[0], 0, 0, ends.postable(*ends[2], 100));
   ASSERT_TRUE(good(comm::await_consumed(*ends[0], 2, 0, 1, patient)));
   ASSERT_TRUE(good(comm::await_post(*ends[0], 2, 0, tag_of(1), memory, patient)))
-      << "nobody will read it";
+      << "no rank will read it";
   ends[2].reset();
   await_loss(*ends[0], 2);
   const auto nothing = ends[0]->receive(2, 0);
@@ -47,14 +47,14 @@ TEST_P(TransportLosses, nobody_else_is_harmed) {
   EXPECT_FALSE(*nothing);
   for (int op = 0; op < 100; ++op)
     EXPECT_EQ(ends[0]->post(2, 0, tag_of(op), memory).value_or(false), true)
-        << "it goes nowhere, and fills nothing";
+        << "it is sent nowhere, and fills no window";
   EXPECT_TRUE(good(ends[0]->consumed(2, 0)));
   EXPECT_TRUE(good(ends[0]->state()));
   pass(*ends[0], *ends[1], 1, 0, memory);
   pass(*ends[1], *ends[0], 1, 0, ends.postable(*ends[1], 100));
 }
 
-TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
+TEST_P(TransportLosses, messages_sent_before_the_loss_arrive) {
   Group ends(GetParam(), {2, 2, 4096});
   ends[0]->allow_loss(1);
   const auto memory = ends.postable(*ends[1], 100);
@@ -67,7 +67,7 @@ TEST_P(TransportLosses, what_it_sent_before_it_left_still_arrives) {
   EXPECT_TRUE(is_filled(message->bytes, 5));
 }
 
-TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
+TEST_P(TransportLosses, replacement_of_a_lost_rank_starts_with_empty_channels) {
   Group ends(GetParam(), {3, 2, 4096});
   for (const std::size_t rank : {0u, 2u}) ends[rank]->allow_loss(1);
   const auto memory = ends.postable(*ends[0], 300);
@@ -82,19 +82,19 @@ TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   for (const std::size_t rank : {0u, 2u}) {
     await_loss(*ends[rank], 1);
     ASSERT_TRUE(good(ends[rank]->begin_anew(1, 2)));
-    EXPECT_FALSE(ends[rank]->has_lost(1)) << "no process is there that could be";
+    EXPECT_FALSE(ends[rank]->has_lost(1)) << "there is no process to kill";
   }
   EXPECT_EQ(ends[0]->consumed(1, 0), 0u);
   const auto nothing = ends[0]->receive(1, 0);
   ASSERT_TRUE(good(nothing));
-  EXPECT_FALSE(*nothing) << "what it sent before is forgotten";
+  EXPECT_FALSE(*nothing) << "earlier messages are dropped";
   ends.replace(1);
   ASSERT_NE(ends[1], nullptr);
   const auto own = ends.postable(*ends[1], 300);
   fill(own, 4);
   for (std::uint32_t op = 0; op < 40; ++op) {
-    pass_anew(*ends[1], *ends[0], op, own);
-    pass_anew(*ends[0], *ends[1], op, memory);
+    pass_again(*ends[1], *ends[0], op, own);
+    pass_again(*ends[0], *ends[1], op, memory);
   }
   pass(*ends[0], *ends[2], 1, 0, memory);
   ends[1].reset();
@@ -102,7 +102,7 @@ TEST_P(TransportLosses, another_takes_its_place_and_finds_nothing_of_what_was) {
   await_loss(*ends[2], 1);
 }
 
-TEST_P(TransportLosses, a_killed_process_is_missed_and_names_nobody) {
+TEST_P(TransportLosses, killed_process_is_detected_without_blaming_others) {
   const Opener opener = GetParam().prepare({3, 1, 4096});
   Processes ranks(3, [&](int rank, const Processes::Ready& ready) -> std::string {
     const auto end = opener(rank);

@@ -82,8 +82,9 @@ TEST(VerticalColumns, of_two_to_four_ranks_equal_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, in_three_channels);
 }
 
-// Without an activation after the first layer, with nothing but it, and with what may follow it.
-TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_device) {
+// Models without an activation after the first layer, with only the first layer, and with all
+// layers that may follow it.
+TEST(VerticalColumns, of_any_model_with_a_linear_first_layer_equal_one_device) {
   const model::LayerSpec normal{.kind = LayerKind::batch_norm, .synchronized = true},
       sum{.kind = LayerKind::add, .back = 2},
       dropout{.kind = LayerKind::dropout, .probability = 0.3};
@@ -113,7 +114,7 @@ TEST(VerticalColumns, of_any_model_that_begins_with_a_linear_layer_equal_one_dev
   }
 }
 
-// In the last step of an epoch rank 0 has a full micro-step and one sample, the others have one; or
+// Rank 0 has a full micro-step and one sample in the last step of an epoch, the others have one; or
 // some ranks have none in the second micro-step.
 TEST(VerticalMicroSteps, equal_one_device) {
   for (const int ranks : {2, 3, 4}) {
@@ -129,7 +130,7 @@ TEST(VerticalMicroSteps, equal_one_device) {
 }
 
 // Rows of every rank's share of 53 held-out samples, in rounds of 6 each: 14, 13, 13 and 13.
-TEST(VerticalColumns, evaluate_as_one_device_does) {
+TEST(VerticalColumns, evaluate_like_one_device) {
   const auto ranks = trained_vertically(vertical(4)), one = trained_vertically(vertical(1));
   for (const auto metric : {telemetry::Metric::held_out_loss_sum, telemetry::Metric::loss_sum})
     EXPECT_NEAR(sum_of(ranks, metric, 99) / sum_of(one, metric, 99), 1, 1e-9)
@@ -161,7 +162,7 @@ class OnlyColumns : public data::Dataset {
   std::pair<std::int64_t, std::int64_t> columns_;
 };
 
-TEST(VerticalColumns, of_others_are_never_looked_at) {
+TEST(VerticalColumns, of_other_ranks_are_never_read) {
   const auto resolved = experiment::resolve(vertical(3), ".").value();
   const auto ranks = train(resolved, compute::reference::make, in_three_channels,
                            [](int rank, std::shared_ptr<const data::Dataset> set) {
@@ -172,7 +173,7 @@ TEST(VerticalColumns, of_others_are_never_looked_at) {
 }
 
 // Each rank compresses its own gradient; for the first layer, that of its columns.
-TEST(VerticalCompression, leaves_all_ranks_alike) {
+TEST(VerticalCompression, keeps_all_ranks_equal) {
   for (const auto kind :
        {compute::compression::Scheme::int8, compute::compression::Scheme::power_sgd}) {
     experiment::Experiment e = vertical(3);
@@ -180,7 +181,7 @@ TEST(VerticalCompression, leaves_all_ranks_alike) {
     e.strategy.compression.kind = kind;
     const auto ranks = trained_vertically(e);
     for (const RankOutcome& rank : ranks) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, ranks[0].parameters);
       EXPECT_TRUE(std::isfinite(norm(rank.parameters)));
     }
@@ -188,7 +189,7 @@ TEST(VerticalCompression, leaves_all_ranks_alike) {
   }
 }
 
-TEST(VerticalColumns, train_without_allocating_more) {
+TEST(VerticalColumns, allocate_nothing_in_later_steps) {
   EXPECT_THAT(allocated_by_more_steps(vertical(2), in_three_channels), testing::Each(0));
 }
 

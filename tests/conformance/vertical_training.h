@@ -19,9 +19,9 @@ inline experiment::Experiment vertical(int ranks) {
 
 // Parameters: those of one device, and on all ranks the same to the bit.
 inline void expect_equal_parameters(const std::vector<RankOutcome>& ranks, const RankOutcome& one) {
-  ASSERT_EQ(one.problem, "");
+  ASSERT_EQ(one.problem, base::Problem{});
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, one.parameters), 1e-10);
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
@@ -39,8 +39,8 @@ inline std::vector<std::int64_t> sent_by(const std::vector<RankOutcome>& ranks) 
   return list;
 }
 
-// In fp64 after 100 steps; in fp32 the gradients of one; and every byte, those of evaluations too,
-// is in the formula.
+// Compares fp64 parameters after 100 steps, fp32 gradients of one step, and every byte, including
+// evaluation, with the formula.
 inline void expect_columns_equal_one_device(int ranks, const MakeTransports& transports) {
   const auto many = trained_by(vertical(ranks), transports);
   expect_equal_parameters(many, trained_by(vertical(1), {})[0]);

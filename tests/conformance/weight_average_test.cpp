@@ -26,7 +26,7 @@ experiment::Experiment averaging(AveragedQuantity average, int ranks, double mom
 void expect_equal_training(const experiment::Experiment& one, const experiment::Experiment& other) {
   const auto expected = trained(other);
   for (const RankOutcome& rank : trained(one)) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10);
   }
 }
@@ -40,7 +40,7 @@ TEST(WeightAverage, equals_gradient_averaging_with_plain_sgd) {
       for (auto* e : {&gradients, &weights}) e->training.optimizer.weight_decay = weight_decay;
       const auto expected = trained(gradients), found = trained(weights);
       for (const RankOutcome& rank : found) {
-        ASSERT_EQ(rank.problem, "");
+        ASSERT_EQ(rank.problem, base::Problem{});
         EXPECT_LE(distance(rank.parameters, expected[0].parameters), 1e-10) << ranks;
         EXPECT_EQ(rank.parameters, found[0].parameters);
       }
@@ -53,7 +53,7 @@ TEST(WeightAverage, equals_gradient_averaging_in_micro_steps) {
 }
 
 // Two samples in the tail: ten of twelve ranks have none, and their weights do not count.
-TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
+TEST(WeightAverage, gives_no_weight_to_a_rank_without_samples) {
   experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 12, 0),
                          weights = averaging(AveragedQuantity::weights, 12, 0);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 242;
@@ -61,7 +61,7 @@ TEST(WeightAverage, gives_a_rank_without_samples_no_weight) {
 }
 
 // The mean of the ranks' moments is then the moment of the mean gradient.
-TEST(WeightAverage, equals_gradient_averaging_with_momentum_while_parts_are_equal) {
+TEST(WeightAverage, equals_gradient_averaging_with_momentum_for_equal_shards) {
   experiment::Experiment gradients = averaging(AveragedQuantity::gradients, 3, 0.9),
                          weights = averaging(AveragedQuantity::weights, 3, 0.9);
   for (auto* e : {&gradients, &weights}) e->data.train_samples = 240;
@@ -73,7 +73,7 @@ struct Update {
   double momentum, clip_norm;
 };
 
-TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identical) {
+TEST(WeightAverage, differs_with_moments_or_clipping_but_keeps_ranks_identical) {
   for (const Update& update : {Update{OptimizerKind::sgd, 0.9, 0},
                                {OptimizerKind::sgd, 0, 0.5},
                                {OptimizerKind::adam, 0, 0},
@@ -86,7 +86,7 @@ TEST(WeightAverage, differs_with_moments_or_clipping_and_keeps_ranks_bit_identic
     }
     const auto found = trained(weights), other = trained(gradients);
     for (const RankOutcome& rank : found) {
-      ASSERT_EQ(rank.problem, "");
+      ASSERT_EQ(rank.problem, base::Problem{});
       EXPECT_EQ(rank.parameters, found[0].parameters) << base::name_of(update.optimizer);
     }
     const double apart = distance(found[0].parameters, other[0].parameters);
@@ -100,14 +100,14 @@ TEST(WeightAverage, is_bit_identical_in_fp32) {
   e.training.precision = experiment::Precision::fp32;
   const auto ranks = trained(e);
   for (const RankOutcome& rank : ranks) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     EXPECT_EQ(rank.parameters, ranks[0].parameters);
   }
 }
 
 // No gradient was reduced, so none is shown to have been; each rank's own norm is that of its own
 // mean.
-TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
+TEST(WeightAverage, records_no_reduced_gradient) {
   const auto weights = trained(averaging(AveragedQuantity::weights, 2, 0)),
              gradients = trained(averaging(AveragedQuantity::gradients, 2, 0));
   const auto values = [](const RankOutcome& rank, telemetry::Metric metric) {
@@ -125,7 +125,7 @@ TEST(WeightAverage, says_nothing_of_a_reduced_gradient) {
                                  values(gradients[1], telemetry::Metric::local_gradient_norm)));
 }
 
-TEST(WeightAverage, sends_as_many_bytes_as_gradients_take) {
+TEST(WeightAverage, sends_as_many_bytes_as_gradients) {
   const auto weights = trained(averaging(AveragedQuantity::weights, 3, 0)),
              gradients = trained(averaging(AveragedQuantity::gradients, 3, 0));
   for (std::size_t rank = 0; rank < 3; ++rank)

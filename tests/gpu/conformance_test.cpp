@@ -47,7 +47,7 @@ std::vector<Backend> backends() {
   return all;
 }
 
-TEST(Gpu, is_here_or_it_is_said_why_not) {
+TEST(Gpu, is_present_or_the_reason_is_reported) {
   const auto found = cuda::gpus();
   if (!found) GTEST_SKIP() << base::to_string(found.error());
   EXPECT_EQ(backends().size(), found->size());

@@ -14,7 +14,7 @@ namespace {
 
 std::unique_ptr<compute::Compute> cpu() { return cpu::make(1).value(); }
 
-// In a bundle they lie beside the programs.
+// Examples are beside the programs in a bundle.
 std::string resources() {
   const char* const said = std::getenv("TRAINYARD_RESOURCES");
   return said != nullptr ? said : TRAINYARD_SOURCE_DIR "/resources";
@@ -58,7 +58,7 @@ TEST_P(GpuTraining, has_the_gradients_of_the_cpu) {
     const auto on_gpu = train(
         e, [number] { return gpu(number); }, in_process);
     for (std::size_t rank = 0; rank < on_gpu.size(); ++rank) {
-      ASSERT_EQ(on_gpu[rank].problem, "");
+      ASSERT_EQ(on_gpu[rank].problem, base::Problem{});
       EXPECT_GT(norm(on_cpu[rank].gradients), 0);
       EXPECT_LE(distance(on_gpu[rank].gradients, on_cpu[rank].gradients), 1e-5)
           << "rank " << rank << " on GPU " << number;
@@ -75,7 +75,7 @@ const std::vector<Case> kCases{{"mlp", "one_device_digits"},
 INSTANTIATE_TEST_SUITE_P(gpu, GpuTraining, testing::ValuesIn(kCases), name_of_case);
 
 // Every second rank on the first GPU.
-TEST(GpuAndCpu, train_together_what_cpus_train) {
+TEST(GpuAndCpu, train_together_like_cpus) {
   if (gpu_numbers().empty()) GTEST_SKIP() << base::to_string(cuda::gpus().error());
   const experiment::Resolved e =
       example("four_devices_mirrored_digits",
@@ -85,7 +85,7 @@ TEST(GpuAndCpu, train_together_what_cpus_train) {
       e, [&made] { return made++ % 2 == 0 ? gpu(0) : cpu(); }, in_process);
   const auto cpus = train(e, cpu, in_process);
   for (std::size_t rank = 0; rank < together.size(); ++rank) {
-    ASSERT_EQ(together[rank].problem, "");
+    ASSERT_EQ(together[rank].problem, base::Problem{});
     EXPECT_LE(distance(together[rank].parameters, cpus[rank].parameters), 1e-5) << "rank " << rank;
   }
 }

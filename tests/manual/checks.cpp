@@ -2,6 +2,7 @@
 #include "tests/manual/checks.h"
 
 #include <algorithm>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -17,8 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string at(const Page& page, std::size_t line) {
-  return page.file + ":" + std::to_string(line) + ": ";
+std::string location(const Page& page, std::size_t line) {
+  return page.file + ":" + std::to_string(line);
+}
+
+base::Problem problem(std::string id, std::string where, std::string what) {
+  return {std::move(id), base::ProblemCode::bad_input, std::move(where), std::move(what), "", ""};
 }
 
 void add_fields(const std::vector<base::FieldDescription>& fields, const std::string& prefix,
@@ -35,18 +40,21 @@ std::string resolved(const std::string& file, const std::string& target) {
   return (fs::path(file).parent_path() / target).lexically_normal().generic_string();
 }
 
-// Returns why a page or anchor of a link is missing, or an empty string.
-std::string link_problem(const Manual& manual, const Page& page, const Link& link,
-                         const fs::path& directory) {
-  if (link.target.find("://") != std::string::npos) return "";
+// Returns a problem if the page or anchor of a link is missing.
+std::optional<base::Problem> link_problem(const Manual& manual, const Page& page, const Link& link,
+                                          const fs::path& directory) {
+  if (link.target.find("://") != std::string::npos) return std::nullopt;
+  const auto at_link = [&](const char* id, const std::string& what) {
+    return problem(id, location(page, link.line), link.target + " " + what);
+  };
   const std::size_t hash = std::min(link.target.find('#'), link.target.size());
   const std::string file = link.target.substr(0, hash),
                     slug = link.target.substr(std::min(hash + 1, link.target.size()));
   const std::string path = file.empty() ? page.file : resolved(page.file, file);
   const Page* target = manual.page(path);
-  if (!target && !fs::exists(directory / path)) return "is missing";
-  if (slug.empty()) return "";
-  return target && target->section(slug) ? "" : "has no section \"" + slug + "\"";
+  if (!target && !fs::exists(directory / path)) return at_link("broken_link", "is missing");
+  if (slug.empty() || (target && target->section(slug))) return std::nullopt;
+  return at_link("broken_anchor", "has no section \"" + slug + "\"");
 }
 
 struct Command {
@@ -61,39 +69,40 @@ std::vector<Command> commands_of(const CodeBlock& block) {
   std::size_t number = block.line;
   bool continued = false;
   for (std::string line; std::getline(lines, line); ++number) {
-    const bool goes_on = line.ends_with('\\');
-    if (goes_on) line.pop_back();
+    const bool continues = line.ends_with('\\');
+    if (continues) line.pop_back();
     if (continued) commands.back().text += " " + line;
     else if (line == "trainyard-cli" || line.starts_with("trainyard-cli "))
       commands.push_back({line, number});
     else continue;
-    continued = goes_on;
+    continued = continues;
   }
   return commands;
 }
 
-// Returns why a value does not fit the type that help names, or an empty string.
-std::string value_problem(const std::string& type, const std::string& value) {
+// Returns a problem if a value does not fit the type in the help.
+std::optional<base::Problem> value_problem(const std::string& type, const std::string& value) {
   const std::size_t begin = type.find('{'), end = type.rfind('}');
   if (begin != std::string::npos && end != std::string::npos) {
     std::istringstream words(type.substr(begin + 1, end - begin - 1));
     std::string all;
     for (std::string word; std::getline(words, word, ',');) {
-      if (word == value) return "";
+      if (word == value) return std::nullopt;
       all += (all.empty() ? "" : ", ") + word;
     }
-    return "\"" + value + "\" is not one of " + all;
+    return problem("unknown_value", "", "\"" + value + "\" is not one of " + all);
   }
   static const std::regex whole(R"(-?\d+)");
   if (type.starts_with("INT") && !std::regex_match(value, whole))
-    return "\"" + value + "\" is no whole number";
-  return "";
+    return problem("wrong_type", "", "\"" + value + "\" is not a whole number");
+  return std::nullopt;
 }
 
 struct Parsed {
   std::string verb;
-  std::vector<std::string> positionals, overrides, problems;
+  std::vector<std::string> positionals, overrides;
   std::set<std::string> options;
+  base::Problems problems;  // `where` is empty, or a location in the experiment
   bool help = false;
 };
 
@@ -109,7 +118,7 @@ Parsed parse(const std::vector<std::string>& words, const Usage& usage) {
            entry.first != parsed.verb;
   });
   if (takes_verb && i < words.size() && !words[i].starts_with("-")) {
-    parsed.problems.push_back("\"" + words[i] + "\" is no verb");
+    parsed.problems.push_back(problem("unknown_verb", "", "\"" + words[i] + "\" is not a verb"));
     return parsed;
   }
   for (; i < words.size(); ++i) {
@@ -121,7 +130,7 @@ Parsed parse(const std::vector<std::string>& words, const Usage& usage) {
     const std::string name = words[i].substr(0, equals);
     const auto option = verb.options.find(name);
     if (option == verb.options.end()) {
-      parsed.problems.push_back("has no option " + name);
+      parsed.problems.push_back(problem("unknown_option", "", name + " is not an option"));
       continue;
     }
     parsed.options.insert(name);
@@ -130,38 +139,38 @@ Parsed parse(const std::vector<std::string>& words, const Usage& usage) {
     std::string value = words[i].substr(std::min(equals + 1, words[i].size()));
     if (equals == words[i].size()) {
       if (i + 1 == words.size()) {
-        parsed.problems.push_back(name + " has no value");
+        parsed.problems.push_back(problem("option_without_value", "", name + " has no value"));
         continue;
       }
       value = words[++i];
     }
-    if (const std::string problem = value_problem(option->second.type, value); !problem.empty())
-      parsed.problems.push_back(name + ": " + problem);
+    if (const auto bad = value_problem(option->second.type, value))
+      parsed.problems.push_back(problem(bad->id, "", name + ": " + bad->what));
     if (name == "--set") parsed.overrides.push_back(value);
   }
   if (parsed.positionals.size() > verb.positionals.size())
-    parsed.problems.push_back("\"" + parsed.positionals.back() + "\" is too much");
+    parsed.problems.push_back(
+        problem("too_many_arguments", "", "\"" + parsed.positionals.back() + "\" is one too many"));
   const auto required = std::ranges::count_if(verb.positionals, &Argument::required);
   if (!parsed.help && static_cast<std::ptrdiff_t>(parsed.positionals.size()) < required)
-    parsed.problems.push_back("an argument is missing");
+    parsed.problems.push_back(problem("missing_argument", "", "an argument is missing"));
   for (const auto& [name, option] : verb.options)
     if (!parsed.help && option.required && !parsed.options.contains(name))
-      parsed.problems.push_back(name + " is missing");
+      parsed.problems.push_back(problem("missing_option", "", name + " is missing"));
   for (std::size_t p = 0; p < std::min(parsed.positionals.size(), verb.positionals.size()); ++p)
-    if (const std::string problem = value_problem(verb.positionals[p].type, parsed.positionals[p]);
-        !problem.empty())
-      parsed.problems.push_back(problem);
+    if (const auto bad = value_problem(verb.positionals[p].type, parsed.positionals[p]))
+      parsed.problems.push_back(*bad);
   return parsed;
 }
 
 // Loads the experiment that a command names with its overrides.
-Findings experiment_problems(const Parsed& parsed, const fs::path& source) {
+base::Problems experiment_problems(const Parsed& parsed, const fs::path& source) {
   if (parsed.positionals.empty() || !parsed.positionals[0].starts_with("resources/experiments/"))
     return {};
-  if (!fs::exists(source / parsed.positionals[0])) return {parsed.positionals[0] + " is missing"};
+  if (!fs::exists(source / parsed.positionals[0]))
+    return {problem("missing_experiment", "", parsed.positionals[0] + " is missing")};
   const auto loaded = experiment::load(source / parsed.positionals[0], parsed.overrides);
-  if (loaded) return {};
-  return {base::to_string(loaded.error())};
+  return loaded ? base::Problems{} : loaded.error();
 }
 
 }  // namespace
@@ -172,55 +181,61 @@ std::vector<std::string> experiment_fields() {
   return paths;
 }
 
-Findings check_names(const Manual& manual, const Names& names) {
-  Findings findings;
-  const auto want = [&](const char* kind, const std::vector<std::string>& all, auto place) {
+base::Problems check_names(const Manual& manual, const Names& names) {
+  base::Problems problems;
+  const auto require = [&](const char* id, const std::vector<std::string>& all, auto documented) {
     for (const std::string& name : all)
-      if (!place(name)) findings.push_back(std::string(kind) + " " + name + " has no place");
+      if (!documented(name)) problems.push_back(problem(id, name, "the manual lacks this name"));
   };
-  want("field", names.fields, [&](const auto& n) { return manual.fields().contains(n); });
-  want("strategy", names.strategies, [&](const auto& n) { return manual.strategy(n); });
-  want("algorithm", names.algorithms, [&](const auto& n) { return manual.algorithm(n); });
-  want("verb", names.verbs, [&](const auto& n) { return manual.verb(n); });
-  return findings;
+  require("undocumented_field", names.fields,
+          [&](const auto& n) { return manual.fields().contains(n); });
+  require("undocumented_strategy", names.strategies,
+          [&](const auto& n) { return manual.strategy(n).has_value(); });
+  require("undocumented_algorithm", names.algorithms,
+          [&](const auto& n) { return manual.algorithm(n).has_value(); });
+  require("undocumented_verb", names.verbs,
+          [&](const auto& n) { return manual.verb(n).has_value(); });
+  return problems;
 }
 
-Findings check_field_tables(const Manual& manual, const std::vector<std::string>& fields) {
-  Findings findings;
+base::Problems check_field_tables(const Manual& manual, const std::vector<std::string>& fields) {
+  base::Problems problems;
   for (const auto& [path, places] : manual.fields()) {
     if (std::ranges::find(fields, path) == fields.end())
-      findings.push_back(places.front().file + ": " + path + " is no field");
+      problems.push_back(problem("unknown_field", places.front().file, path + " is not a field"));
     else if (places.size() > 1)
-      findings.push_back(path + " has rows in " + places[0].file + " and " + places[1].file +
-                         "; make one a link to the other");
+      problems.push_back(problem(
+          "duplicate_row", places[1].file,
+          path + " also has a row in " + places[0].file + "; make one a link to the other"));
   }
-  return findings;
+  return problems;
 }
 
-Findings check_contents(const Manual& manual) {
+base::Problems check_contents(const Manual& manual) {
   std::set<std::string> known{std::string(kContentsPage)};
   for (const ContentsGroup& group : manual.contents())
     known.insert(group.files.begin(), group.files.end());
-  Findings findings;
+  base::Problems problems;
   for (const Page& page : manual.pages()) {
-    if (!known.contains(page.file)) findings.push_back(page.file + " is not in index.md");
+    if (!known.contains(page.file))
+      problems.push_back(problem("page_not_in_contents", page.file, "index.md lacks this page"));
     if (page.sections.empty() || page.sections.front().level != 1)
-      findings.push_back(page.file + " does not begin with a title");
+      problems.push_back(problem("page_without_title", page.file, "the first line is not a title"));
   }
-  return findings;
+  return problems;
 }
 
-Findings check_links(const Manual& manual, const fs::path& directory) {
-  Findings findings;
+base::Problems check_links(const Manual& manual, const fs::path& directory) {
+  base::Problems problems;
   for (const Page& page : manual.pages())
     for (const Link& link : links_of(page))
-      if (const std::string problem = link_problem(manual, page, link, directory); !problem.empty())
-        findings.push_back(at(page, link.line) + link.target + " " + problem);
-  return findings;
+      if (const auto broken = link_problem(manual, page, link, directory))
+        problems.push_back(*broken);
+  return problems;
 }
 
-Findings check_problem_ids(const Manual& manual, const fs::path& source) {
-  static const std::regex problem(R"re("([a-z0-9_]+)"\s*,\s*(?:base::)?ProblemCode::)re");
+base::Problems check_problem_ids(const Manual& manual, const fs::path& source) {
+  static const std::regex made(R"re("([a-z0-9_]+)"\s*,\s*(?:base::)?ProblemCode::)re");
   std::set<std::string> unused, unexplained;
   for (const auto& [id, place] : manual.problems()) unused.insert(id);
   for (const char* folder : {"core", "app", "backends", "ui"})
@@ -232,31 +247,33 @@ Findings check_problem_ids(const Manual& manual, const fs::path& source) {
       std::erase_if(unused, [&](const std::string& id) {
         return text.find('"' + id + '"') != std::string::npos;
       });
-      for (auto at = std::sregex_iterator(text.begin(), text.end(), problem);
+      for (auto at = std::sregex_iterator(text.begin(), text.end(), made);
            at != std::sregex_iterator(); ++at)
         if (!manual.problems().contains((*at)[1])) unexplained.insert((*at)[1]);
     }
-  Findings findings;
-  for (const std::string& id : unused) findings.push_back("no source file names " + id);
-  for (const std::string& id : unexplained) findings.push_back("problems.md does not list " + id);
-  return findings;
+  base::Problems problems;
+  for (const std::string& id : unused)
+    problems.push_back(problem("unknown_problem_id", "problems.md", "no source file has " + id));
+  for (const std::string& id : unexplained)
+    problems.push_back(problem("problem_id_not_listed", "problems.md", id + " has no row"));
+  return problems;
 }
 
-Findings check_example_names(const Manual& manual, const fs::path& source) {
+base::Problems check_example_names(const Manual& manual, const fs::path& source) {
   static const std::regex name("[a-z0-9_]+\\.json");
-  static const std::set<std::string> of_runs{"experiment.json", "resolved.json", "result.json",
-                                             "sweep.json", "manifest.json"};
-  Findings findings;
+  static const std::set<std::string> run_files{"experiment.json", "resolved.json", "result.json",
+                                               "sweep.json", "manifest.json"};
+  base::Problems problems;
   for (const Page& page : manual.pages())
     for (const std::string& span : code_spans(page.text)) {
       const bool path = span.starts_with("resources/experiments/") && span.ends_with(".json") &&
                         span.find("NAME") == std::string::npos;
-      const bool plain = std::regex_match(span, name) && !of_runs.contains(span);
+      const bool plain = std::regex_match(span, name) && !run_files.contains(span);
       if ((path && !fs::exists(source / span)) ||
           (plain && !fs::exists(source / "resources" / "experiments" / span)))
-        findings.push_back(page.file + ": there is no experiment " + span);
+        problems.push_back(problem("missing_experiment", page.file, span + " is missing"));
     }
-  return findings;
+  return problems;
 }
 
 VerbUsage read_help(const std::string& help) {
@@ -330,19 +347,21 @@ std::vector<std::string> shell_words(const std::string& command) {
   return words;
 }
 
-Findings check_commands(const Manual& manual, const Usage& usage, const fs::path& source) {
-  Findings findings;
+base::Problems check_commands(const Manual& manual, const Usage& usage, const fs::path& source) {
+  base::Problems problems;
   for (const Page& page : manual.pages())
     for (const CodeBlock& block : code_blocks_of(page))
       for (const Command& command : commands_of(block)) {
         Parsed parsed = parse(shell_words(command.text), usage);
-        for (std::string& problem : experiment_problems(parsed, source))
+        for (base::Problem& problem : experiment_problems(parsed, source))
           parsed.problems.push_back(std::move(problem));
-        for (const std::string& problem : parsed.problems)
-          findings.push_back(at(page, command.line) + "trainyard-cli " + parsed.verb + ": " +
-                             problem);
+        for (base::Problem& problem : parsed.problems) {
+          problem.where = location(page, command.line) + (problem.where.empty() ? "" : ": ") +
+                          std::move(problem.where);
+          problems.push_back(std::move(problem));
+        }
       }
-  return findings;
+  return problems;
 }
 
 }  // namespace trainyard::manual

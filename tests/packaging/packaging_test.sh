@@ -90,7 +90,7 @@ nothing_missing_is_silent() {
   expect "nothing missing succeeds" is "$status" 0
   expect "nothing missing prints nothing" is_empty out
   expect "nothing missing complains of nothing" is_empty err
-  expect "nothing missing calls nobody" is_empty calls
+  expect "nothing missing calls no program" is_empty calls
 }
 
 what_is_missing_is_said_and_installed() {
@@ -122,7 +122,7 @@ who_is_not_root_uses_sudo() {
   setup
   expect "without sudo it fails" is "$status" 1
   expect "without sudo it says what to type" holds err 'as root, run: apt-get install cmake'
-  expect "without sudo it calls nobody" is_empty calls
+  expect "without sudo it calls no program" is_empty calls
   with_sudo
   setup
   expect "with sudo it succeeds" is "$status" 0

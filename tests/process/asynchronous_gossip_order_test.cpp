@@ -54,13 +54,14 @@ class AsynchronousGossipOrder : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Run, AsynchronousGossipOrder, testing::Values("shm", "zmq"));
 
 // Nothing that was written down is of use once another run's ranks wrote it.
-TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refused) {
+TEST(AsynchronousGossipOrder, of_another_run_gives_other_weights_or_is_refused) {
   const Home home;
   const Json result = completed(run_of(home, 4, "shm")), other = completed(run_of(home, 4, "shm"));
   const fs::path file = directory_of(result) / "order.try";
   fs::copy_file(directory_of(other) / "order.try", file, fs::copy_options::overwrite_existing);
   const Ran with_its_order = recomputed(directory_of(result));
-  EXPECT_EQ(with_its_order.exit_code, 3) << "the plan is the same, who came when is not";
+  EXPECT_EQ(with_its_order.exit_code, 3)
+      << "the plan is the same, but the order of arrivals is not";
   EXPECT_EQ(with_its_order.result()["same"], false);
   EXPECT_EQ(with_its_order.result()["parameters_xxh64"], other["ranks"][0]["parameters_xxh64"]);
   auto arguments = run_of(home, 4, "shm");
@@ -72,7 +73,7 @@ TEST(AsynchronousGossipOrder, of_another_run_comes_to_other_weights_or_is_refuse
   EXPECT_THAT(refused.problems(), ElementsAre(Pair("order_of_other_plan", file.string())));
 }
 
-TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
+TEST(AsynchronousGossipOrder, that_is_damaged_is_reported_with_advice) {
   const Home home;
   const Json result = completed(run_of(home, 4, "shm"));
   const fs::path file = directory_of(result) / "order.try", whole = home / "whole.try";
@@ -99,8 +100,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_told_with_a_remedy) {
 }
 
 // Data shipped by then are on disk, whichever process is killed.
-TEST_P(AsynchronousGossipOrder,
-       of_a_run_that_was_killed_computes_it_as_far_as_it_was_written_down) {
+TEST_P(AsynchronousGossipOrder, of_a_killed_run_is_replayed_up_to_its_end) {
   for (const bool whole_run : {true, false}) {
     const Home home;
     RunProgram run(home, endless_run(in_pairs(home, 4), {"run.transport=" + GetParam()}));
@@ -121,7 +121,7 @@ TEST_P(AsynchronousGossipOrder,
     ASSERT_EQ(once.exit_code, 0) << once.err;
     EXPECT_GT(once.result()["events"], 20);
     EXPECT_GT(once.result()["gradients"], once.result()["events"].get<std::int64_t>())
-        << "those of who asked, and of who answered";
+        << "messages of the asking and of the answering rank";
     EXPECT_TRUE(once.result()["same"].is_null()) << "there is nothing to compare with";
     EXPECT_EQ(once.result()["ranks"], again.result()["ranks"]);
   }

@@ -165,7 +165,7 @@ std::vector<Bad> meanings() {
          e["topology"]["links"] = Json::array({{{"from", "host0"}, {"to", "host0"}}});
        }),
        "link_to_itself", "topology.links[0]"},
-      {"links_in_a_circle_that_reach_nobody", edited([](Json& e) {
+      {"cyclic_links_without_a_route", edited([](Json& e) {
          add_island(e);
          for (const char* name : {"sw0", "sw1", "sw2"})
            e["topology"]["switches"].push_back({{"name", name}});
@@ -248,7 +248,7 @@ std::vector<Bad> files() {
 
 class BadInput : public testing::TestWithParam<Bad> {};
 
-TEST_P(BadInput, is_refused_with_an_id_and_its_place) {
+TEST_P(BadInput, is_refused_with_id_and_location) {
   const Home home;
   Arguments arguments{"run", "--json"};
   for (const std::string& argument : GetParam().arguments(home.scratch()))
@@ -265,16 +265,20 @@ TEST_P(BadInput, is_refused_with_an_id_and_its_place) {
 }
 
 // Even where the command line is not understood, the last line is the result.
-TEST(BadUsage, ends_with_a_result_too) {
+TEST(BadUsage, prints_a_result_too) {
   const std::vector<std::tuple<Arguments, std::string, std::string>> lines = {
-      {{"--json"}, "bad_arguments", "trainyard-cli"},
+      {{"--json"}, "missing_verb", "trainyard-cli"},
       {{"dance", "--json"}, "unknown_verb", "trainyard-cli"},
-      {{"run", "--json"}, "bad_arguments", "trainyard-cli run"},
-      {{"run", kOne, "--steps", "many", "--json"}, "bad_arguments", "trainyard-cli run"},
-      {{"validate", kOne, "--json", "--fast"}, "bad_arguments", "trainyard-cli validate"},
+      {{"run", "--json"}, "missing_argument", "trainyard-cli run"},
+      {{"run", kOne, "--steps", "many", "--json"}, "bad_value", "trainyard-cli run --steps"},
+      {{"run", kOne, "--steps", "0", "--json"}, "bad_value", "trainyard-cli run --steps"},
+      {{"run", kOne, "more", "--json"}, "unexpected_argument", "trainyard-cli run"},
+      {{"run", kOne, "--json", "--set"}, "missing_value", "trainyard-cli run --set"},
+      {{"validate", kOne, "--json", "--fast"}, "unknown_option", "trainyard-cli validate"},
+      {{"list", "pdf", "--json"}, "bad_value", "trainyard-cli list kind"},
       {{"bench", "allreduce", "--ranks", "0", "--json"},
-       "bad_arguments",
-       "trainyard-cli bench allreduce"},
+       "bad_value",
+       "trainyard-cli bench allreduce --ranks"},
   };
   for (const auto& [arguments, id, where] : lines) {
     SCOPED_TRACE(testing::PrintToString(arguments));

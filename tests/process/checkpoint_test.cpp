@@ -42,7 +42,7 @@ std::vector<std::string> resumed(std::vector<std::string> arguments, const std::
 }
 
 // The moments of servers and the order of samples too: as if it had never been interrupted.
-TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
+TEST(Checkpoints, in_lockstep_resume_to_the_same_weights) {
   const Home home;
   for (const std::string optimizer : {"sgd", "adam"})
     for (const auto& drawing :
@@ -56,13 +56,13 @@ TEST(Checkpoints, in_step_a_run_that_goes_on_ends_with_the_same_weights) {
       EXPECT_EQ(half["committed_step"], 37);
       const Json rest = completed(resumed(short_run(kServed, 60, overrides), directory(half)));
       EXPECT_EQ(rest["first_step"], 37);
-      EXPECT_EQ(rest["steps"], 23) << "its own, after those";
+      EXPECT_EQ(rest["steps"], 23) << "its local allocations follow";
       EXPECT_EQ(weights(rest), weights(whole)) << optimizer << ", " << drawing.size();
       EXPECT_NE(weights(half), weights(whole));
     }
 }
 
-TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
+TEST(Checkpoints, are_written_at_the_interval_and_two_are_kept) {
   const Home home;
   const Json result =
       completed(short_run(kServed, 100, is_lockstep({"run.checkpoint_every_steps=20"})));
@@ -71,7 +71,8 @@ TEST(Checkpoints, are_written_every_so_many_steps_and_two_are_kept) {
   for (const auto& entry : fs::directory_iterator(fs::path(directory(result)) / "checkpoints"))
     kept += entry.is_directory() ? 1 : 0;
   EXPECT_LE(kept, 2);
-  EXPECT_THAT(read(fs::path(directory(result)) / "run.log"), HasSubstr("checkpoint of step 100, "));
+  EXPECT_THAT(read(fs::path(directory(result)) / "run.log"),
+              testing::ContainsRegex("checkpoint [^\n]*step 100[^0-9]"));
 }
 
 // The files of newer checkpoints that a resumed run could not use.
@@ -88,13 +89,13 @@ std::vector<std::string> skipped_checkpoints(const Json& result) {
 Ran end_without_server(RunProgram& run) {
   const auto ranks = run.ranks();
   const pid_t server = ranks.size() == 5 ? ranks[kServer].pid : 0;
-  EXPECT_GT(server, 1) << "nobody else shall be harmed";
+  EXPECT_GT(server, 1) << "no other process may be killed";
   if (server > 1) ::kill(server, SIGKILL);
   return run.wait();
 }
 
 // No step covered by a checkpoint is lost, whichever process is killed and whenever.
-TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
+TEST(Checkpoints, of_a_killed_server_lose_no_committed_step) {
   const Home home;
   const Json whole = completed(short_run(kServed, 400, is_lockstep()));
   for (const int first : {5, 60, 130}) {
@@ -118,7 +119,7 @@ TEST(Checkpoints, a_killed_server_loses_no_committed_step) {
   }
 }
 
-TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_how_to_keep_some) {
+TEST(Checkpoints, are_recommended_when_a_run_fails_without_any) {
   const Home home;
   RunProgram run(home, endless_run(kServed, is_lockstep()));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -129,7 +130,7 @@ TEST(Checkpoints, a_run_that_failed_without_any_says_that_nothing_is_kept_and_ho
               HasSubstr("run.checkpoint_every_steps"));
 }
 
-TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_them_again) {
+TEST(Checkpoints, of_asynchronous_runs_resume_and_the_order_since_then_is_replayed) {
   for (const auto& drawing : {std::vector<std::string>{}, std::vector<std::string>{kTwoServers}}) {
     const Home home;
     std::vector<std::string> saving = drawing;
@@ -145,7 +146,7 @@ TEST(Checkpoints, asynchronous_runs_go_on_and_what_servers_did_since_computes_th
   }
 }
 
-TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_is_there) {
+TEST(Checkpoints, include_running_statistics_written_by_a_remaining_worker) {
   const Home home;
   const std::vector<std::string> overrides{"model.layers[1].kind=batch_norm",
                                            "run.checkpoint_every_steps=20"};
@@ -166,7 +167,7 @@ TEST(Checkpoints, what_models_keep_besides_parameters_is_saved_by_a_worker_that_
   EXPECT_GT(rest["first_step"], 100);
 }
 
-TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
+TEST(Checkpoints, that_are_damaged_are_skipped_and_of_another_model_are_refused) {
   const Home home;
   const Json half =
       completed(short_run(kServed, 50, is_lockstep({"run.checkpoint_every_steps=40"})));
@@ -193,7 +194,7 @@ TEST(Checkpoints, a_damaged_one_is_passed_over_and_another_models_refused) {
               ElementsAre(Pair("no_checkpoint", (home / "nowhere/checkpoints").string())));
 }
 
-TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_before_it_is_used) {
+TEST(Checkpoints, with_a_flipped_bit_in_a_server_shard_are_skipped) {
   const Home home;
   const Json half = completed(
       short_run(kServed, 50, is_lockstep({kTwoServers, "run.checkpoint_every_steps=40"})));
@@ -212,7 +213,7 @@ TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_
     EXPECT_EQ(rest.exit_code, 0) << rest.err;
     EXPECT_EQ(rest.result()["first_step"], 40);
     EXPECT_THAT(skipped_checkpoints(rest.result()), ElementsAre(part.string()));
-    ASSERT_TRUE(base::write_file_atomically(part, whole)) << "what was there is left as it was";
+    ASSERT_TRUE(base::write_file_atomically(part, whole)) << "the existing content is unchanged";
   }
   EXPECT_EQ(completed(resumed(short_run(kServed, 60, is_lockstep({kTwoServers})),
                               directory(half)))["first_step"],
@@ -220,7 +221,7 @@ TEST(Checkpoints, a_flipped_bit_anywhere_in_a_servers_part_is_found_and_the_one_
 }
 
 // A pace is of the steps that are made, not of those that another run has made.
-TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
+TEST(Checkpoints, resume_at_the_configured_pace) {
   const Home home;
   const Json half =
       completed(short_run(kServed, 400, is_lockstep({"run.checkpoint_every_steps=400"})));
@@ -231,7 +232,7 @@ TEST(Checkpoints, what_goes_on_from_one_keeps_its_pace_at_once) {
       << "not after the forty seconds that all steps before would have taken";
 }
 
-TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {
+TEST(Checkpoints, of_a_run_in_progress_are_not_resumed) {
   const Home home;
   RunProgram run(home, endless_run(kServed, {"run.checkpoint_every_steps=10"}));
   ASSERT_TRUE(run.wait_for_step(30));
@@ -240,7 +241,7 @@ TEST(Checkpoints, of_a_run_that_is_still_going_on_are_left_alone) {
   EXPECT_THAT(ran.problems(), ElementsAre(Pair("run_in_progress", "run.resume_from")));
 }
 
-TEST(Checkpoints, strategies_that_write_none_while_they_train_say_so) {
+TEST(Checkpoints, that_a_strategy_does_not_write_are_noted) {
   const Home home;
   for (const auto& [field, value, id] :
        {std::tuple("run.checkpoint_every_steps", "10", "checkpoints_not_supported"),

@@ -19,7 +19,7 @@ using testing::IsSupersetOf;
 using testing::Pair;
 using testing::StartsWith;
 
-TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
+TEST(CliUsage, exits_with_2_for_missing_or_unknown_verbs_and_options) {
   EXPECT_EQ(cli({}).exit_code, 2);
   const Ran unknown = cli({"frobnicate", "--json"});
   EXPECT_EQ(unknown.exit_code, 2);
@@ -31,17 +31,19 @@ TEST(CliUsage, no_verb_an_unknown_verb_and_an_unknown_option_exit_with_2) {
   EXPECT_EQ(cli({"list", "everything"}).exit_code, 2);
 }
 
-TEST(CliUsage, a_bad_value_of_an_option_is_shown_with_the_range) {
+TEST(CliUsage, reports_the_range_for_an_invalid_option_value) {
   for (const std::string text : {"abc", "1.5", "", "0", "99999999999999999999"}) {
     const Ran ran = cli({"run", kMirrored, "--json", "--steps", text});
     EXPECT_EQ(ran.exit_code, 2) << text;
-    EXPECT_THAT(ran.problems(), ElementsAre(Pair("bad_arguments", "trainyard-cli run"))) << text;
-    EXPECT_THAT(ran.result()["problems"][0]["what"].get<std::string>(),
-                AllOf(StartsWith("--steps: "), HasSubstr(text), HasSubstr("1 to 1000000000")));
+    EXPECT_THAT(ran.problems(), ElementsAre(Pair("bad_value", "trainyard-cli run --steps")))
+        << text;
+    const base::Json problem = ran.result()["problems"][0];
+    EXPECT_THAT(problem["what"].get<std::string>(), HasSubstr(text));
+    EXPECT_EQ(problem["accepted"], "1 to 1000000000");
   }
 }
 
-TEST(CliUsage, every_verb_has_help_with_examples) {
+TEST(CliUsage, has_help_with_examples_for_every_verb) {
   for (const char* verb : {"run", "sweep", "plan", "check", "simulate", "validate", "replay",
                            "export", "list", "bench", "doctor", "completion"}) {
     const Ran help = cli({verb, "--help"});
@@ -52,14 +54,14 @@ TEST(CliUsage, every_verb_has_help_with_examples) {
   }
 }
 
-TEST(CliUsage, help_names_every_verb_but_the_hidden_one) {
+TEST(CliUsage, help_lists_every_verb_but_the_hidden_one) {
   const Ran help = cli({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, HasSubstr("simulate"));
   EXPECT_THAT(help.out, testing::Not(HasSubstr("bench-rank")));
 }
 
-TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
+TEST(CliValidate, describes_a_valid_experiment_in_one_line) {
   const Ran ran = cli({"validate", kMirrored});
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.out, testing::MatchesRegex("ok: [^\n]*mirrored[^\n]*235,146[^\n]*\n"));
@@ -75,23 +77,22 @@ TEST(CliValidate, says_in_one_line_what_a_good_experiment_is) {
   EXPECT_THAT(cli(in_micro_steps).out, AllOf(HasSubstr("384"), HasSubstr("3 micro-steps")));
 }
 
-TEST(CliValidate, says_what_auto_is_and_why) {
+TEST(CliValidate, prints_the_automatic_algorithm_and_the_reason) {
   const Ran ran = cli({"validate", kMirrored, "--set", "strategy.algorithm=auto"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out,
-              testing::ContainsRegex("\nnote: auto is [a-z_]+: [^\n]*; next best: [^\n]*\n"));
   const base::Json result =
       cli({"validate", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
-  EXPECT_THAT(ran.out, HasSubstr("auto is " + result.at("algorithm_reason").get<std::string>()));
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\nnote: auto "),
+                             HasSubstr(result.at("algorithm_reason").get<std::string>() + "\n")));
   EXPECT_THAT(result.at("algorithm_reason").get<std::string>(),
               testing::StartsWith(result.at("algorithm").get<std::string>() + ": "));
   EXPECT_FALSE(cli({"validate", kMirrored, "--set", "strategy.algorithm=star", "--json"})
                    .result()
                    .contains("algorithm_reason"))
-      << "a user named it";
+      << "the user chose the algorithm";
 }
 
-TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
+TEST(CliValidate, prints_notes_on_slow_settings_and_unused_settings) {
   const std::vector<std::string> said{"validate", kMirrored,
                                       "--set",    "run.devices=paced",
                                       "--set",    "topology.hosts[0].devices[2].slow_down=3",
@@ -113,7 +114,7 @@ TEST(CliValidate, notes_what_holds_a_run_back_and_what_is_set_in_vain) {
             0u);
 }
 
-TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
+TEST(CliValidate, reports_all_problems_with_their_fields) {
   const Ran ran = cli({"validate", kMirrored, "--set", "data.noise=11", "--set",
                        "training.optimizer.momentum=2", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
@@ -122,7 +123,7 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
   EXPECT_THAT(ran.problems(),
               ElementsAre(Pair("out_of_range", "--set: data.noise"),
                           Pair("out_of_range", "--set: training.optimizer.momentum")))
-      << "the file is right";
+      << "the file is valid";
   for (const base::Json& problem : problems)
     EXPECT_THAT(keys(problem),
                 testing::ElementsAre("id", "code", "where", "what", "accepted", "advice"));
@@ -130,7 +131,7 @@ TEST(CliValidate, says_all_problems_at_once_with_their_fields) {
 }
 
 // A field that is refused hides nothing that is wrong elsewhere.
-TEST(CliValidate, says_what_is_wrong_with_fields_and_with_meaning_at_once_as_every_verb_does) {
+TEST(CliValidate, reports_problems_of_fields_and_of_meaning_together_for_every_verb) {
   for (const char* verb : {"validate", "check", "plan", "simulate", "run"}) {
     const Ran ran = cli({verb, kMirrored, "--set", "training.optimizer.learning_rate=-1", "--set",
                          "data.kind=csv", "--set", "strategy.kind=one_device", "--set",
@@ -144,7 +145,7 @@ TEST(CliValidate, says_what_is_wrong_with_fields_and_with_meaning_at_once_as_eve
   }
 }
 
-TEST(CliValidate, looks_for_data_where_it_is_told_to_beside_a_refused_field_too) {
+TEST(CliValidate, checks_data_also_if_another_field_is_refused) {
   const Ran ran =
       cli({"validate", kMirrored, "--json", "--data-directory", "/nowhere", "--set",
            "training.batch_per_rank=0", "--set", "data.kind=csv", "--set", "data.file=table.csv"});
@@ -155,7 +156,7 @@ TEST(CliValidate, looks_for_data_where_it_is_told_to_beside_a_refused_field_too)
               StartsWith("/nowhere/table.csv: "));
 }
 
-TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
+TEST(CliValidate, refuses_missing_broken_and_foreign_files) {
   const Scratch scratch;
   EXPECT_EQ(cli({"validate", scratch / "nowhere.json"}).exit_code, 2);
   const Ran broken = cli(
@@ -167,8 +168,8 @@ TEST(CliValidate, refuses_files_that_are_missing_broken_or_no_experiment) {
   EXPECT_EQ(cli({"validate", scratch.write("empty.json", "")}).exit_code, 2);
 }
 
-// As a person names it who stands beside it.
-TEST(CliFile, is_found_by_its_bare_name) {
+// The file is given by its name in the working directory.
+TEST(CliFile, is_found_in_the_working_directory_by_name) {
   const Scratch scratch;
   scratch.write("my.json", read(kOne));
   for (const std::string verb :
@@ -179,7 +180,7 @@ TEST(CliFile, is_found_by_its_bare_name) {
   }
 }
 
-TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
+TEST(CliSet, refuses_an_unknown_path_and_a_setting_without_a_value) {
   const Ran unknown = cli({"plan", kMirrored, "--json", "--set", "training.batch_per_rnk=8"});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.problems(),
@@ -187,20 +188,20 @@ TEST(CliSet, refuses_a_path_that_is_none_and_a_setting_without_a_value) {
   EXPECT_EQ(cli({"plan", kMirrored, "--set", "training.batch_per_rank"}).exit_code, 2);
 }
 
-TEST(CliPlan, says_beside_the_plan_what_auto_is_and_why) {
+TEST(CliPlan, prints_the_automatic_algorithm_beside_the_plan) {
   const Ran chosen = cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--expand"});
-  EXPECT_THAT(chosen.err, testing::ContainsRegex("^note: auto is [a-z_]+: "));
+  EXPECT_THAT(chosen.err, StartsWith("note: auto "));
   const base::Json result =
       cli({"plan", kMirrored, "--set", "strategy.algorithm=auto", "--json"}).result();
   EXPECT_THAT(chosen.err, HasSubstr(result.at("algorithm_reason").get<std::string>()));
   const Ran named =
       cli({"plan", kMirrored, "--set",
            "strategy.algorithm=" + result.at("algorithm").get<std::string>(), "--expand"});
-  EXPECT_EQ(named.out, chosen.out) << "it is that plan";
+  EXPECT_EQ(named.out, chosen.out) << "the plans are equal";
   EXPECT_EQ(named.err, "");
 }
 
-TEST(CliPlan, prints_one_line_an_op_and_with_expand_the_sends) {
+TEST(CliPlan, prints_one_line_per_op_and_expanded_sends) {
   const Ran coarse = cli({"plan", kMirrored}), expanded = cli({"plan", kMirrored, "--expand"});
   EXPECT_EQ(coarse.exit_code, 0);
   EXPECT_TRUE(coarse.out.starts_with("plan 1\n"));
@@ -209,7 +210,7 @@ TEST(CliPlan, prints_one_line_an_op_and_with_expand_the_sends) {
   EXPECT_THAT(expanded.out, testing::Not(HasSubstr("AR.b0")));
 }
 
-TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
+TEST(CliPlan, prints_one_rank_or_a_grid_of_all_ranks) {
   const Ran one = cli({"plan", kMirrored, "--rank", "2"});
   EXPECT_TRUE(one.out.starts_with("rank 2\n")) << one.out;
   EXPECT_THAT(one.out, testing::Not(HasSubstr("rank 3")));
@@ -219,14 +220,14 @@ TEST(CliPlan, prints_one_rank_or_a_grid_of_all) {
   EXPECT_EQ(cli({"plan", kMirrored, "--rank", "4"}).exit_code, 2);
 }
 
-TEST(CliPlan, a_grid_is_no_json_and_says_so) {
+TEST(CliPlan, refuses_a_grid_as_json) {
   const Ran ran = cli({"plan", kMirrored, "--grid", "--json"});
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.problems(), ElementsAre(Pair("options_exclude_each_other", "--grid")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("conflicting_options", "--grid")));
   EXPECT_EQ(ran.result()["status"], "refused");
 }
 
-TEST(CliPlan, json_has_a_line_a_rank_and_the_same_hash_as_check) {
+TEST(CliPlan, json_has_one_line_per_rank_and_the_plan_hash_of_check) {
   const Ran plan = cli({"plan", kMirrored, "--expand", "--json"});
   const auto lines = plan.lines();
   ASSERT_EQ(lines.size(), 5u);
@@ -257,7 +258,7 @@ TEST(CliCheck, proves_the_examples_and_counts_the_bytes_of_the_ring) {
             0);
 }
 
-TEST(CliSimulate, gives_the_figures_of_the_contract_and_a_verdict) {
+TEST(CliSimulate, prints_figures_and_a_verdict) {
   const Ran ran = cli({"simulate", kMirrored, "--json"});
   EXPECT_EQ(ran.exit_code, 0);
   const base::Json result = ran.result();
@@ -270,13 +271,13 @@ TEST(CliSimulate, gives_the_figures_of_the_contract_and_a_verdict) {
   EXPECT_GT(result["one_device"]["step_seconds"].get<double>(), 0);
 }
 
-TEST(CliSimulate, gives_the_staleness_of_servers_and_the_speed_of_the_run) {
+TEST(CliSimulate, prints_the_staleness_of_servers_and_the_speed_of_the_run) {
   const base::Json result = cli({"simulate", kServed, "--json", "--steps", "400"}).result();
-  EXPECT_NEAR(result["mean_staleness"].get<double>(), 3, 0.1) << "four workers of one speed";
+  EXPECT_NEAR(result["mean_staleness"].get<double>(), 3, 0.1) << "four workers of equal speed";
   EXPECT_GT(result["predicted"]["samples_per_second"], 0);
 }
 
-TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_another) {
+TEST(CliSimulate, is_deterministic_and_depends_on_the_drawing) {
   const auto fingerprint = [](const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"simulate", kMirrored, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -287,13 +288,13 @@ TEST(CliSimulate, is_the_same_every_time_and_another_where_the_drawing_is_anothe
             fingerprint({"--set", "topology.hosts[0].bus_bandwidth_bits_per_second=1e9"}));
 }
 
-TEST(CliSimulate, for_people_says_in_a_line_of_its_own_what_bounds_the_step) {
+TEST(CliSimulate, prints_what_bounds_the_step) {
   const Ran ran = cli({"simulate", kOne});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::ContainsRegex("\n  why +Compute "));
 }
 
-TEST(CliSimulate, says_when_one_device_would_be_faster) {
+TEST(CliSimulate, reports_if_one_device_would_be_faster) {
   const base::Json result = cli({"simulate", kMirrored, "--set",
                                  "topology.hosts[0].bus_bandwidth_bits_per_second=1e8", "--json"})
                                 .result();

@@ -18,7 +18,7 @@ std::vector<std::string> names(const std::string& kind) {
   return cli({"list", kind, "--json"}).result()["names"].get<std::vector<std::string>>();
 }
 
-TEST(CliList, names_what_can_be_chosen) {
+TEST(CliList, lists_the_choices) {
   EXPECT_THAT(names("strategies"), testing::IsSupersetOf({"one_device", "mirrored"}));
   EXPECT_THAT(names("algorithms"), testing::IsSupersetOf({"ring", "direct"}));
   EXPECT_THAT(names("models"), testing::IsSupersetOf({"mlp", "cnn", "embedding", "wide_and_deep"}));
@@ -26,7 +26,7 @@ TEST(CliList, names_what_can_be_chosen) {
               testing::IsSupersetOf({"digits", "spirals", "blobs", "clicks", "idx", "csv"}));
 }
 
-TEST(CliList, gives_every_item_a_line_of_help) {
+TEST(CliList, has_a_line_of_help_for_every_item) {
   for (const char* kind : {"strategies", "algorithms", "models", "datasets", "examples"}) {
     const auto lines = cli({"list", kind, "--json"}).lines();
     ASSERT_GT(lines.size(), 1u) << kind;
@@ -35,7 +35,7 @@ TEST(CliList, gives_every_item_a_line_of_help) {
   }
 }
 
-TEST(CliList, names_examples_with_their_files_which_are_valid) {
+TEST(CliList, lists_examples_with_valid_files) {
   const auto lines = cli({"list", "examples", "--json"}).lines();
   ASSERT_GE(lines.size(), 4u);
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
@@ -45,7 +45,7 @@ TEST(CliList, names_examples_with_their_files_which_are_valid) {
   }
 }
 
-TEST(CliList, says_what_to_do_where_no_examples_are) {
+TEST(CliList, reports_missing_examples) {
   const Scratch scratch;
   const Ran ran = shell("mkdir -p " + (scratch / "experiments").string() +
                         "; TRAINYARD_RESOURCES=" + (scratch / "").string() + " $CLI list examples");
@@ -54,7 +54,7 @@ TEST(CliList, says_what_to_do_where_no_examples_are) {
   EXPECT_THAT(ran.err, HasSubstr("TRAINYARD_RESOURCES"));
 }
 
-TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_there) {
+TEST(CliDoctor, finds_this_machine_usable) {
   const Ran ran = cli({"doctor", "--json"});
   EXPECT_EQ(ran.exit_code, 0) << ran.out;
   EXPECT_EQ(ran.result()["usable"], true);
@@ -67,7 +67,7 @@ TEST(CliDoctor, finds_this_machine_usable_and_misses_nothing_that_need_not_be_th
                                      "cuda", "gloo", "nccl"}));
 }
 
-TEST(CliDoctor, calls_a_runtime_directory_that_cannot_be_made_bad) {
+TEST(CliDoctor, reports_a_runtime_directory_that_cannot_be_created) {
   const Ran ran = shell("XDG_RUNTIME_DIR=/proc/nowhere \"$CLI\" doctor --json");
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_EQ(ran.result()["usable"], false);
@@ -98,14 +98,14 @@ TEST(CliCompletion, completes_verbs_options_and_their_values) {
   EXPECT_THAT(completions("trainyard-cli run e.json --steps ''"), ElementsAre());
 }
 
-TEST(CliCompletion, completes_files_also_with_blanks_in_their_names) {
+TEST(CliCompletion, completes_files_with_spaces_in_their_names) {
   const Scratch scratch;
   const std::string file = scratch.write("my experiment.json", "{}");
   EXPECT_THAT(completions("trainyard-cli validate " + (scratch / "my").string()),
               ElementsAre(file));
 }
 
-TEST(CliCompletion, knows_no_other_shell) { EXPECT_EQ(cli({"completion", "tcsh"}).exit_code, 2); }
+TEST(CliCompletion, refuses_other_shells) { EXPECT_EQ(cli({"completion", "tcsh"}).exit_code, 2); }
 
 class CliBench : public testing::TestWithParam<std::tuple<std::string, std::string, int>> {};
 
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(all, CliBench,
                                   std::to_string(std::get<2>(one.param));
                          });
 
-TEST(CliBenchAuto, says_what_it_chose_and_why) {
+TEST(CliBenchAuto, prints_the_chosen_algorithm_and_the_reason) {
   const Ran ran = cli({"bench", "allreduce", "--ranks", "3", "--bytes", "40000", "--algorithm",
                        "auto", "--segment-bytes", "10000", "--repeat", "3", "--json"});
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
@@ -149,7 +149,7 @@ TEST(CliBenchAuto, says_what_it_chose_and_why) {
               testing::StartsWith(chosen + ": "));
 }
 
-TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
+TEST(CliBenchUsage, refuses_zero_ranks_and_unknown_names) {
   EXPECT_EQ(cli({"bench"}).exit_code, 2);
   EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "0", "--bytes", "4"}).exit_code, 2);
   EXPECT_EQ(cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--transport", "pigeon"})
@@ -159,20 +159,20 @@ TEST(CliBenchUsage, refuses_no_ranks_and_unknown_names) {
       cli({"bench", "allreduce", "--ranks", "2", "--bytes", "4", "--engine", "nccl"}).exit_code, 2);
 }
 
-TEST(CliBenchUsage, names_what_can_be_measured_and_the_help_that_has_its_options) {
+TEST(CliBenchUsage, lists_the_benchmarks_and_their_help) {
   const Ran unknown = cli({"bench", "dance", "--json"}), missing = cli({"bench", "--json"}),
             empty = cli({"bench", "allreduce", "--json"});
   EXPECT_THAT(unknown.problems(), ElementsAre(Pair("unknown_verb", "trainyard-cli bench")));
-  EXPECT_THAT(missing.problems(), ElementsAre(Pair("bad_arguments", "trainyard-cli bench")));
+  EXPECT_THAT(missing.problems(), ElementsAre(Pair("missing_verb", "trainyard-cli bench")));
   for (const Ran& ran : {unknown, missing})
     EXPECT_EQ(ran.result()["problems"][0]["accepted"], "allreduce");
   EXPECT_THAT(empty.problems(),
-              ElementsAre(Pair("bad_arguments", "trainyard-cli bench allreduce")));
+              ElementsAre(Pair("missing_argument", "trainyard-cli bench allreduce")));
   EXPECT_THAT(empty.result()["problems"][0]["advice"].get<std::string>(),
               HasSubstr("trainyard-cli bench allreduce --help"));
 }
 
-TEST(CliBenchUsage, buckets_move_the_same_bytes) {
+TEST(CliBenchUsage, has_the_same_bytes_with_buckets) {
   const base::Json result = cli({"bench", "allreduce", "--ranks", "2", "--bytes", "65536",
                                  "--bucket-bytes", "4096", "--repeat", "2", "--json"})
                                 .result();

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(CliCompression, result_and_export_have_its_ratio_and_what_it_left_out) {
+TEST(CliCompression, result_and_export_have_ratio_and_residual) {
   const Home home;
   const base::Json result = completed(short_run(kMirrored, 12, {"strategy.compression.kind=fp16"}));
   EXPECT_EQ(result.at("compression").at("kind"), "fp16");

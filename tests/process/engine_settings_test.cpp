@@ -25,7 +25,7 @@ experiment::Resolved on_two_gpus(const std::string& engine) {
       .value();
 }
 
-TEST(EngineSettings, of_nccl_load_kernels_early_and_tell_ranks_of_one_gpu_apart) {
+TEST(EngineSettings, of_nccl_load_kernels_early_and_distinguish_ranks_of_one_gpu) {
   if (!has_nccl()) GTEST_SKIP() << kNoNccl;
   const experiment::Resolved e = on_two_gpus("nccl");
   for (const int first : {0, 1})
@@ -36,7 +36,7 @@ TEST(EngineSettings, of_nccl_load_kernels_early_and_tell_ranks_of_one_gpu_apart)
     EXPECT_THAT(app::engine_settings(e, second), Contains("NCCL_HOSTID=trainyard-place-1"));
 }
 
-TEST(EngineSettings, of_other_engines_are_none) {
+TEST(EngineSettings, of_other_engines_are_empty) {
   EXPECT_TRUE(app::engine_settings(on_two_gpus("own"), 0).empty());
 }
 

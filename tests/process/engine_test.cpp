@@ -52,7 +52,7 @@ std::vector<double> weights_and_statistics(const Json& result) {
   return {values.begin(), values.end()};
 }
 
-TEST_F(Engine, gloo_trains_what_our_own_collectives_train) {
+TEST_F(Engine, gloo_trains_like_own_collectives) {
   const Home home;
   for (const std::string strategy : {"mirrored", "ddp"}) {
     const Json own = completed(short_run(kMirrored, 20, {"strategy.kind=" + strategy})),
@@ -81,7 +81,7 @@ TEST_F(Engine, gloo_synchronizes_batch_normalization) {
         << "bit-identical replicas";
 }
 
-TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
+TEST_F(Engine, that_reports_no_bytes_shows_none) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 5, {kGloo}));
   EXPECT_TRUE(result["wire_bytes"].is_null());
@@ -89,7 +89,7 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
                   .value()
                   .chunk_values()
                   .empty())
-      << "the engine takes its collectives whole";
+      << "the engine does not split its collectives";
   for (const Json& rank : result["ranks"])
     EXPECT_TRUE(rank["sent_bytes"].is_null() && rank["received_bytes"].is_null());
   EXPECT_THAT(
@@ -108,7 +108,7 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
     by_ring += rank["sent_bytes"].get<std::int64_t>();
   }
   EXPECT_NEAR(static_cast<double>(formula), static_cast<double>(by_ring), 64)
-      << "but for what is rounded off";
+      << "except for rounding";
   EXPECT_GT(by_ring, 1'000'000);
   EXPECT_THAT(cli({"check", kMirrored, "--set", kGloo}).out, HasSubstr("\ngloo "));
   EXPECT_TRUE(
@@ -116,7 +116,7 @@ TEST_F(Engine, that_reports_no_bytes_has_none_shown) {
   EXPECT_THAT(cli({"simulate", kMirrored, "--set", kGloo}).out, HasSubstr("gloo"));
 }
 
-TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_this_machine) {
+TEST_F(Engine, joins_ranks_in_threads_and_hosts_with_addresses) {
   const Home home;
   EXPECT_EQ(completed(short_run(kMirrored, 5, {kGloo, "run.transport=inproc"}))["steps"], 5);
   EXPECT_EQ(
@@ -126,7 +126,7 @@ TEST_F(Engine, also_joins_ranks_that_are_threads_and_hosts_with_addresses_of_thi
       5);
 }
 
-TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
+TEST_F(Engine, names_a_killed_rank_and_ends_the_run) {
   for (const int rank : {0, 2}) {
     const Home home;
     RunProgram run(home, endless_run(kMirrored, {kGloo}));
@@ -144,7 +144,7 @@ TEST_F(Engine, a_killed_rank_is_named_and_the_run_ends) {
   }
 }
 
-TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo) {
+TEST_F(Engine, ends_the_run_if_a_rank_is_suspended_while_others_wait_in_gloo) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {kGloo}));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -157,7 +157,7 @@ TEST_F(Engine, a_rank_that_stands_still_ends_the_run_though_others_wait_in_gloo)
   EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_unresponsive", StartsWith("rank 1 "))));
 }
 
-TEST_F(Engine, its_plan_is_coarse_and_proved) {
+TEST_F(Engine, plan_is_coarse_and_proved) {
   const Ran plan = cli({"plan", kMirrored, "--set", kGloo, "--expand"});
   EXPECT_THAT(plan.out, AllOf(HasSubstr("gloo.g0"), testing::Not(HasSubstr("SEND"))));
   const Ran check = cli({"check", kMirrored, "--set", kGloo});
@@ -187,7 +187,7 @@ TEST_F(Engine, is_measured_by_bench) {
                                               Pair("option_not_supported", "--transport")));
 }
 
-TEST(BenchReduction, of_our_own_collectives_is_verified) {
+TEST(BenchReduction, of_own_collectives_is_verified) {
   for (const std::string reduction : {"mean", "min", "max"})
     for (const std::string algorithm : {"ring", "direct", "double_binary_tree"}) {
       const Ran ran =

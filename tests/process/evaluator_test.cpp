@@ -37,7 +37,7 @@ std::map<int, double> by_step(const std::vector<StepValue>& values) {
 }
 
 // A synchronous run has the same weights at every step, whichever rank evaluates.
-TEST(Evaluators, measure_what_workers_would) {
+TEST(Evaluators, measure_the_same_as_workers) {
   const Home home;
   for (const std::string transport : {"shm", "zmq", "inproc"}) {
     const std::vector<std::string> settings{"strategy.servers.mode=synchronous",
@@ -70,7 +70,7 @@ TEST(Evaluators, measure_what_workers_would) {
   }
 }
 
-TEST(Evaluators, measure_by_the_statistics_that_batch_normalization_keeps) {
+TEST(Evaluators, use_the_running_statistics_of_batch_normalization) {
   const Home home;
   const Json result = completed(short_run(
       kServed, 60, evaluated({"model.layers[1].kind=batch_norm", "run.evaluate_every_steps=30"})));
@@ -81,7 +81,7 @@ TEST(Evaluators, measure_by_the_statistics_that_batch_normalization_keeps) {
 }
 
 // Two parts make a checkpoint, and what has no part of it yet is not measured.
-TEST(Evaluators, read_the_shares_of_all_servers) {
+TEST(Evaluators, read_the_shards_of_all_servers) {
   const Home home;
   const std::vector<std::string> settings{"strategy.servers.mode=synchronous",
                                           "topology.hosts[0].devices[2].role=parameter_server"};
@@ -102,7 +102,7 @@ class LostEvaluator : public testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Faults, LostEvaluator, testing::Values("shm", "zmq"));
 
-TEST_P(LostEvaluator, training_goes_on_and_it_comes_back_when_asked_for) {
+TEST_P(LostEvaluator, does_not_stop_training_and_is_restarted_on_request) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -124,7 +124,7 @@ TEST_P(LostEvaluator, training_goes_on_and_it_comes_back_when_asked_for) {
               testing::ContainsRegex("rank 4 \\([^\n]*\\)  warning: "));
 }
 
-TEST_P(LostEvaluator, that_stands_still_is_lost_as_well_also_when_training_is_over) {
+TEST_P(LostEvaluator, that_is_suspended_is_lost_also_after_training) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -135,7 +135,7 @@ TEST_P(LostEvaluator, that_stands_still_is_lost_as_well_also_when_training_is_ov
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 4"));
 }
 
-TEST_P(LostEvaluator, comes_back_by_itself_where_restarts_are_allowed) {
+TEST_P(LostEvaluator, is_restarted_automatically_if_restarts_are_allowed) {
   const Home home;
   Watched run(home, kServed, with({"run.restarts=1"}));
   ASSERT_TRUE(run.trains());
@@ -149,7 +149,7 @@ TEST_P(LostEvaluator, comes_back_by_itself_where_restarts_are_allowed) {
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 4", "back 4"));
 }
 
-TEST_P(LostEvaluator, ends_with_the_run_when_the_server_is_gone) {
+TEST_P(LostEvaluator, ends_with_the_run_if_the_server_is_gone) {
   const Home home;
   Watched run(home, kServed, with());
   ASSERT_TRUE(run.trains());
@@ -163,7 +163,7 @@ TEST_P(LostEvaluator, ends_with_the_run_when_the_server_is_gone) {
 }
 
 // A worker that is lost beside it leaves what it measures as it is.
-TEST(Evaluators, go_on_when_a_worker_is_lost) {
+TEST(Evaluators, continue_after_a_worker_is_lost) {
   const Home home;
   Watched run(home, kServed, evaluated({"run.evaluate_every_steps=50"}));
   ASSERT_TRUE(run.trains());
@@ -185,7 +185,7 @@ int threads_that_give_way(pid_t process) {
 }
 
 // It only gets a core that no training rank wants, and no rank waits for it, so it may be stopped.
-TEST(Evaluators, never_slow_who_trains) {
+TEST(Evaluators, never_delay_training_ranks) {
   const Home home;
   Watched run(home, kServed, evaluated({"run.evaluate_every_steps=50"}));
   ASSERT_TRUE(run.trains());
@@ -199,7 +199,7 @@ TEST(Evaluators, never_slow_who_trains) {
   EXPECT_EQ(run.stop().exit_code, 0);
 }
 
-TEST(Evaluators, what_servers_did_beside_one_is_computed_again) {
+TEST(Evaluators, do_not_change_the_replay_of_servers) {
   const Home home;
   const Json result = completed(short_run(kServed, 80, evaluated()));
   const Ran again = cli({"replay", result["run_directory"], "--recompute", "--json"});
@@ -207,7 +207,7 @@ TEST(Evaluators, what_servers_did_beside_one_is_computed_again) {
   EXPECT_EQ(again.result()["parameters_xxh64"], result["ranks"][0]["parameters_xxh64"]);
 }
 
-TEST(Evaluators, go_on_in_a_run_that_goes_on) {
+TEST(Evaluators, continue_in_a_resumed_run) {
   const Home home;
   const Json half = completed(short_run(kServed, 40, evaluated()));
   auto arguments = short_run(kServed, 90, evaluated({"run.evaluate_every_steps=20"}));
@@ -219,7 +219,7 @@ TEST(Evaluators, go_on_in_a_run_that_goes_on) {
   EXPECT_EQ(losses.back().step, 89);
 }
 
-TEST(Evaluators, a_drawing_with_one_is_proved_and_simulated) {
+TEST(Evaluators, in_a_drawing_are_proved_and_simulated) {
   const Home home;
   for (const std::string verb : {"check", "simulate", "plan", "validate"}) {
     const Ran ran =
@@ -230,7 +230,7 @@ TEST(Evaluators, a_drawing_with_one_is_proved_and_simulated) {
 
 // Batch normalization keeps statistics of each rank's own samples, and a checkpoint those of the
 // chief.
-TEST(Chief, the_worker_that_is_drawn_so_writes_the_checkpoint) {
+TEST(Chief, worker_writes_the_checkpoint) {
   const Home home;
   const auto saved = [](const std::string& role) {
     const Json result =

@@ -79,7 +79,7 @@ auto chunk_values(const Json& result) {
 
 class EveryExample : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryExample, over_every_transport_equals_the_same_plan_over_inproc) {
+TEST_P(EveryExample, over_every_transport_equals_inproc) {
   const Home home;
   const experiment::Experiment experiment = loaded(GetParam());
   const auto settings = data_settings(experiment);

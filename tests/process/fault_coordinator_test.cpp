@@ -35,7 +35,7 @@ std::set<std::string> shared_memory_of(const fs::path& process) {
   return numbers;
 }
 
-bool somebody_maps(const std::set<std::string>& memory) {
+bool is_mapped(const std::set<std::string>& memory) {
   for (const auto& process : fs::directory_iterator("/proc"))
     for (const std::string& number : shared_memory_of(process.path()))
       if (memory.contains(number)) return true;
@@ -44,7 +44,7 @@ bool somebody_maps(const std::set<std::string>& memory) {
 
 class KilledCoordinator : public testing::TestWithParam<const char*> {};
 
-TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_recording) {
+TEST_P(KilledCoordinator, leaves_its_recording_but_no_process_socket_or_shared_memory) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {std::string("run.transport=") + GetParam()}));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -53,7 +53,7 @@ TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_r
   EXPECT_FALSE(fs::is_empty(home.sockets()));
   const auto memory = shared_memory_of("/proc/" + std::to_string(ranks[0].pid));
   EXPECT_EQ(memory.size(), GetParam() == std::string("shm") ? 1u : 0u);
-  EXPECT_EQ(somebody_maps(memory), !memory.empty());
+  EXPECT_EQ(is_mapped(memory), !memory.empty());
   std::this_thread::sleep_for(
       std::chrono::milliseconds(300));  // the recording goes to disk every 50 ms
   run.signal(SIGKILL);
@@ -62,16 +62,16 @@ TEST_P(KilledCoordinator, leaves_no_process_no_socket_no_shared_memory_and_its_r
     EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(wait_until(promised, [&] { return fs::is_empty(home.sockets()); }))
       << "sockets were left";
-  EXPECT_FALSE(somebody_maps(memory));
+  EXPECT_FALSE(is_mapped(memory));
   const auto history = telemetry::History::load(fs::directory_iterator(home.runs())->path());
   ASSERT_TRUE(history) << base::to_string(history.error());
-  EXPECT_GE(history->train_loss().size(), 5u) << "what was recorded stays";
+  EXPECT_GE(history->train_loss().size(), 5u) << "the recording is kept";
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, KilledCoordinator, testing::Values("shm", "zmq"));
 
 // A stopped process hears no request to leave.
-TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
+TEST(Faults, killed_coordinator_leaves_no_rank_even_a_suspended_one) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -84,7 +84,7 @@ TEST(Faults, a_killed_coordinator_leaves_no_rank_even_if_that_was_stopped) {
     EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
 }
 
-TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
+TEST(Faults, coordinator_killed_during_the_start_leaves_nothing) {
   for (int trial = 0; trial < 10; ++trial) {
     const Home home;
     RunProgram run(home, endless_run(kMirrored));
@@ -100,7 +100,7 @@ TEST(Faults, a_coordinator_that_is_killed_while_it_starts_leaves_nothing) {
   }
 }
 
-TEST(Faults, what_an_older_run_left_of_its_sockets_goes_at_the_next_start) {
+TEST(Faults, sockets_of_an_older_run_are_removed_at_the_next_start) {
   const Home home;
   const fs::path left = home.sockets() / "run-999999999-abcdef";
   fs::create_directories(left);
@@ -108,7 +108,7 @@ TEST(Faults, what_an_older_run_left_of_its_sockets_goes_at_the_next_start) {
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-TEST(Faults, a_coordinator_that_pauses_blames_nobody) {
+TEST(Faults, suspension_of_the_coordinator_is_no_rank_failure) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -121,7 +121,7 @@ TEST(Faults, a_coordinator_that_pauses_blames_nobody) {
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
 }
 
-TEST(Faults, two_coordinators_at_once_do_not_disturb_each_other) {
+TEST(Faults, two_concurrent_coordinators_are_independent) {
   const Home home;
   RunProgram first(home, short_run(kMirrored, 60)), second(home, short_run(kMirrored, 60));
   const Ran one = first.wait(), two = second.wait();
@@ -132,7 +132,7 @@ TEST(Faults, two_coordinators_at_once_do_not_disturb_each_other) {
   EXPECT_EQ(a["ranks"][0]["parameters_xxh64"], b["ranks"][3]["parameters_xxh64"]);
 }
 
-TEST(Faults, a_reader_of_the_output_that_goes_away_does_not_end_the_run) {
+TEST(Faults, reader_of_the_output_that_exits_does_not_end_the_run) {
   const Home home;
   const fs::path out = home / "run";
   auto arguments = short_run(kMirrored, 400);
@@ -174,7 +174,7 @@ base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile
   const auto ranks = run.ranks();
   meanwhile(ranks, out);
   EXPECT_TRUE(wait_until(60, [&] { return fs::exists(out / "result.json"); }))
-      << "the coordinator waits for who reads";
+      << "the coordinator waits for the reader";
   for (const RankProcess& rank : ranks)
     EXPECT_TRUE(wait_until_gone(rank.pid, promised)) << "rank " << rank.rank << " was left";
   EXPECT_TRUE(lives(run.pid()));
@@ -183,11 +183,11 @@ base::Json result_of_unread(int steps, int exit_code, const Meanwhile& meanwhile
   return base::Json::parse(read(out / "result.json"));
 }
 
-TEST(Faults, a_reader_of_the_output_that_stands_still_holds_no_rank_up) {
+TEST(Faults, reader_of_the_output_that_is_suspended_does_not_delay_ranks) {
   EXPECT_EQ(result_of_unread(200, 0, [](const auto&...) {})["status"], "completed");
 }
 
-TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
+TEST(Faults, reader_of_the_output_that_is_suspended_keeps_no_rank_alive) {
   const auto result = result_of_unread(
       1'000'000, 3, [](const std::vector<RankProcess>& ranks, const fs::path& out) {
         std::error_code none;
@@ -202,7 +202,7 @@ TEST(Faults, a_reader_of_the_output_that_stands_still_keeps_no_rank_alive) {
 }
 
 // The parent process may ignore SIGCHLD, and its children inherit that.
-TEST(Faults, ends_of_ranks_are_seen_whatever_the_parent_ignores) {
+TEST(Faults, exits_of_ranks_are_detected_whatever_the_parent_ignores) {
   const Home home;
   std::string line = "timeout 60 env --ignore-signal=CHLD \"$CLI\"";
   for (const std::string& argument : short_run(kMirrored, 20)) line += " '" + argument + "'";

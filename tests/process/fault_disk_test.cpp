@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Pair;
 using testing::StartsWith;
 
-// From now on permissions bind the programs that this test starts, also where it is root.
+// Makes permissions apply to the programs that this test starts, also if it runs as root.
 void obey_permissions() {
   for (const int above : {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH})
     ::prctl(PR_CAPBSET_DROP, above, 0, 0, 0);
@@ -41,8 +41,8 @@ void expect_whole_recording(const fs::path& run_directory) {
   EXPECT_GE(history->train_loss().size(), 10u);
 }
 
-// As a disk quota says it. (In memory shared by processes, too, so ranks are threads here.)
-TEST(Disk, a_recording_that_cannot_grow_ends_the_run_and_keeps_what_was_recorded) {
+// The error of a disk quota. It would apply to shared memory too, so ranks are threads here.
+TEST(Disk, limit_on_the_recording_ends_the_run_and_keeps_the_recorded_part) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {"run.transport=inproc"}),
                  "ulimit -f 2000;");  // KiB a file
@@ -53,7 +53,7 @@ TEST(Disk, a_recording_that_cannot_grow_ends_the_run_and_keeps_what_was_recorded
   expect_whole_recording(run.run_directory());
 }
 
-TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
+TEST(Disk, that_is_full_ends_the_run_and_keeps_the_recorded_part) {
   const Home home;
   if (shell("unshare --mount true").exit_code != 0)
     GTEST_SKIP() << "only root may mount a small disk";
@@ -69,7 +69,7 @@ TEST(Disk, that_is_full_ends_the_run_and_keeps_what_was_recorded) {
   expect_whole_recording(kept + "/run");
 }
 
-TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
+TEST(Disk, that_fills_up_during_the_checkpoint_is_reported) {
   const Home home;
   RunProgram run(home, short_run(kMirrored, 3, {"run.transport=zmq"}),
                  "ulimit -f 300;");  // the weights need 919 KiB
@@ -78,7 +78,7 @@ TEST(Disk, that_fills_up_during_the_checkpoint_says_so) {
   EXPECT_THAT(ran.problems(), ElementsAre(Pair("file_size_limit", HasSubstr("/checkpoints/"))));
 }
 
-TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
+TEST(Disk, that_becomes_read_only_fails_the_run_and_names_the_directory) {
   obey_permissions();
   const Home home;
   const fs::path out = home / "run";
@@ -95,7 +95,7 @@ TEST(Disk, a_run_directory_that_becomes_read_only_fails_the_run_by_its_name) {
   expect_whole_recording(out);
 }
 
-TEST(Disk, a_result_that_cannot_be_written_is_no_success) {
+TEST(Disk, that_takes_no_result_fails_the_run) {
   obey_permissions();
   const Home home;
   const fs::path out = home / "run";
@@ -109,7 +109,7 @@ TEST(Disk, a_result_that_cannot_be_written_is_no_success) {
   EXPECT_EQ(ran.result()["status"], "failed");
 }
 
-TEST(Disk, a_home_that_is_read_only_is_said_before_anything_starts) {
+TEST(Disk, with_a_read_only_home_is_reported_before_the_start) {
   obey_permissions();
   const Home home;
   make_read_only(fs::path(home / ""));
@@ -129,9 +129,9 @@ struct Place {
 
 void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
 
-class BadPlace : public testing::TestWithParam<Place> {};
+class BadDirectory : public testing::TestWithParam<Place> {};
 
-TEST_P(BadPlace, for_a_run_is_refused) {
+TEST_P(BadDirectory, for_a_run_is_refused) {
   obey_permissions();
   const Home home;
   const fs::path out = GetParam().out(home);
@@ -157,7 +157,7 @@ fs::path old_run_in(const Home& home) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Disk, BadPlace,
+    Disk, BadDirectory,
     testing::Values(
         Place{"a_file", [](const Home& home) { return file_in(home, "file"); }, "system_error", 3},
         Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; },
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
               "directory_in_use", 2}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
+TEST(Disk, path_for_sockets_that_is_too_long_is_reported) {
   const Home home;
   ::setenv("XDG_RUNTIME_DIR", (home / std::string(90, 'd')).c_str(), 1);
   const Ran ran = cli(short_run(kMirrored, 2));
@@ -183,7 +183,7 @@ TEST(Disk, a_directory_for_sockets_that_is_too_deep_is_told) {
       << "a run that never began leaves no directory";
 }
 
-TEST(Disk, standard_output_that_is_full_is_a_failure) {
+TEST(Disk, full_for_standard_output_is_a_failure) {
   for (const std::string verb :
        {"list strategies", "list strategies --json", "doctor", "--help", "--version"}) {
     const Ran ran = shell("exec \"$CLI\" " + verb + " >/dev/full");
@@ -193,7 +193,7 @@ TEST(Disk, standard_output_that_is_full_is_a_failure) {
 }
 
 // The parts are there, but nothing says that they belong together.
-TEST(Faults, a_last_checkpoint_that_cannot_be_committed_fails_the_run) {
+TEST(Faults, last_checkpoint_that_cannot_be_committed_fails_the_run) {
   const Home home;
   const fs::path out = home / "run";
   auto arguments = short_run(kMirrored, 200, {"strategy.kind=fsdp", "run.seconds_per_step=0.005"});

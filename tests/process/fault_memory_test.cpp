@@ -14,7 +14,7 @@ constexpr const char* kMayFail =
 
 class Memory : public testing::TestWithParam<std::string> {};
 
-TEST_P(Memory, that_a_model_cannot_have_fails_the_run_and_says_how_much) {
+TEST_P(Memory, that_a_model_cannot_allocate_fails_the_run_with_the_size) {
   const Home home;
   std::vector<std::string> overrides{"model.layers[0].units=1000000",
                                      "model.layers[2].units=1000000"};  // 4 TB a copy

@@ -64,7 +64,7 @@ std::string transport_and_rank(const testing::TestParamInfo<RankAndTransport>& r
 
 class EachRank : public testing::TestWithParam<RankAndTransport> {};
 
-TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
+TEST_P(EachRank, that_is_killed_is_reported_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGKILL); });
@@ -72,10 +72,10 @@ TEST_P(EachRank, that_is_killed_is_named_with_step_and_op) {
   const std::filesystem::path logs = ran.result()["run_directory"].get<std::string>() + "/logs";
   EXPECT_THAT(read(logs / ("rank-" + std::to_string(rank) + ".log")),
               ContainsRegex("process [0-9]+, software"))
-      << "the message sends one there";
+      << "the message contains this path";
 }
 
-TEST_P(EachRank, that_stands_still_is_named_with_step_and_op) {
+TEST_P(EachRank, that_is_suspended_is_reported_with_step_and_op) {
   const auto& [rank, transport] = GetParam();
   const Home home;
   const Ran ran = end_after(home, rank, {on(transport)}, [](pid_t pid) { ::kill(pid, SIGSTOP); });
@@ -111,11 +111,11 @@ double noticed_after(int rank) {
 }
 
 // Half of them: on a busy machine a coordinator may have to wait for its turn.
-TEST(Faults, a_death_on_this_machine_is_noticed_within_a_tenth_of_a_second) {
+TEST(Faults, death_of_a_rank_is_detected_within_a_tenth_of_a_second) {
   std::vector<double> after;
   for (int trial = 0; trial < 9; ++trial) after.push_back(noticed_after(trial % 4));
   std::ranges::sort(after);
-  EXPECT_GE(after[0], 0) << "a run did not come to its end";
+  EXPECT_GE(after[0], 0) << "a run did not complete";
   EXPECT_LE(after[4], 100) << testing::PrintToString(after);
 }
 
@@ -139,7 +139,7 @@ bool hold_main_thread(pid_t pid, std::thread& holder) {
 class EachTransport : public testing::TestWithParam<const char*> {};
 
 // Its heart beats on: only that nothing is done any more gives it away.
-TEST_P(EachTransport, names_a_rank_that_hangs) {
+TEST_P(EachTransport, reports_a_rank_that_hangs) {
   const Home home;
   std::thread holder;
   bool held = false;
@@ -154,7 +154,7 @@ TEST_P(EachTransport, names_a_rank_that_hangs) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachTransport, testing::Values("shm", "zmq"));
 
-TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
+TEST(Faults, short_suspension_of_a_rank_is_no_failure) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -172,7 +172,7 @@ TEST(Faults, a_rank_that_pauses_for_a_moment_is_not_dead) {
 }
 
 // Twice as many busy loops as cores, and four times as many ranks: slow, but no rank is dead.
-TEST(Faults, ranks_that_starve_are_not_dead) {
+TEST(Faults, starving_ranks_are_no_failure) {
   const Home home;
   base::Json e = expanded_document(kMirrored);
   auto& devices = e["topology"]["hosts"][0]["devices"];

@@ -16,7 +16,7 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-TEST(Gossip, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
+TEST(Gossip, stopped_run_ends_with_equal_parameters) {
   const Home home;
   RunProgram run(
       home, endless_run(kGossip, {"run.transport=shm", "strategy.gossip.consensus_every_steps=0"}));
@@ -27,10 +27,10 @@ TEST(Gossip, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
   const Json result = ran.result();
   EXPECT_EQ(result["status"], "cancelled");
   expect_all_end_alike(result);
-  EXPECT_GT(result["consensus_distance"], 0) << "measured at the end, wherever that is";
+  EXPECT_GT(result["consensus_distance"], 0) << "measured at the last step";
 }
 
-TEST(Gossip, a_run_is_replayed_with_its_distances) {
+TEST(Gossip, run_is_replayed_with_consensus_distances) {
   const Home home;
   const Json result = completed(short_run(kGossip, 60, {}));
   EXPECT_NEAR(result["lambda_2"].get<double>(),

@@ -15,8 +15,8 @@ namespace trainyard::process {
 
 using Overrides = std::vector<std::string>;
 
-// With the programs of this build, the stand-in for CUDA's module, and NCCL, or what stands in for
-// it (tests/backends/nccl/library).
+// Machine with the programs of this build, the stand-in of the CUDA module, and NCCL or its
+// stand-in (tests/backends/nccl/library).
 class Machine {
  public:
   explicit Machine(const Home& home) : directory_(home / "bin") {

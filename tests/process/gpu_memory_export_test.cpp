@@ -15,8 +15,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kLendsNothing = "TRAINYARD_STAND_INS_LEND_NOTHING=1";
-// In the log of a run whose ranks share memory of GPUs.
+constexpr const char* kExportsNothing = "TRAINYARD_STAND_INS_EXPORT_NOTHING=1";
+// Text in the log of a run whose ranks share GPU memory.
 constexpr const char* kExported = "exported to peers";
 
 std::string log_of(const Json& result) {
@@ -35,20 +35,21 @@ struct Case {
 };
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
-class Lending : public testing::TestWithParam<Case> {};
+class MemoryExport : public testing::TestWithParam<Case> {};
 
-TEST_P(Lending, trains_to_the_bit_what_is_trained_in_shared_memory) {
+TEST_P(MemoryExport, trains_bit_identically_to_shared_memory) {
   const Case& one = GetParam();
   const Home home;
   const Machine machine(home);
   const std::vector<std::string> run =
       few_samples(example(one.experiment), all_on_gpus(one.ranks, one.overrides));
-  const Json lent = machine.completed(run), shared = machine.completed(run, kLendsNothing);
-  EXPECT_THAT(log_of(lent), HasSubstr(kExported));
+  const Json exported = machine.completed(run), shared = machine.completed(run, kExportsNothing);
+  EXPECT_THAT(log_of(exported), HasSubstr(kExported));
   EXPECT_THAT(log_of(shared), AllOf(Not(HasSubstr(kExported)), HasSubstr("in host memory")));
-  EXPECT_EQ(lent["wire_bytes"], shared["wire_bytes"]);
+  EXPECT_EQ(exported["wire_bytes"], shared["wire_bytes"]);
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(one.ranks); ++rank)
-    EXPECT_EQ(lent["ranks"][rank]["parameters_xxh64"], shared["ranks"][rank]["parameters_xxh64"])
+    EXPECT_EQ(exported["ranks"][rank]["parameters_xxh64"],
+              shared["ranks"][rank]["parameters_xxh64"])
         << rank;
 }
 
@@ -71,10 +72,10 @@ const std::vector<Case> kCases{
     {"local_sgd", "four_devices_local_sgd_digits"},
     {"rpc", "two_trainers_rpc_clicks", 3},
 };
-INSTANTIATE_TEST_SUITE_P(Run, Lending, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Run, MemoryExport, testing::ValuesIn(kCases),
                          [](const auto& row) { return row.param.name; });
 
-TEST(LendingNothing, are_ranks_beside_one_on_a_cpu) {
+TEST(HostMemory, is_used_if_one_rank_is_on_a_cpu) {
   const Home home;
   const Json result = Machine(home).completed(few_samples(kMirrored, all_on_gpus(3)));
   EXPECT_THAT(log_of(result), Not(HasSubstr(kExported)));

@@ -23,7 +23,7 @@ std::string narrow(const Scratch& scratch) {
 
 class Imposed : public testing::TestWithParam<const char*> {};
 
-TEST_P(Imposed, links_take_their_time_and_change_nothing_that_is_learnt) {
+TEST_P(Imposed, links_take_their_time_and_do_not_change_the_result) {
   const Home home;
   constexpr int kSteps = 12;
   const std::string transport = std::string("run.transport=") + GetParam(),
@@ -36,14 +36,15 @@ TEST_P(Imposed, links_take_their_time_and_change_nothing_that_is_learnt) {
     EXPECT_EQ(slow["ranks"][rank]["parameters_xxh64"], fast["ranks"][rank]["parameters_xxh64"]);
     EXPECT_EQ(slow["ranks"][rank]["sent_bytes"], fast["ranks"][rank]["sent_bytes"]);
     const double least = 8 * slow["ranks"][rank]["sent_bytes"].get<double>() / 50e6;
-    EXPECT_GE(slow["wall_seconds"].get<double>(), least) << "its way to the bus passes no more";
+    EXPECT_GE(slow["wall_seconds"].get<double>(), least)
+        << "its direction to the bus is at its limit";
     EXPECT_GE(slow["step_seconds"]["median"].get<double>(), 0.9 * least / kSteps);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Run, Imposed, testing::Values("shm", "zmq", "inproc"));
 
-TEST(Imposed, a_scale_is_said_and_the_simulation_beside_it_has_it_too) {
+TEST(Imposed, scale_is_printed_and_used_by_the_simulation) {
   const Home home;
   const std::string file = narrow(home.scratch());
   const Json drawn = completed(short_run(file, 4, {})),
@@ -56,7 +57,7 @@ TEST(Imposed, a_scale_is_said_and_the_simulation_beside_it_has_it_too) {
   EXPECT_THAT(cli(arguments).out, testing::ContainsRegex("\n  note +[^\n]*imposed at 0.5"));
 }
 
-TEST(Imposed, a_rank_that_is_killed_ends_the_run_and_is_named) {
+TEST(Imposed, links_do_not_hide_a_killed_rank) {
   const Home home;
   RunProgram run(home, endless_run(narrow(home.scratch())));
   ASSERT_TRUE(run.wait_for_step(3));
@@ -70,7 +71,7 @@ TEST(Imposed, a_rank_that_is_killed_ends_the_run_and_is_named) {
 }
 
 // One message takes longer than a rank may hang: it is the link, and no rank hangs.
-TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
+TEST(Imposed, links_slower_than_the_hang_limit_are_waited_for) {
   const Home home;
   const Json result = completed(
       short_run(narrow(home.scratch()), 1,
@@ -79,7 +80,7 @@ TEST(Imposed, a_link_that_takes_longer_than_a_rank_may_hang_is_waited_for) {
   EXPECT_GT(result["wall_seconds"].get<double>(), 1.0);
 }
 
-TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
+TEST(Paced, ranks_take_the_time_of_the_drawn_device_with_a_caveat) {
   const Home home;
   Json e = expanded_document(kMirrored);
   for (Json& device : e["topology"]["hosts"][0]["devices"])
@@ -97,8 +98,7 @@ TEST(Paced, ranks_take_the_time_of_the_drawn_device_and_say_so) {
   for (Json& device : e["topology"]["hosts"][0]["devices"])
     device["peak_flops"] = 1e18, device["memory_bandwidth_bytes_per_second"] = 1e16;
   const Json faster = completed(short_run(home.scratch().write("faster.json", e.dump()), 4, {}));
-  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0)
-      << "no machine is so fast, and it is said";
+  EXPECT_GT(faster["slower_than_drawn_seconds"].get<double>(), 0) << "the time is rounded up";
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ void expect_clean_end(const Home& home, RunProgram& run) {
   EXPECT_TRUE(run.ranks().empty());
 }
 
-TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
+TEST(Interrupt, at_any_time_during_the_start_leaves_no_files) {
   for (int trial = 0; trial < 25; ++trial) {
     const Home home;
     RunProgram run(
@@ -78,7 +78,7 @@ TEST(Interrupt, while_it_starts_leaves_nothing_at_whatever_moment) {
   }
 }
 
-TEST(Interrupt, while_it_trains_keeps_the_result) {
+TEST(Interrupt, while_training_keeps_the_result) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -86,7 +86,7 @@ TEST(Interrupt, while_it_trains_keeps_the_result) {
   expect_clean_end(home, run);
 }
 
-TEST(Interrupt, by_any_signal_that_asks_to_end_is_the_same) {
+TEST(Interrupt, by_any_termination_signal_is_handled_alike) {
   for (const int signal : {SIGTERM, SIGHUP}) {
     const Home home;
     RunProgram run(home, endless_run(kMirrored));
@@ -96,7 +96,7 @@ TEST(Interrupt, by_any_signal_that_asks_to_end_is_the_same) {
   }
 }
 
-TEST(Interrupt, while_it_is_paused_keeps_the_result) {
+TEST(Interrupt, while_paused_keeps_the_result) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -119,7 +119,7 @@ bool wait_for_evaluation(Viewer& viewer) {
   return false;
 }
 
-TEST(Interrupt, while_it_evaluates_keeps_the_result) {
+TEST(Interrupt, while_evaluating_keeps_the_result) {
   const Home home;
   RunProgram run(
       home, endless_run(kMirrored, {"data.held_out_samples=20000", "run.evaluate_every_steps=2"}));
@@ -144,7 +144,7 @@ bool wait_for_checkpoint_to_begin(const RunProgram& run) {
   return wait_until(60, [&] { return fs::exists(run.run_directory() / "checkpoints"); });
 }
 
-TEST(Interrupt, while_it_writes_the_checkpoint_keeps_the_result) {
+TEST(Interrupt, while_writing_the_checkpoint_keeps_the_result) {
   const Home home;
   RunProgram run(home, short_run(wide_model(home), 2, {"training.batch_per_rank=8"}));
   ASSERT_TRUE(wait_for_checkpoint_to_begin(run));
@@ -152,7 +152,7 @@ TEST(Interrupt, while_it_writes_the_checkpoint_keeps_the_result) {
   expect_clean_end(home, run);
 }
 
-TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_or_none) {
+TEST(Interrupt, a_second_time_while_writing_the_checkpoint_leaves_a_complete_one_or_none) {
   const Home home;
   RunProgram run(home, short_run(wide_model(home), 2, {"training.batch_per_rank=8"}));
   ASSERT_TRUE(wait_for_checkpoint_to_begin(run));
@@ -167,8 +167,8 @@ TEST(Interrupt, a_second_one_while_it_writes_the_checkpoint_leaves_a_whole_one_o
   EXPECT_TRUE(fs::is_empty(home.sockets()));
 }
 
-// In order it cannot: a rank that was stopped ends no step.
-TEST(Interrupt, a_second_one_stops_at_once) {
+// The run cannot stop cleanly, because a suspended rank completes no step.
+TEST(Interrupt, a_second_time_stops_the_run_immediately) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -177,7 +177,7 @@ TEST(Interrupt, a_second_one_stops_at_once) {
   ::kill(ranks[1].pid, SIGSTOP);
   run.signal(SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
-  EXPECT_TRUE(lives(run.pid())) << "the first waits for the step to end";
+  EXPECT_TRUE(lives(run.pid())) << "the first update waits for the end of the step";
   EXPECT_TRUE(lives(ranks[1].pid));
   run.signal(SIGTERM);
   EXPECT_TRUE(wait_until_gone(run.pid(), 5));

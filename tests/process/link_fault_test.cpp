@@ -54,17 +54,16 @@ bool stands_still(Watched& run) {
 class LinkFaults : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Run, LinkFaults, testing::Values("shm", "zmq", "inproc"));
 
-TEST_P(LinkFaults,
-       a_cut_link_stops_who_must_cross_it_and_restored_they_go_on_as_if_nothing_had_been) {
+TEST_P(LinkFaults, cut_link_stops_dependent_ranks_until_it_is_restored) {
   const Home home;
   const std::string transport = std::string("run.transport=") + GetParam();
   const std::string file = two_hosts(home.scratch(), false);
   Watched run(home, file, {transport});
   ASSERT_TRUE(run.trains());
-  const auto told = run.set_link(0, 0);
-  ASSERT_TRUE(told);
-  ASSERT_EQ(told->links.size(), 1u);
-  EXPECT_EQ(told->links[0].part, 0);
+  const auto status = run.set_link(0, 0);
+  ASSERT_TRUE(status);
+  ASSERT_EQ(status->links.size(), 1u);
+  EXPECT_EQ(status->links[0].part, 0);
   EXPECT_TRUE(stands_still(run));
   EXPECT_TRUE(run.set_link(0, 1)->links.empty());
   EXPECT_TRUE(run.goes_on());
@@ -84,7 +83,7 @@ TEST_P(LinkFaults,
   EXPECT_THAT(history->faults()[0].text, HasSubstr("host0 - far"));
 }
 
-TEST(LinkFault, of_workers_that_do_not_wait_only_the_one_behind_it_stands_still) {
+TEST(LinkFault, blocks_only_the_worker_behind_the_link_if_workers_do_not_wait) {
   const Home home;
   Watched run(home, two_hosts(home.scratch(), true), {});
   ASSERT_TRUE(run.trains());
@@ -101,7 +100,7 @@ TEST(LinkFault, of_workers_that_do_not_wait_only_the_one_behind_it_stands_still)
   EXPECT_EQ(again.result()["parameters_xxh64"], ran.result()["ranks"][0]["parameters_xxh64"]);
 }
 
-TEST(LinkFault, a_slow_link_carries_its_part) {
+TEST(LinkFault, slows_a_link_to_its_fraction) {
   const Home home;
   Watched run(home, two_hosts(home.scratch(), false),
               {"topology.links[0].bandwidth_bits_per_second=200e6", "run.transport=shm"});
@@ -121,7 +120,7 @@ TEST(LinkFault, a_slow_link_carries_its_part) {
   EXPECT_THAT(read(run.directory() / "run.log"), testing::ContainsRegex("host0 - far .*10 %"));
 }
 
-TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log_and_changes_nothing) {
+TEST(LinkFault, of_links_that_are_not_imposed_is_refused_in_the_log) {
   const Home home;
   Watched run(home, two_hosts(home.scratch(), false), {"run.links=drawn_only"});
   ASSERT_TRUE(run.trains());

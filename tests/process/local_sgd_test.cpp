@@ -11,7 +11,7 @@ namespace {
 
 const std::string kLocal = example("four_devices_local_sgd_digits");
 
-TEST(LocalSgd, a_run_that_is_stopped_ends_with_one_set_of_parameters_too) {
+TEST(LocalSgd, stopped_run_ends_with_equal_parameters) {
   const Home home;
   for (const char* rule : {"average", "elastic"}) {
     RunProgram run(home, endless_run(kLocal, {"run.transport=shm",

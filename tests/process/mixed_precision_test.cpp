@@ -13,7 +13,7 @@ namespace {
 using base::Json;
 using testing::HasSubstr;
 
-TEST(LossScale, that_is_found_by_steps_without_an_update_is_no_warning) {
+TEST(LossScale, search_by_skipped_updates_is_no_warning) {
   const Home home;
   const Ran run =
       cli(short_run(kMirrored, 30, {"training.precision=fp16", "training.loss_scale.initial=1e9"}));

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 // Every update is of three gradients of 32 samples; what else was computed trained nothing, and is
 // said apart.
-TEST(ParameterServer, backup_workers_drop_what_comes_late) {
+TEST(ParameterServer, drops_late_gradients_with_backup_workers) {
   for (const std::string clock : {"machine", "virtual"}) {
     const Home home;
     const Json result = completed(short_run(
@@ -34,7 +34,7 @@ TEST(ParameterServer, backup_workers_drop_what_comes_late) {
 
 // Zhang et al. 2016: gradients that are so stale do not train by a learning rate that fresh ones
 // would; divided by their staleness it does.
-TEST(ParameterServer, a_learning_rate_that_fails_when_stale_trains_divided_by_staleness) {
+TEST(ParameterServer, trains_with_a_large_learning_rate_divided_by_staleness) {
   const Home home;
   const std::string stale = example("thirty_two_virtual_workers_digits");
   const Json fixed = completed({"run", stale, "--json"}),
@@ -46,9 +46,9 @@ TEST(ParameterServer, a_learning_rate_that_fails_when_stale_trains_divided_by_st
   EXPECT_GT(divided["held_out_accuracy"], 0.9);
 }
 
-// On the virtual clock the order, and so the staleness, is known. 40 rounds push S each, and every
-// worker is answered once more at its end; a work assignment is 32 bytes, a request 8.
-TEST(ParameterServer, a_run_says_how_stale_it_was) {
+// The order, and thus the staleness, is known on the virtual clock. 40 rounds push S each, and
+// every worker gets one more reply at its end. A work assignment has 32 bytes, a request 8.
+TEST(ParameterServer, reports_staleness) {
   const Home home;
   std::vector<std::string> arguments = short_run(kServed, 40, {"run.clock=virtual"});
   const Json result = completed(arguments);  // on the virtual clock it is the same run
@@ -59,12 +59,12 @@ TEST(ParameterServer, a_run_says_how_stale_it_was) {
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NEAR(result["staleness"]["mean"], (0 + 1 + 2 + 37 * 3) / 40.0, 1e-9)
-      << "all four pull at first; from then on three come between";
+      << "all four pull first; from then on three updates are in between";
   EXPECT_EQ(result["staleness"]["p95"], 3);
-  EXPECT_THAT(ran.out, HasSubstr("\n  staleness           mean 2.85,"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("\n  staleness +mean 2.85,"));
 }
 
-TEST(ParameterServer, a_run_is_replayed_with_its_staleness) {
+TEST(ParameterServer, replays_staleness) {
   const Home home;
   const Json result = completed(short_run(kServed, 100, {}));
   const Ran replayed = cli({"replay", result["run_directory"].get<std::string>(), "--json"});
@@ -72,7 +72,7 @@ TEST(ParameterServer, a_run_is_replayed_with_its_staleness) {
   EXPECT_EQ(replayed.result()["staleness"], result["staleness"]);
 }
 
-TEST(ParameterServer, a_server_that_would_be_out_of_memory_is_refused_before_anything_starts) {
+TEST(ParameterServer, with_too_little_memory_is_refused_before_the_start) {
   const std::vector<std::string> small{"--set",
                                        "topology.hosts[0].devices[4].memory_bytes=2000000"};
   for (const std::string verb : {"validate", "run"}) {

@@ -53,14 +53,14 @@ std::size_t ports_of(pid_t pid) {
 
 class Ports : public testing::TestWithParam<std::string> {};
 
-TEST_P(Ports, are_not_taken_by_any_process_of_a_run) {
+TEST_P(Ports, are_not_opened_by_any_process_of_a_run) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {"run.transport=" + GetParam()}));
   ASSERT_TRUE(run.wait_for_step(1));
   const auto ranks = run.ranks();
   EXPECT_EQ(ranks.size(), 4u);
   for (const RankProcess& rank : ranks) EXPECT_EQ(ports_of(rank.pid), 0u) << "rank " << rank.rank;
-  EXPECT_FALSE(sockets_of(run.pid()).empty()) << "it can be looked at";
+  EXPECT_FALSE(sockets_of(run.pid()).empty()) << "its memory is readable";
   EXPECT_EQ(ports_of(run.pid()), 0u);
   run.signal(SIGINT);
   EXPECT_EQ(run.wait().exit_code, 130);
@@ -70,7 +70,7 @@ TEST_P(Ports, are_not_taken_by_any_process_of_a_run) {
 INSTANTIATE_TEST_SUITE_P(Run, Ports, testing::Values("zmq", "shm"),
                          [](const auto& row) { return row.param; });
 
-TEST(TakenPorts, are_seen) {
+TEST(TakenPorts, are_detected) {
   const std::size_t before = ports_of(::getpid());
   const auto server = zmq::serve("tcp://127.0.0.1:*", {"a run", 1});
   ASSERT_TRUE(server);

@@ -38,7 +38,7 @@ void PrintTo(const Row& row, std::ostream* out) {
   *out << row.role << ", signal " << row.signal << ", " << row.mode;
 }
 
-class RoleFails : public testing::TestWithParam<Row> {
+class RoleFailure : public testing::TestWithParam<Row> {
  protected:
   static std::vector<std::string> drawn() {
     return {"topology.hosts[0].devices[0].role=chief",
@@ -59,14 +59,14 @@ class RoleFails : public testing::TestWithParam<Row> {
     EXPECT_EQ(weights.size(), 1u);
     EXPECT_FALSE(weights.contains("null"));
   }
-  // At the last committed step, which a run can go on from, and by the name of who failed.
+  // The advice names the last committed step, from which the run can resume, and the failed rank.
   static void expect_named_end(const Ran& ran, const std::filesystem::path& directory) {
     EXPECT_EQ(ran.exit_code, 3);
     const base::Json result = ran.result();
     EXPECT_THAT(ran.problems(),
                 ElementsAre(Pair(id_of(GetParam().signal),
                                  StartsWith("rank " + std::to_string(GetParam().rank) + " ("))));
-    EXPECT_THAT(kinds(result), testing::IsEmpty()) << "nobody was spared";
+    EXPECT_THAT(kinds(result), testing::IsEmpty()) << "no rank was lost without ending the run";
     const auto newest = session::newest_checkpoint(directory / "checkpoints");
     ASSERT_TRUE(newest) << "it had checkpoints";
     EXPECT_EQ(result["committed_step"], newest->step);
@@ -78,7 +78,7 @@ class RoleFails : public testing::TestWithParam<Row> {
 constexpr const char *kOutOfStep = "asynchronous", *kInStep = "synchronous";
 constexpr const char *kSoftsync = "softsync", *kBounded = "stale_synchronous",
                      *kBackups = "backup_workers";
-INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
+INSTANTIATE_TEST_SUITE_P(Table, RoleFailure,
                          testing::Values(Row{"chief", chief, SIGKILL, kOutOfStep, true},
                                          Row{"chief", chief, SIGSTOP, kOutOfStep, true},
                                          Row{"chief", chief, SIGKILL, kInStep, false},
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RoleFails,
                                          Row{"evaluator", evaluator, SIGSTOP, kInStep, true}),
                          role_and_mode);
 
-TEST_P(RoleFails, as_the_table_says) {
+TEST_P(RoleFailure, has_the_documented_effect) {
   const Row& row = GetParam();
   const Home home;
   Watched run(home, kServed, drawn());
@@ -122,7 +122,7 @@ TEST_P(RoleFails, as_the_table_says) {
     EXPECT_LE(static_cast<double>(now_ns() - harmed_ns) * 1e-9, 2 * promised);
     expect_named_end(ran, run.directory());
   }
-  EXPECT_TRUE(wait_until_gone(victim, promised)) << "it does not wake up later";
+  EXPECT_TRUE(wait_until_gone(victim, promised)) << "it stays stopped";
 }
 
 // The first row: strategies in which no rank can replace another. For mirrored, fault_rank_test.cpp
@@ -131,9 +131,9 @@ struct Drawing {
   const char *strategy, *example;
   int rank;
 };
-class RankFails : public testing::TestWithParam<std::tuple<Drawing, int>> {};
+class RankFailure : public testing::TestWithParam<std::tuple<Drawing, int>> {};
 INSTANTIATE_TEST_SUITE_P(
-    Table, RankFails,
+    Table, RankFailure,
     testing::Combine(
         testing::Values(Drawing{"one_device", "one_device_digits", 0},
                         Drawing{"multi_worker_mirrored", "four_hosts_ring_digits", 2},
@@ -159,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
     });
 
-TEST_P(RankFails, ends_the_run_by_its_name) {
+TEST_P(RankFailure, ends_the_run_and_names_the_rank) {
   const auto& [drawing, signal] = GetParam();
   const Home home;
   RunProgram run(home, endless_run(example(drawing.example),

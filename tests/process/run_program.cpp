@@ -170,7 +170,7 @@ std::unique_ptr<session::ControlClient> RunProgram::client() const {
 
 Ran RunProgram::wait() {
   const bool over = wait_until(120, [&] { return process_.ended().has_value(); });
-  EXPECT_TRUE(over) << "it does not end: " << read(out_) << read(err_);
+  EXPECT_TRUE(over) << "the run does not end: " << read(out_) << read(err_);
   if (!over) process_.kill(SIGKILL);
   return {process_.exit_code(), read(out_), read(err_)};
 }

@@ -19,7 +19,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 // Threads share a process, whose memory cannot be assigned to a rank.
-TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
+TEST(Run, reports_the_memory_of_ranks_that_are_processes) {
   const Home home;
   const auto charted = [](const Json& result) {
     const auto history =
@@ -37,7 +37,7 @@ TEST(Run, the_memory_of_a_rank_is_told_where_the_rank_is_a_process) {
   EXPECT_EQ(charted(threads), 0);
 }
 
-TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
+TEST(Run, reports_a_slowed_down_rank_in_its_result) {
   const Home home;
   const Json result =
       completed(short_run(kMirrored, 10, {"topology.hosts[0].devices[1].slow_down=3"}));
@@ -45,7 +45,7 @@ TEST(Run, of_a_slowed_down_rank_says_so_in_its_result) {
   EXPECT_EQ(result["ranks"][1]["slowed_down"], 3);
 }
 
-TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
+TEST(Run, with_four_ranks_equals_one_device_with_the_same_global_batch) {
   const Home home;
   const Json one =
       completed(short_run(kOne, 100, {"training.precision=fp64", "training.batch_per_rank=128"}));
@@ -57,7 +57,7 @@ TEST(Run, four_ranks_equal_one_device_on_the_same_global_batch) {
   EXPECT_EQ(one["wire_bytes"]["payload"], 0);
 }
 
-TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
+TEST(Run, leaves_a_complete_run_directory_and_no_sockets) {
   const Home home;
   const std::filesystem::path out = home / "the run";
   auto arguments = short_run(kMirrored, 30, {"strategy.bucket_bytes=100000"});
@@ -76,7 +76,7 @@ TEST(Run, leaves_a_whole_run_directory_and_no_sockets) {
   EXPECT_THAT(read(out / "run.log"), HasSubstr("rank 3 (cpu3 on host0)"));
 }
 
-TEST(Run, the_recording_has_the_loss_of_every_step) {
+TEST(Run, records_the_loss_of_every_step) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 30));
   const auto history = telemetry::History::load(result["run_directory"].get<std::string>());
@@ -90,35 +90,36 @@ TEST(Run, the_recording_has_the_loss_of_every_step) {
   EXPECT_EQ(history->train_loss().back().value, result["train_loss"].get<double>());
 }
 
-TEST(Run, the_result_says_which_devices_were_emulated) {
+TEST(Run, result_lists_emulated_devices) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 3, {"topology.hosts[0].devices[2].kind=gpu"}));
   for (const Json& rank : result["ranks"]) EXPECT_EQ(rank["emulated"], rank["rank"] == 2) << rank;
   EXPECT_THAT(
       cli({"run", kMirrored, "--steps", "2", "--set", "topology.hosts[0].devices[2].kind=tpu"}).out,
-      HasSubstr("EMULATED            1 of 4 devices"));
+      ContainsRegex("EMULATED +1 of 4 devices"));
 }
 
-TEST(Run, the_simulated_step_stands_beside_the_measured_one) {
+TEST(Run, prints_the_simulated_beside_the_measured_step_time) {
   const Home home;
   const Json result = completed(short_run(kMirrored, 5)),
              simulated = cli({"simulate", kMirrored, "--steps", "3", "--json"}).result();
   EXPECT_EQ(result["simulated_step_seconds"], simulated["step_seconds"]);
   EXPECT_THAT(cli({"run", kMirrored, "--steps", "2"}).out,
-              HasSubstr("simulated from the drawn speeds: "));
+              ContainsRegex("simulated [^\n]*" +
+                            base::format_seconds(result["simulated_step_seconds"].get<double>())));
 }
 
-TEST(Run, that_diverges_is_said_to) {
+TEST(Run, that_diverges_prints_a_warning) {
   const Home home;
   const Ran ran = cli({"run", kOne, "--steps", "20", "--set",
                        "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
-  EXPECT_EQ(ran.exit_code, 0) << "it did what it was told";
+  EXPECT_EQ(ran.exit_code, 0) << "the run completed";
   EXPECT_THAT(ran.err, ContainsRegex("warning: .* step [0-9]+ "));
-  EXPECT_THAT(ran.out, HasSubstr("train loss          not a number"));
+  EXPECT_THAT(ran.out, ContainsRegex("train loss +not a number"));
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
 
-TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
+TEST(Run, with_non_finite_gradients_reports_stops_or_skips_them) {
   const Home home;
   const auto with = [](const std::string& policy) {
     return cli({"run", kMirrored, "--steps", "20", "--json", "--set",
@@ -140,16 +141,16 @@ TEST(Run, whose_gradients_are_not_finite_says_so_stops_or_skips_them) {
   EXPECT_GT(skips.result()["bad_gradients"]["skipped_updates"], 10);
 }
 
-TEST(Run, ranks_that_share_cores_are_said_to_before_the_figures) {
+TEST(Run, notes_ranks_that_share_cores) {
   const Home home;
   const Ran crowded =
       shell("exec taskset -c $(taskset -cp $$ | sed 's/.*: //; s/[-,].*//') \"$CLI\" run " +
             kMirrored + " --steps 2");
-  EXPECT_THAT(crowded.err, HasSubstr("note: 4 ranks share 1 core"));
+  EXPECT_THAT(crowded.err, ContainsRegex("note: 4 ranks [^\n]*1 core"));
   EXPECT_THAT(cli({"run", kOne, "--steps", "2"}).err, testing::Not(HasSubstr("share")));
 }
 
-TEST(Run, ranks_of_several_cores_do_not_spin_and_what_a_person_set_holds) {
+TEST(Run, with_several_cores_per_rank_sets_no_spinning_unless_the_user_did) {
   const Home home;
   Json e = expanded_document(kMirrored);
   e["topology"]["hosts"][0]["devices"][1]["cores"] = 2;
@@ -171,18 +172,18 @@ TEST(Run, ranks_of_several_cores_do_not_spin_and_what_a_person_set_holds) {
   EXPECT_EQ(policies("export OMP_WAIT_POLICY=active;"), (std::vector<std::string>(4, "active")));
 }
 
-TEST(Run, prints_lines_for_people_without_json) {
+TEST(Run, prints_readable_lines_without_json) {
   const Home home;
   auto arguments = short_run(kOne, 5);
   arguments.erase(std::find(arguments.begin(), arguments.end(), "--json"));
   const Ran ran = cli(arguments);
   EXPECT_EQ(ran.exit_code, 0);
-  EXPECT_THAT(ran.out, HasSubstr("completed after 5 steps"));
+  EXPECT_THAT(ran.out, ContainsRegex("completed[^\n]* 5 steps"));
   EXPECT_THAT(ran.out, HasSubstr("run directory"));
 }
 
 // A path is bytes, and JSON is UTF-8.
-TEST(Run, of_data_in_a_folder_that_is_no_utf_8_is_refused_with_what_to_do) {
+TEST(Run, with_a_data_directory_that_is_not_utf_8_is_refused_with_advice) {
   const Home home;
   const std::filesystem::path folder = home / "caf\xe9";
   std::filesystem::create_directories(folder);
@@ -197,7 +198,7 @@ TEST(Run, of_data_in_a_folder_that_is_no_utf_8_is_refused_with_what_to_do) {
   EXPECT_THAT(ran.problems(), testing::ElementsAre(testing::Pair("not_utf8", "experiment")));
 }
 
-TEST(Run, goes_where_a_path_is_no_utf_8) {
+TEST(Run, accepts_an_output_directory_that_is_not_utf_8) {
   const Home home;
   const std::string out = (home / "caf\xe9" / "r\xfcn").string();
   auto arguments = short_run(kOne, 5);

@@ -58,23 +58,23 @@ class FinishedSweep : public testing::Test {
   static inline Ran* ran_ = nullptr;
 };
 
-TEST_F(FinishedSweep, runs_every_variant_and_says_so_line_by_line) {
+TEST_F(FinishedSweep, runs_every_variant_and_prints_progress) {
   ASSERT_EQ(ran_->exit_code, 0) << ran_->err;
   const Json result = ran_->result();
   EXPECT_EQ(result["status"], "completed");
   EXPECT_THAT(states(result), ElementsAre("done", "done", "done", "done", "done"));
   EXPECT_EQ(result["baseline"]["ranks"], 1);
   EXPECT_EQ(result["warm_up_steps"], 2);
-  std::vector<std::string> told;
+  std::vector<std::string> progress;
   for (const Json& line : ran_->lines())
     if (line["type"] == "progress")
-      told.push_back(std::to_string(line["variant"].get<int>()) + " " +
-                     line["status"].get<std::string>());
-  EXPECT_THAT(told, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running", "2 done",
-                                "3 running", "3 done", "4 running", "4 done"));
+      progress.push_back(std::to_string(line["variant"].get<int>()) + " " +
+                         line["status"].get<std::string>());
+  EXPECT_THAT(progress, ElementsAre("0 running", "0 done", "1 running", "1 done", "2 running",
+                                    "2 done", "3 running", "3 done", "4 running", "4 done"));
 }
 
-TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
+TEST_F(FinishedSweep, measured_the_bytes_of_the_formula) {
   for (std::size_t i = 0; i < 5; ++i) {
     const Json one = variant(i);
     EXPECT_EQ(one["bytes_as_formula"], true) << one.dump();
@@ -83,7 +83,7 @@ TEST_F(FinishedSweep, measured_exactly_the_bytes_of_the_formula) {
   }
 }
 
-TEST_F(FinishedSweep, gives_figures_that_follow_from_the_recordings_of_its_runs) {
+TEST_F(FinishedSweep, figures_follow_from_the_recordings) {
   for (std::size_t i = 0; i < 5; ++i) {
     const Json one = variant(i);
     const auto history =
@@ -115,7 +115,7 @@ TEST_F(FinishedSweep, gives_figures_that_follow_from_the_recordings_of_its_runs)
   }
 }
 
-TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
+TEST_F(FinishedSweep, leaves_a_manifest_and_readable_runs) {
   const auto sweep = session::read_sweep(directory());
   ASSERT_TRUE(sweep);
   EXPECT_EQ(sweep->state, session::SweepState::completed);
@@ -125,26 +125,26 @@ TEST_F(FinishedSweep, leaves_a_manifest_and_runs_that_open) {
         << one.directory;
 }
 
-TEST_F(FinishedSweep, is_not_overwritten_by_another) {
+TEST_F(FinishedSweep, is_not_overwritten) {
   const Ran again = cli(short_sweep(directory().string(), {"--ranks", "1"}));
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.problems(), ElementsAre(Pair("directory_in_use", directory().string())));
 }
 
-TEST(Sweep, prints_a_table_with_what_belongs_beside_it) {
+TEST(Sweep, prints_a_table_and_its_caveats) {
   const Home home;
   auto arguments =
       short_sweep((home / "sweep").string(), {"--ranks", "1,2", "--scaling", "strong"});
   std::erase(arguments, "--json");
   const Ran ran = cli(arguments);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
-  for (const char* words : {"ranks  algorithm", "speed-up against 1 rank", "strong scaling",
-                            "10 steps", "2 of warm-up", "not imposed", "equal"})
+  for (const char* words : {"ranks  algorithm", "speed-up", "1 rank", "strong scaling", "10 steps",
+                            "2 of warm-up", "not imposed", "equal"})
     EXPECT_THAT(ran.out, HasSubstr(words));
-  EXPECT_THAT(ran.err, HasSubstr("1 of 2 over"));
+  EXPECT_THAT(ran.err, HasSubstr("1 of 2"));
 }
 
-TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_share_it) {
+TEST(Sweep, with_strong_scaling_keeps_the_global_batch_and_skips_indivisible_variants) {
   const Home home;
   const Ran ran =
       cli(short_sweep((home / "sweep").string(), {"--ranks", "2,3,4", "--scaling", "strong",
@@ -159,7 +159,7 @@ TEST(Sweep, strong_scaling_keeps_the_global_batch_and_leaves_out_what_cannot_sha
 }
 
 // The data hold too few samples for four ranks.
-TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
+TEST(Sweep, skips_variants_that_the_data_does_not_allow) {
   const Home home;
   const Ran ran = cli(short_sweep((home / "sweep").string(),
                                   {"--ranks", "1,4", "--set", "training.batch_per_rank=600"}));
@@ -170,7 +170,7 @@ TEST(Sweep, leaves_out_what_the_data_do_not_allow_and_says_why) {
 }
 
 // A directory stands where the second run would write its result.
-TEST(SweepFaults, goes_on_after_a_run_failed_and_ends_with_3) {
+TEST(SweepFaults, does_not_end_the_sweep_and_exits_with_3) {
   const Home home;
   fs::create_directories(home / "sweep");
   RunProgram program(home, short_sweep((home / "sweep").string(), {"--ranks", "1,2,4"}));
@@ -197,7 +197,7 @@ class EndlessSweep : public testing::Test {
       return history && history->train_loss().size() > 3;
     });
   }
-  // That have the directory of the sweep in their command line.
+  // Returns the number of processes with the directory of the sweep in their command line.
   int processes() const {
     return std::stoi(shell("pgrep -fc -- '[-]-out " + directory() + "/' || true").out);
   }
@@ -206,7 +206,7 @@ class EndlessSweep : public testing::Test {
   RunProgram program_;
 };
 
-TEST_F(EndlessSweep, that_is_canceled_ends_its_run_in_order_and_begins_no_other) {
+TEST_F(EndlessSweep, that_is_canceled_stops_its_run_cleanly_and_starts_no_other) {
   ASSERT_TRUE(trains());
   EXPECT_EQ(session::sweeping_process(directory()), program_.pid());
   program_.signal(SIGINT);
@@ -221,19 +221,19 @@ TEST_F(EndlessSweep, that_is_canceled_ends_its_run_in_order_and_begins_no_other)
   EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::canceled);
 }
 
-TEST_F(EndlessSweep, that_is_killed_leaves_no_run_behind) {
+TEST_F(EndlessSweep, that_is_killed_leaves_no_run) {
   ASSERT_TRUE(trains());
   program_.signal(SIGKILL);
   program_.wait();
   EXPECT_FALSE(session::sweeping_process(directory()));
   EXPECT_TRUE(wait_until(promised, [&] { return processes() == 0; }));
   EXPECT_EQ(Json::parse(read(run() + "/result.json"))["status"], "cancelled")
-      << "it ended in order";
+      << "it was not stopped cleanly";
   EXPECT_EQ(session::read_sweep(directory())->state, session::SweepState::running)
-      << "what the manifest said last";
+      << "the last state of the manifest";
 }
 
-TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
+TEST(Sweep, refuses_invalid_input_with_2_and_creates_no_directory) {
   const Home home;
   struct Bad {
     std::vector<std::string> arguments;
@@ -244,8 +244,8 @@ TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
       {{"--ranks", "8"}, "too_few_ranks", "ranks"},
       {{"--ranks", "1,zwei"}, "bad_ranks", "ranks"},
       {{"--algorithms", "rang"}, "bad_algorithms", "algorithms"},
-      {{"--scaling", "medium"}, "bad_arguments", "trainyard-cli sweep"},
-      {{"--steps", "1"}, "bad_arguments", "trainyard-cli sweep"},
+      {{"--scaling", "medium"}, "bad_value", "trainyard-cli sweep --scaling"},
+      {{"--steps", "1"}, "bad_value", "trainyard-cli sweep --steps"},
       {{"--set", "strategy.kind=one_device"}, "strategy_does_not_scale", "strategy.kind"},
       {{"--set", "training.batch_per_rank=0"}, "out_of_range", "--set: training.batch_per_rank"},
       {{"--set", "data.kind=csv", "--set", "data.file=nowhere.csv"}, "missing_file", "data.file"}};
@@ -258,7 +258,7 @@ TEST(Sweep, refuses_bad_input_with_2_and_makes_no_directory) {
   }
 }
 
-TEST(Sweep, has_its_place_beside_the_runs) {
+TEST(Sweep, directory_is_beside_the_runs) {
   const Home home;
   auto arguments = short_sweep("", {"--ranks", "1"});
   arguments.erase(arguments.begin() + 3, arguments.begin() + 5);  // --out
@@ -266,7 +266,7 @@ TEST(Sweep, has_its_place_beside_the_runs) {
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const fs::path directory = ran.result()["sweep_directory"].get<std::string>();
   EXPECT_EQ(directory.parent_path(), home.runs().parent_path() / "sweeps");
-  EXPECT_FALSE(fs::exists(home.runs())) << "its runs are not among those of a person";
+  EXPECT_FALSE(fs::exists(home.runs())) << "its runs are not listed among the user's runs";
 }
 
 }  // namespace

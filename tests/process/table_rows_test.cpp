@@ -29,7 +29,7 @@ std::string weights_made_again(const Json& result) {
   return again.exit_code == 0 ? again.result()["parameters_xxh64"] : "";
 }
 
-TEST(TableRowFaults, a_worker_that_is_lost_leaves_no_rows_behind) {
+TEST(TableRowFaults, lost_worker_leaves_no_rows) {
   for (const char* transport : {"shm", "zmq"}) {
     const Home home;
     Watched run(
@@ -42,7 +42,7 @@ TEST(TableRowFaults, a_worker_that_is_lost_leaves_no_rows_behind) {
     EXPECT_TRUE(run.is_back(0));
     EXPECT_TRUE(run.goes_on());
     run.harm(1, SIGSTOP);
-    EXPECT_TRUE(run.goes_on()) << "who stands still keeps one version, and its rows";
+    EXPECT_TRUE(run.goes_on()) << "a suspended worker keeps one version and its rows";
     const Ran ran = run.stop();
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(weights_made_again(ran.result()), ran.result()["ranks"][0]["parameters_xxh64"]);
@@ -51,7 +51,7 @@ TEST(TableRowFaults, a_worker_that_is_lost_leaves_no_rows_behind) {
 
 // Both may have been answered and not have named their rows: no server waits for what will not
 // come.
-TEST(TableRowFaults, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
+TEST(TableRowFaults, two_workers_lost_together_do_not_block_the_run) {
   for (int time = 0; time < 4; ++time) {
     const Home home;
     Watched run(
@@ -69,7 +69,7 @@ TEST(TableRowFaults, two_workers_that_are_lost_at_once_keep_nobody_waiting) {
 
 // The virtual clock counts the rows that samples name: the bytes equal those of a real run with the
 // same rounds.
-TEST(TableRows, of_a_virtual_run_are_counted_as_they_are_sent) {
+TEST(TableRows, of_a_virtual_run_are_counted_as_sent) {
   const Home home;
   const Json drawn =
       completed(short_run(kClicks, 60, served("synchronous", {"run.clock=virtual"})));
@@ -78,7 +78,7 @@ TEST(TableRows, of_a_virtual_run_are_counted_as_they_are_sent) {
   EXPECT_NEAR(drawn["tables"]["ratio"].get<double>(), real["tables"]["ratio"].get<double>(), 1e-9);
 }
 
-TEST(TableRows, are_said_in_words) {
+TEST(TableRows, are_printed_in_the_result) {
   const Home home;
   std::vector<std::string> arguments = short_run(kClicks, 40, served("asynchronous"));
   std::erase(arguments, "--json");

@@ -19,7 +19,7 @@ std::vector<std::byte> counted(std::size_t bytes) {
   return all;
 }
 
-TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
+TEST(Copy, of_any_length_and_address_is_exact_and_changes_nothing_else) {
   constexpr std::size_t room = 128;
   constexpr auto guard = static_cast<std::byte>(0xA5);
   for (const std::size_t bytes : {0, 1, 15, 63, 64, 4095, 4096, 4097, 4160, 5000, 70'001})
@@ -38,7 +38,7 @@ TEST(Copy, of_any_length_and_place_is_exact_and_touches_nothing_else) {
       }
 }
 
-TEST(CopyPathTuner, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
+TEST(CopyPathTuner, tries_both_paths_equally_and_takes_the_faster_one) {
   for (const CopyMethod faster : {CopyMethod::through_caches, CopyMethod::past_caches}) {
     CopyPathTuner choice;
     std::array<int, 2> tried{};
@@ -51,12 +51,12 @@ TEST(CopyPathTuner, tries_both_ways_equally_and_takes_the_one_that_was_faster) {
     }
     EXPECT_EQ(tried, (std::array<int, 2>{CopyPathTuner::kTries / 2, CopyPathTuner::kTries / 2}));
     EXPECT_EQ(choice.next(100'000), faster);
-    EXPECT_EQ(choice.next(70'000), faster) << "of about that length";
-    EXPECT_FALSE(choice.decided(1'000'000)) << "another length may be another matter";
+    EXPECT_EQ(choice.next(70'000), faster) << "of about the same length";
+    EXPECT_FALSE(choice.decided(1'000'000)) << "another length may use another path";
   }
 }
 
-TEST(Copier, is_exact_while_it_tries_and_after) {
+TEST(Copier, is_exact_while_tuning_and_after) {
   Copier copier;
   for (const std::size_t bytes : {100, 5000, 70'001})
     for (int i = 0; i < 2 * CopyPathTuner::kTries; ++i) {

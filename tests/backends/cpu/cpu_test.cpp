@@ -32,18 +32,18 @@ void expect_same_bits(const Case& found, const Case& expected, const std::string
   }
 }
 
-TEST(cpu, says_what_it_runs_on) {
+TEST(cpu, name_has_library_and_cores) {
   EXPECT_THAT((*make(1))->name(), testing::MatchesRegex("cpu \\(oneDNN .*, 1 core\\)"));
   EXPECT_THAT((*make(2))->name(), testing::HasSubstr("2 cores"));
 }
 
-TEST(cpu, needs_a_core) {
+TEST(cpu, requires_a_core) {
   const auto none = make(0);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().where, "device.cores");
 }
 
-TEST(cpu, updates_and_norms_have_the_same_bits_for_any_number_of_cores) {
+TEST(cpu, updates_and_norms_are_bit_identical_for_any_number_of_cores) {
   for (const auto& named : conformance::all_cases()) {
     const bool product =
         named.name.starts_with("linear") ||
@@ -58,7 +58,7 @@ TEST(cpu, updates_and_norms_have_the_same_bits_for_any_number_of_cores) {
   }
 }
 
-TEST(cpu, a_kernel_runs_in_another_thread_than_the_one_that_prepared_it) {
+TEST(cpu, kernel_runs_in_another_thread_than_it_was_prepared_in) {
   for (const auto& named : conformance::all_cases()) {
     Values here, there;
     const Case a = named.make(here, DType::fp32, {64, 300, 200}),
@@ -71,7 +71,7 @@ TEST(cpu, a_kernel_runs_in_another_thread_than_the_one_that_prepared_it) {
   }
 }
 
-TEST(cpu, queues_of_many_threads_do_not_disturb_each_other) {
+TEST(cpu, queues_of_many_threads_are_independent) {
   const auto device = *make(1);
   Values expected_values;
   const Case expected = conformance::linear_forward(expected_values, DType::fp32, {64, 300, 200},
@@ -108,7 +108,7 @@ std::size_t scratch_of(Case (*make_case)(Values&, DType, const conformance::Shap
 
 // 64 rows of scores at a time, and of the backward pass their gradients: what a row more takes is
 // the same at every length. The whole square at 2048 rows would be 32 times as much as that.
-TEST(cpu, attention_asks_for_scratch_that_grows_with_the_context_and_not_with_its_square) {
+TEST(cpu, attention_scratch_grows_linearly_with_the_context) {
   constexpr std::size_t page = 4096;
   for (const auto& [make_case, tiles] : {std::pair{&conformance::attention_forward, 1},
                                          std::pair{&conformance::attention_backward, 2}})
@@ -160,7 +160,7 @@ void expect_levels_agree(DType dtype) {
   }
 }
 
-TEST(kernels, every_level_of_cpu_computes_the_same) {
+TEST(kernels, every_instruction_set_computes_the_same) {
   expect_levels_agree<float>(DType::fp32);
   expect_levels_agree<double>(DType::fp64);
 }
@@ -204,7 +204,7 @@ void expect_levels_agree_on_images(DType dtype) {
   }
 }
 
-TEST(kernels, every_level_of_cpu_computes_the_same_on_images) {
+TEST(kernels, every_instruction_set_computes_the_same_on_images) {
   expect_levels_agree_on_images<float>(DType::fp32);
   expect_levels_agree_on_images<double>(DType::fp64);
 }

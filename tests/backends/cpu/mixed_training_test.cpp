@@ -31,7 +31,7 @@ double last(const RankOutcome& rank, telemetry::Metric metric) {
 
 // Both round at the same places. Where sums differ in their last bits, a few numbers come to the
 // other of two neighbors.
-TEST(MixedTraining, of_the_cpu_has_the_gradients_of_plain_loops) {
+TEST(MixedTraining, on_the_cpu_has_the_gradients_of_the_reference) {
   for (const Precision precision : {Precision::bf16, Precision::fp16})
     for (const Experiment& model :
          {strategy::small_rows(1), strategy::small_tied_gpt(1),
@@ -39,7 +39,8 @@ TEST(MixedTraining, of_the_cpu_has_the_gradients_of_plain_loops) {
       const Experiment e = one_step(alone(model, precision));
       const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make),
                         full = trained(one_step(alone(model, Precision::fp32)), cpu_of_one);
-      ASSERT_EQ(mine.problem + plain.problem, "");
+      ASSERT_EQ(mine.problem, base::Problem{});
+      ASSERT_EQ(plain.problem, base::Problem{});
       EXPECT_LE(distance(mine.gradients, plain.gradients),
                 precision == Precision::bf16 ? 5e-3 : 1e-3)
           << base::name_of(precision);
@@ -60,7 +61,7 @@ TEST(MixedTraining, of_a_language_model_learns_as_well_as_in_fp32) {
     e.training.steps = 160;
     e.run.evaluate_every_steps = 160;
     const RankOutcome outcome = trained(e, cpu_of_one);
-    EXPECT_EQ(outcome.problem, "");
+    EXPECT_EQ(outcome.problem, base::Problem{});
     return last(outcome, telemetry::Metric::held_out_loss_sum) /
            last(outcome, telemetry::Metric::held_out_samples);
   };

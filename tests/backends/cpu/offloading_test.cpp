@@ -5,7 +5,7 @@
 namespace trainyard::tests {
 namespace {
 
-TEST(Offloading, changes_no_bit_on_a_processor_either) {
+TEST(Offloading, on_the_cpu_is_bit_identical) {
   swapped::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); });
 }
 

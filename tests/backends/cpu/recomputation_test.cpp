@@ -5,11 +5,11 @@
 namespace trainyard::tests {
 namespace {
 
-TEST(Recomputation, changes_no_bit_on_a_processor_either) {
+TEST(Recomputation, on_the_cpu_is_bit_identical) {
   recomputed::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); });
 }
 
-TEST(Recomputation, changes_no_bit_on_a_processor_in_bf16) {
+TEST(Recomputation, on_the_cpu_is_bit_identical_in_bf16) {
   recomputed::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); },
                                                      experiment::Precision::bf16);
 }

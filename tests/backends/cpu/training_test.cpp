@@ -20,26 +20,27 @@ experiment::Experiment images(experiment::Precision precision, std::int64_t step
 
 void expect_equal_training(const experiment::Experiment& e, double relative) {
   const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
-  ASSERT_EQ(mine.problem, "");
-  ASSERT_EQ(plain.problem, "");
+  ASSERT_EQ(mine.problem, base::Problem{});
+  ASSERT_EQ(plain.problem, base::Problem{});
   EXPECT_LE(distance(mine.parameters, plain.parameters), relative);
 }
 
-TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp64) {
+TEST(ImageTraining, on_the_cpu_equals_the_reference_in_fp64) {
   expect_equal_training(images(experiment::Precision::fp64, 22), 1e-10);
 }
-TEST(ImageTraining, of_the_cpu_equals_plain_loops_in_fp32) {
+TEST(ImageTraining, on_the_cpu_equals_the_reference_in_fp32) {
   expect_equal_training(images(experiment::Precision::fp32, 3), 1e-5);
 }
 
 // Sums in another order, and now and then another number on the other side of a tie.
-TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_full_precision) {
+TEST(ImageTraining,
+     on_the_cpu_in_bfloat16_is_close_to_the_reference_and_differs_from_full_precision) {
   experiment::Experiment e = images(experiment::Precision::fp32, 20);
   const RankOutcome full = trained(e, cpu_of_one);
   e.training.multiplies = experiment::Multiplies::bfloat16;
   const RankOutcome mine = trained(e, cpu_of_one), plain = trained(e, compute::reference::make);
-  ASSERT_EQ(mine.problem, "");
-  ASSERT_EQ(plain.problem, "");
+  ASSERT_EQ(mine.problem, base::Problem{});
+  ASSERT_EQ(plain.problem, base::Problem{});
   EXPECT_LE(distance(mine.parameters, plain.parameters), 1e-2);
   EXPECT_LE(distance(mine.parameters, plain.parameters),
             0.5 * distance(full.parameters, plain.parameters));
@@ -47,17 +48,17 @@ TEST(ImageTraining, of_the_cpu_in_bfloat16_is_near_plain_loops_and_away_from_ful
 
 // Evaluates with running statistics and without dropout: held-out digits are classified better than
 // by chance (0.1).
-TEST(ImageTraining, learns_what_evaluation_measures) {
+TEST(ImageTraining, reduces_the_evaluated_loss) {
   experiment::Experiment e = images(experiment::Precision::fp32, 400);
   e.data.train_samples = 1200;
   e.data.held_out_samples = 200;
   e.run.evaluate_every_steps = 400;
   const RankOutcome outcome = trained(e, cpu_of_one);
-  ASSERT_EQ(outcome.problem, "");
+  ASSERT_EQ(outcome.problem, base::Problem{});
   EXPECT_GT(values_of_metric(outcome, telemetry::Metric::held_out_correct).back() / 200, 0.7);
 }
 
-TEST(ImageTraining, says_norms_of_segments_with_parameters_only) {
+TEST(ImageTraining, records_norms_only_of_segments_with_parameters) {
   const RankOutcome outcome = trained(images(experiment::Precision::fp32, 1), cpu_of_one);
   for (const telemetry::Event& event : outcome.events) {
     if (event.kind != telemetry::EventKind::metric ||

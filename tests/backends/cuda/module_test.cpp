@@ -24,7 +24,7 @@ class Module : public testing::Test {
       fs::path(testing::TempDir()) / ("trainyard-module-" + std::to_string(::getpid()));
 };
 
-TEST_F(Module, that_is_not_there_says_what_to_install) {
+TEST_F(Module, that_is_missing_is_reported_with_advice) {
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
@@ -34,7 +34,7 @@ TEST_F(Module, that_is_not_there_says_what_to_install) {
               testing::AllOf(HasSubstr("CUDA Toolkit"), HasSubstr("-DTRAINYARD_CUDA=ON")));
 }
 
-TEST_F(Module, that_is_no_library_is_refused_by_name) {
+TEST_F(Module, that_is_not_a_library_is_refused) {
   std::ofstream(directory_ / kModuleFile) << "not a library";
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
@@ -51,7 +51,7 @@ TEST_F(Module, that_is_another_library_is_refused) {
   EXPECT_EQ(opened.error().id, "cuda_module_unavailable") << here.dli_fname;
 }
 
-TEST_F(Module, of_another_version_is_refused_with_both) {
+TEST_F(Module, of_another_version_is_refused_with_both_versions) {
   const auto opened = open_module(TRAINYARD_OLD_MODULE);
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().what,
@@ -59,7 +59,7 @@ TEST_F(Module, of_another_version_is_refused_with_both) {
 }
 
 // Whatever this machine has: GPUs with names and memory, or the reason why there are none.
-TEST(Gpus, are_listed_or_it_is_said_why_there_are_none) {
+TEST(Gpus, are_listed_or_the_reason_is_reported) {
   const auto found = gpus();
   if (!found) {
     EXPECT_EQ(found.error().code, ProblemCode::unavailable);

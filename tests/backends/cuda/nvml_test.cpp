@@ -21,38 +21,38 @@ std::optional<compute::DeviceUse> seen(const GpuMeter& meter, Enough enough) {
   return std::nullopt;
 }
 
-TEST(GpuMeter, says_again_and_again_what_the_driver_says) {
+TEST(GpuMeter, reports_current_values_of_the_driver) {
   const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
   ASSERT_TRUE(meter) << base::to_string(meter.error());
   const auto first = seen(**meter, [](const compute::DeviceUse&) { return true; });
   ASSERT_TRUE(first);
   EXPECT_EQ(first->memory_bytes, 42);
   EXPECT_EQ(first->bus, (compute::Rates{9e3, 7e3}));
-  EXPECT_EQ(first->watts, 0) << "it does not tell";
+  EXPECT_EQ(first->watts, 0) << "it reports nothing";
   EXPECT_GT(first->busy, 0);
   EXPECT_LE(first->busy, 1);
   EXPECT_TRUE(seen(**meter, [&](const compute::DeviceUse& use) { return use.busy > first->busy; }));
 }
 
-TEST(GpuMeter, says_what_crosses_links_between_two_looks) {
+TEST(GpuMeter, reports_link_traffic_between_two_readings) {
   const auto meter = GpuMeter::watch(kBus, TRAINYARD_NVML);
   ASSERT_TRUE(meter);
   const auto use =
       seen(**meter, [](const compute::DeviceUse& one) { return one.links.has_value(); });
-  ASSERT_TRUE(use) << "from the second look on";
+  ASSERT_TRUE(use) << "from the second reading on";
   EXPECT_GT(use->links->sent_bytes_per_second, 0);
   EXPECT_LT(use->links->sent_bytes_per_second, 1.024e6 / 0.4)
-      << "two looks are half a second apart";
+      << "two readings are half a second apart";
   EXPECT_NEAR(use->links->received_bytes_per_second, 2 * use->links->sent_bytes_per_second, 1e-6);
 }
 
-TEST(Links, are_said_of_a_gpu_and_nothing_of_one_that_is_not_there) {
+TEST(Links, are_reported_for_an_existing_gpu_only) {
   EXPECT_EQ(links_of(kBus, TRAINYARD_NVML), "PCIe 5.0 x16, 2 NVLinks");
   EXPECT_EQ(links_of("0000:00:00.0", TRAINYARD_NVML), "");
   EXPECT_EQ(links_of(kBus, "/no/such/library.so"), "");
 }
 
-TEST(GpuMeter, leaves_the_driver_when_it_goes) {
+TEST(GpuMeter, closes_the_driver_at_its_end) {
   void* const library = ::dlopen(TRAINYARD_NVML, RTLD_NOW);
   ASSERT_NE(library, nullptr);
   const auto users = reinterpret_cast<int (*)()>(::dlsym(library, "users_of_nvml"));
@@ -63,7 +63,7 @@ TEST(GpuMeter, leaves_the_driver_when_it_goes) {
   EXPECT_EQ(users(), 0);
 }
 
-TEST(GpuMeter, says_what_is_not_there) {
+TEST(GpuMeter, reports_missing_values) {
   const auto no_gpu = GpuMeter::watch("0000:00:00.0", TRAINYARD_NVML);
   ASSERT_FALSE(no_gpu);
   EXPECT_EQ(no_gpu.error().code, base::ProblemCode::unavailable);

@@ -45,7 +45,7 @@ Product product_of(std::int64_t m, std::int64_t n, std::int64_t k, bool left_tra
 }
 
 // Products of the three passes of a last layer with 1,003 classes.
-TEST(PaddedProducts, give_the_device_factors_whose_rows_are_whole_units) {
+TEST(PaddedProducts, pad_rows_to_full_units) {
   Asked device;
   for (const Product& p :
        {product_of(160, 128, 1003, false, false), product_of(1003, 128, 160, true, false),
@@ -67,17 +67,17 @@ TEST(PaddedProducts, give_the_device_factors_whose_rows_are_whole_units) {
   }
 }
 
-TEST(PaddedProducts, that_find_no_room_say_what_kernels_have) {
+TEST(PaddedProducts, without_enough_memory_report_the_size) {
   Asked device;
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(160, 128, 1003, false, false)));
-  ASSERT_TRUE(device.allocate(100'000)) << "and given back at once";
+  ASSERT_TRUE(device.allocate(100'000)) << "and it is freed immediately";
   device.most = 1'000'000;
   const auto refused = in_padded_rows<float>(device, product_of(1600, 128, 1003, false, false));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what, testing::HasSubstr("581 kB"));
 }
 
-TEST(PaddedProducts, share_the_room_that_the_largest_wants) {
+TEST(PaddedProducts, share_the_memory_of_the_largest) {
   Asked device;
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(160, 128, 1003, false, false)));
   EXPECT_EQ(device.allocated, (std::vector<std::int64_t>{160 * 1008 * 2, 1008 * 128 * 2}));
@@ -85,12 +85,13 @@ TEST(PaddedProducts, share_the_room_that_the_largest_wants) {
   ASSERT_TRUE(in_padded_rows<float>(device, product_of(1003, 128, 160, true, false)));
   EXPECT_EQ(device.allocated,
             (std::vector<std::int64_t>{160 * 1008 * 2, 1008 * 128 * 2, 1008 * 128 * 4}))
-      << "and its result, whose rows are more";
+      << "and its result, which has more rows";
 }
 
-TEST(PaddedProducts, are_none_where_that_gains_nothing) {
-  EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1008, false, false))) << "all rows are whole";
-  EXPECT_FALSE(pays_to_pad(product_of(1003, 128, 160, false, true))) << "what is odd is no row";
+TEST(PaddedProducts, are_not_used_without_a_benefit) {
+  EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1008, false, false))) << "no row is split";
+  EXPECT_FALSE(pays_to_pad(product_of(1003, 128, 160, false, true)))
+      << "an odd number is not a row";
   EXPECT_FALSE(pays_to_pad(product_of(160, 10, 1003, false, false)))
       << "a factor is used too seldom";
   EXPECT_FALSE(pays_to_pad(product_of(160, 128, 1003, false, false, DType::fp32)))
@@ -100,7 +101,7 @@ TEST(PaddedProducts, are_none_where_that_gains_nothing) {
   EXPECT_FALSE(pays_to_pad(accumulating));
 }
 
-TEST(PaddedProducts, fit_copies_what_is_there_and_clears_the_rest) {
+TEST(PaddedProducts, copy_the_content_and_clear_the_padding) {
   Stream stream;
   std::vector<float> from{1, 2, 3, 4, 5, 6}, to(12, 9), back(6, 9);
   fit<float>(stream, {DType::fp32, {2, 3}, reinterpret_cast<std::byte*>(from.data())}, {2, 3},
@@ -112,7 +113,7 @@ TEST(PaddedProducts, fit_copies_what_is_there_and_clears_the_rest) {
 }
 
 // Wherever it begins, and with no byte beside it touched.
-TEST(PaddedProducts, fit_moves_16_bits_as_they_are) {
+TEST(PaddedProducts, copy_16_bits_unchanged) {
   Stream stream;
   for (const std::int64_t columns : {1, 3, 8, 13, 18, 51})
     for (const std::size_t first : {0U, 1U, 2U, 3U}) {

@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportConformance,
 INSTANTIATE_TEST_SUITE_P(inproc, TransportFaults, testing::Values(inproc_backend()));
 INSTANTIATE_TEST_SUITE_P(shaped_inproc, TransportFaults, testing::Values(shaped(inproc_backend())));
 
-TEST(InprocTransport, a_peer_sees_the_very_bytes_wherever_they_lie) {
+TEST(InprocTransport, peers_read_the_same_memory_at_any_address) {
   auto ends = inproc::make(2, 4096);
   ASSERT_TRUE(good(ends));
   const std::vector<std::byte> elsewhere(std::size_t{1} << 20);
@@ -40,7 +40,7 @@ TEST(InprocTransport, a_peer_sees_the_very_bytes_wherever_they_lie) {
   }
 }
 
-TEST(InprocTransport, channels_may_be_used_by_threads_of_one_rank) {
+TEST(InprocTransport, channels_can_be_used_by_threads_of_one_rank) {
   auto made = inproc::make(2, 0, {4});
   ASSERT_TRUE(good(made));
   auto& ends = *made;
@@ -60,7 +60,7 @@ TEST(InprocTransport, channels_may_be_used_by_threads_of_one_rank) {
   for (std::thread& lane : lanes) lane.join();
 }
 
-TEST(InprocTransport, a_group_of_nobody_is_refused) {
+TEST(InprocTransport, refuses_an_empty_group) {
   EXPECT_FALSE(inproc::make(0, 0));
   EXPECT_FALSE(inproc::make(2, 0, {0}));
 }

@@ -11,7 +11,7 @@
 namespace trainyard::shm {
 namespace {
 
-TEST(ShmProcess, this_one_runs_and_another_that_had_its_number_does_not) {
+TEST(ShmProcess, is_running_and_another_with_the_same_pid_is_not) {
   const ProcessIdentity here = this_process();
   EXPECT_EQ(here.id, ::getpid());
   EXPECT_GT(here.start, 0);
@@ -19,7 +19,7 @@ TEST(ShmProcess, this_one_runs_and_another_that_had_its_number_does_not) {
   EXPECT_FALSE(runs({here.id, here.start + 1})) << "started at another time";
 }
 
-TEST(ShmProcess, a_name_with_spaces_and_brackets_hides_nothing) {
+TEST(ShmProcess, name_may_contain_spaces_and_brackets) {
   char name[16] = "";
   ASSERT_EQ(::prctl(PR_GET_NAME, name), 0);
   const ProcessIdentity before = this_process();
@@ -29,7 +29,7 @@ TEST(ShmProcess, a_name_with_spaces_and_brackets_hides_nothing) {
   ASSERT_EQ(::prctl(PR_SET_NAME, name), 0);
 }
 
-TEST(ShmProcess, one_that_ended_does_not_run_even_before_anybody_asked_how) {
+TEST(ShmProcess, that_ended_is_not_running_even_before_it_is_reaped) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t id = ::fork();
@@ -49,7 +49,7 @@ TEST(ShmProcess, one_that_ended_does_not_run_even_before_anybody_asked_how) {
 }
 
 // Ranks look while they wait for each other.
-TEST(ShmProcess, looking_allocates_nothing) {
+TEST(ShmProcess, check_allocates_nothing) {
   const ProcessIdentity here = this_process();
   const long before = conformance::allocations;
   bool all = true;

@@ -25,7 +25,7 @@ std::vector<std::unique_ptr<comm::Transport>> over_shared_memory(int ranks,
   return ends;
 }
 
-TEST(ShmTraining, more_steps_allocate_nothing_more) {
+TEST(ShmTraining, allocates_nothing_in_later_steps) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct})
     for (const int ranks : {2, 4}) {
       experiment::Experiment e = small(ranks, 24);
@@ -45,15 +45,15 @@ TEST(ShmTraining, by_feature_columns_equals_one_device) {
   for (const int ranks : {2, 3, 4}) expect_columns_equal_one_device(ranks, over_shared_memory);
 }
 
-TEST(ShmTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbors_alone) {
+TEST(ShmTraining, by_gossip_keeps_the_mean_and_converges_and_sends_to_neighbors_only) {
   expect_gossip(over_shared_memory);
 }
 
-TEST(ShmTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) {
+TEST(ShmTraining, by_asynchronous_gossip_keeps_the_mean_and_converges_without_hanging) {
   expect_pairs(over_shared_memory);
 }
 
-TEST(ShmTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center) {
+TEST(ShmTraining, by_local_sgd_averages_by_an_all_reduce_and_moves_to_a_center) {
   expect_local_sgd(over_shared_memory);
 }
 

@@ -26,7 +26,7 @@ std::string refusal_of_body(const std::string& body) {
   return refusal(frame_around(type_of<Body>(), body));
 }
 
-TEST(ControlCodec, every_message_comes_back_with_its_header) {
+TEST(ControlCodec, messages_decode_with_their_header) {
   for (const Message& message : conformance::sample_messages()) {
     const auto frame = encode_message(header, message);
     ASSERT_TRUE(frame);
@@ -37,13 +37,13 @@ TEST(ControlCodec, every_message_comes_back_with_its_header) {
   }
 }
 
-TEST(ControlCodec, the_samples_hold_every_type_of_message) {
+TEST(ControlCodec, samples_have_every_type_of_message) {
   std::set<std::size_t> types;
   for (const Message& message : conformance::sample_messages()) types.insert(message.index());
   EXPECT_EQ(types.size(), std::variant_size_v<Message>);
 }
 
-TEST(ControlCodec, a_changed_bit_anywhere_is_refused) {
+TEST(ControlCodec, changed_bit_anywhere_is_refused) {
   const std::string frame = *encode_message(header, Hello{3, "secret", "0.1.0", 1234});
   for (std::size_t bit = 0; bit < 8 * frame.size(); ++bit) {
     std::string changed = frame;
@@ -52,13 +52,13 @@ TEST(ControlCodec, a_changed_bit_anywhere_is_refused) {
   }
 }
 
-TEST(ControlCodec, a_frame_cut_anywhere_is_refused) {
+TEST(ControlCodec, truncated_frame_is_refused) {
   const std::string frame = *encode_message(header, conformance::sample_status());
   for (std::size_t length = 0; length < frame.size(); ++length)
     EXPECT_NE(refusal(frame.substr(0, length)), "") << length;
 }
 
-TEST(ControlCodec, a_body_cut_anywhere_is_refused_even_with_a_good_checksum) {
+TEST(ControlCodec, truncated_body_is_refused_even_with_a_valid_checksum) {
   for (const Message& message :
        {Message(conformance::sample_status()), Message(Finished{1, 2, "x", 3, 4, {{}, {}}}),
         Message(Events{1, 2, conformance::sample_events(3)})}) {
@@ -78,7 +78,7 @@ TEST(ControlCodec, bytes_after_the_body_are_refused) {
   EXPECT_EQ(refusal(frame), "trailing_bytes");
 }
 
-TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
+TEST(ControlCodec, unknown_types_and_versions_are_refused) {
   EXPECT_EQ(refusal(frame_around(0, "")), "unknown_type");
   EXPECT_EQ(refusal(frame_around(std::variant_size_v<Message> + 1, "")), "unknown_type");
   EXPECT_EQ(refusal(frame_around(0xffff, "")), "unknown_type");
@@ -88,8 +88,7 @@ TEST(ControlCodec, types_and_versions_that_are_not_known_are_refused) {
   EXPECT_EQ(refusal(frame), "unknown_version");
 }
 
-TEST(ControlCodec,
-     a_claim_of_more_elements_than_there_are_bytes_is_refused_before_memory_is_taken) {
+TEST(ControlCodec, claim_of_more_elements_than_bytes_is_refused_before_allocation) {
   for (const std::uint64_t claim :
        {~std::uint64_t{0}, std::uint64_t{1} << 60, std::uint64_t{1} << 40, std::uint64_t{9}}) {
     const std::string count = raw(claim), eight(8, 'x');
@@ -100,14 +99,14 @@ TEST(ControlCodec,
   }
 }
 
-TEST(ControlCodec, a_list_longer_than_any_run_has_ranks_is_refused_both_ways) {
+TEST(ControlCodec, list_longer_than_the_maximum_of_ranks_is_refused_by_both_ends) {
   EXPECT_EQ(refusal_of_body<Start>(raw(std::uint64_t{65'537}) + std::string(8 * 65'538, '\0')),
             "list_too_long");
   EXPECT_FALSE(encode_message(header, Start{std::vector<std::string>(65'537), ""}));
   EXPECT_TRUE(encode_message(header, Start{std::vector<std::string>(65'536), ""}));
 }
 
-TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
+TEST(ControlCodec, invalid_enumeration_values_are_refused) {
   const std::string rest = raw(1.0) + raw(std::int32_t{0}) + raw(2.0) + raw(0.0) +
                            raw(std::int32_t{-1}) + raw(std::int32_t{-1}) + raw(1.0);  // of an Ask
   EXPECT_EQ(refusal_of_body<Ask>(raw(std::uint64_t{1}) + '\13' + rest), "");
@@ -121,7 +120,7 @@ TEST(ControlCodec, values_outside_their_enumeration_are_refused) {
   EXPECT_EQ(refusal(*encode_message(header, events)), "unknown_event");
 }
 
-TEST(ControlCodec, a_message_over_the_limit_is_refused_by_both_ends) {
+TEST(ControlCodec, message_over_the_limit_is_refused_by_both_ends) {
   const Message message = Assign{std::string(1'000, 'x'), 0, 0, ""};
   const std::string frame = *encode_message(header, message);
   EXPECT_TRUE(encode_message(header, message, frame.size()));
@@ -130,7 +129,7 @@ TEST(ControlCodec, a_message_over_the_limit_is_refused_by_both_ends) {
   EXPECT_FALSE(decode_message(bytes_of(frame), frame.size() - 1));
 }
 
-TEST(ControlCodec, damaged_frames_are_refused_or_read_but_never_break_anything) {
+TEST(ControlCodec, damaged_frames_are_refused_or_read_safely) {
   std::vector<std::string> frames;
   for (const Message& message : conformance::sample_messages())
     if (const std::string frame = *encode_message(header, message); frame.size() < 20'000)

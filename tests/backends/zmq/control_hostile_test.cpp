@@ -126,7 +126,7 @@ class HostileControl : public testing::Test {
       must(serve(directory_.endpoint(), {run_name, 1}));
 };
 
-TEST_F(HostileControl, random_and_damaged_frames_neither_break_nor_bloat_the_server) {
+TEST_F(HostileControl, random_and_damaged_frames_neither_crash_the_server_nor_use_memory) {
   const std::uint64_t count = frames_to_send();
   const std::int64_t before = resident_bytes();
   std::array<std::optional<Stranger>, 4> strangers;
@@ -146,7 +146,7 @@ TEST_F(HostileControl, random_and_damaged_frames_neither_break_nor_bloat_the_ser
   expect_that_it_serves();
 }
 
-TEST_F(HostileControl, bytes_that_are_not_zeromq_are_survived) {
+TEST_F(HostileControl, bytes_that_are_not_zeromq_are_ignored) {
   std::mt19937_64 random(3);
   const std::string greeting = std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL", 16);
   for (int i = 0; i < 2'000; ++i)
@@ -155,7 +155,7 @@ TEST_F(HostileControl, bytes_that_are_not_zeromq_are_survived) {
   expect_that_it_serves();
 }
 
-TEST_F(HostileControl, a_frame_over_the_limit_costs_only_its_sender_the_connection) {
+TEST_F(HostileControl, frame_over_the_limit_closes_the_connection_of_its_sender_only) {
   const auto client = must(connect(directory_.endpoint()));
   Stranger stranger(directory_.endpoint());
   stranger.send(std::string(kMaxControlBytes + 1, 'x'));
@@ -166,7 +166,7 @@ TEST_F(HostileControl, a_frame_over_the_limit_costs_only_its_sender_the_connecti
   EXPECT_FALSE(client->send(session::Assign{std::string(kMaxControlBytes, 'x'), 0, 0, ""}));
 }
 
-TEST_F(HostileControl, a_claim_of_gigabytes_is_dropped_and_counted) {
+TEST_F(HostileControl, claimed_length_of_gigabytes_is_dropped_and_counted) {
   Stranger stranger(directory_.endpoint());
   stranger.send(
       frame_around(type_of<session::Start>(), raw(std::uint64_t{1} << 40) + "x", ours(1)));
@@ -174,7 +174,7 @@ TEST_F(HostileControl, a_claim_of_gigabytes_is_dropped_and_counted) {
   expect_that_it_serves();
 }
 
-TEST_F(HostileControl, replayed_and_older_frames_are_dropped_and_counted) {
+TEST_F(HostileControl, replayed_and_old_frames_are_dropped_and_counted) {
   Stranger stranger(directory_.endpoint());
   for (const std::uint64_t sequence : {5, 5, 4, 1, 6, 6})
     stranger.send(*encode_message(ours(sequence), step(static_cast<std::int64_t>(sequence))));
@@ -191,7 +191,7 @@ TEST_F(HostileControl, frames_of_another_run_or_generation_are_dropped_and_count
   EXPECT_EQ(drain(4), 2U);
 }
 
-TEST_F(HostileControl, messages_of_several_parts_are_dropped_whole) {
+TEST_F(HostileControl, multipart_messages_are_dropped_completely) {
   Stranger stranger(directory_.endpoint());
   const std::string good = *encode_message(ours(1), step(1));
   stranger.send(good, true);
@@ -202,7 +202,7 @@ TEST_F(HostileControl, messages_of_several_parts_are_dropped_whole) {
   EXPECT_EQ(drain(3), 1U);
 }
 
-TEST_F(HostileControl, a_flood_does_not_hold_receive_beyond_its_limit) {
+TEST_F(HostileControl, flood_does_not_delay_receive_beyond_its_limit) {
   std::atomic<bool> done{false};
   std::thread flood([&] {
     Stranger stranger(directory_.endpoint());

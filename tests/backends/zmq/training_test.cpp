@@ -16,7 +16,7 @@ namespace {
 
 // A socket that takes up a connection may allocate, at a moment of its own; a loop that did would
 // do so in each of 198 steps more.
-TEST(ZmqTraining, more_steps_allocate_nothing_more) {
+TEST(ZmqTraining, allocates_nothing_in_later_steps) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     std::deque<Lines> memory;
     experiment::Experiment e = small(3, 24);
@@ -47,19 +47,19 @@ TEST(ZmqTraining, by_feature_columns_equals_one_device) {
   }
 }
 
-TEST(ZmqTraining, by_gossip_keeps_the_mean_decays_as_its_matrix_says_and_sends_to_neighbors_alone) {
+TEST(ZmqTraining, by_gossip_keeps_the_mean_and_converges_and_sends_to_neighbors_only) {
   std::deque<Lines> memory;
   expect_gossip(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
-TEST(ZmqTraining, by_gossip_in_pairs_keeps_the_mean_comes_together_and_never_stands_still) {
+TEST(ZmqTraining, by_asynchronous_gossip_keeps_the_mean_and_converges_without_hanging) {
   std::deque<Lines> memory;
   expect_pairs(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 
-TEST(ZmqTraining, by_local_sgd_sends_an_all_reduce_when_ranks_meet_and_moves_to_a_center) {
+TEST(ZmqTraining, by_local_sgd_averages_by_an_all_reduce_and_moves_to_a_center) {
   std::deque<Lines> memory;
   expect_local_sgd(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });

@@ -81,7 +81,7 @@ TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
   EXPECT_EQ(last.received_payload_bytes - first.received_payload_bytes,
             0u + 1 + 255 + 256 + 65'537 + 3'000'000);
   EXPECT_EQ(last.sent_header_bytes - first.sent_header_bytes, 6 * 2 * zmq::kFrameHeaderBytes)
-      << "6 messages and the word for 6";
+      << "6 messages and one reply";
 }
 
 // Sends of a planned training run.
@@ -108,11 +108,12 @@ Sends sends_of(const experiment::Resolved& resolved) {
 }
 
 // Stays open after its rank is done, so that the kernel can still be asked.
-class Lent final : public WrappedTransport {
+class Borrowed final : public WrappedTransport {
  public:
-  Lent(std::unique_ptr<comm::Transport> inner, std::vector<std::unique_ptr<comm::Transport>>& back)
+  Borrowed(std::unique_ptr<comm::Transport> inner,
+           std::vector<std::unique_ptr<comm::Transport>>& back)
       : WrappedTransport(std::move(inner)), back_(back) {}
-  ~Lent() override { back_.push_back(take()); }
+  ~Borrowed() override { back_.push_back(take()); }
 
  private:
   std::vector<std::unique_ptr<comm::Transport>>& back_;
@@ -121,7 +122,7 @@ class Lent final : public WrappedTransport {
 class TrainingOverTcp : public testing::TestWithParam<std::tuple<collective::Algorithm, int>> {};
 
 // Payload is 2(n-1)/n of the gradients a rank and step, of ring and of direct.
-TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
+TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_counted_by_tcp) {
   const auto [algorithm, ranks] = GetParam();
   experiment::Experiment e = tests::small(ranks, 24);
   e.strategy.algorithm = algorithm;
@@ -135,14 +136,14 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_tcp_counts_them) {
   const auto outcomes = tests::train(
       resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
         auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
-        for (auto& end : ends) end = std::make_unique<Lent>(std::move(end), back);
+        for (auto& end : ends) end = std::make_unique<Borrowed>(std::move(end), back);
         before = settled();
         return ends;
       });
   const std::uint64_t on_tcp = settled() - before;
   comm::Traffic all;
   for (const tests::RankOutcome& rank : outcomes) {
-    ASSERT_EQ(rank.problem, "");
+    ASSERT_EQ(rank.problem, base::Problem{});
     for (const comm::Traffic& peer : rank.traffic) {
       all.sent_payload_bytes += peer.sent_payload_bytes,
           all.received_payload_bytes += peer.received_payload_bytes;

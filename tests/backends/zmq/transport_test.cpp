@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(shaped_zmq, TransportFaults, testing::Values(shaped(zmq
 INSTANTIATE_TEST_SUITE_P(zmq, TransportLosses,
                          testing::Values(zmq_backend(), shaped(zmq_backend())));
 
-TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
+TEST(ZmqTransport, connects_ranks_over_tcp_on_free_ports) {
   const auto ends = tcp_pair();
   std::vector<std::byte> memory(100'000);
   fill(memory, 5);
@@ -75,7 +75,7 @@ TEST(ZmqTransport, ranks_meet_over_tcp_on_ports_that_the_system_chose) {
   }
 }
 
-TEST(ZmqTransport, endpoints_that_listen_everywhere_or_cannot_be_are_refused) {
+TEST(ZmqTransport, refuses_wildcard_and_invalid_endpoints) {
   for (const std::string endpoint :
        {"tcp://*:*", "tcp://0.0.0.0:5555", "tcp://[::]:1", "tcp://:5555", "tcp://127.0.0.1",
         "udp://127.0.0.1:5", "", "ipc://", "inproc://x", "tcp://"})
@@ -85,7 +85,7 @@ TEST(ZmqTransport, endpoints_that_listen_everywhere_or_cannot_be_are_refused) {
   EXPECT_FALSE(zmq::bind(2, 2, 1, "tcp://127.0.0.1:*"));
 }
 
-TEST(ZmqTransport, a_port_in_use_is_said) {
+TEST(ZmqTransport, reports_a_port_in_use) {
   const auto first = zmq::bind(0, 1, 1, "tcp://127.0.0.1:*");
   ASSERT_TRUE(good(first));
   const auto second = zmq::bind(0, 1, 1, (*first)->endpoint());
@@ -95,13 +95,13 @@ TEST(ZmqTransport, a_port_in_use_is_said) {
   EXPECT_EQ(second.error().where, "endpoint \"" + (*first)->endpoint() + "\"");
 }
 
-TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
+TEST(ZmqTransport, names_a_peer_that_never_connects) {
   const Directory directory;
   zmq::TransportOptions options;
   options.connect_limit = milliseconds(100);
   const auto end = open_known(directory, 0, 2, options);
   ASSERT_TRUE(good(end));
-  EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "nothing is queued for who is not there";
+  EXPECT_EQ((*end)->post(1, 0, tag_of(0), {}), false) << "no message is queued for a missing peer";
   const auto message = comm::await_expected(**end, 1, 0, {tag_of(0), 0}, patient);
   ASSERT_FALSE(message);
   EXPECT_EQ(message.error().id, "peer_unreachable") << to_string(message.error());
@@ -109,7 +109,7 @@ TEST(ZmqTransport, a_peer_that_never_comes_is_named) {
 }
 
 // Each direction has its own connection, and one may be established long before the other.
-TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
+TEST(ZmqTransport, can_reply_to_every_received_peer) {
   const Directory directory;
   const auto meet = [&](int rank, int where_rank_0_is) {
     auto bound = zmq::bind(rank, 2, 1, directory.endpoint(rank));
@@ -120,7 +120,7 @@ TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
   std::vector<std::byte> question(100);
   while (!*(*asks)->post(1, 0, tag_of(0), question)) (*asks)->wait(milliseconds(1));
   (*answers)->wait(milliseconds(200));
-  EXPECT_FALSE((*answers)->receive(0, 0)->has_value()) << "was heard, and cannot be answered";
+  EXPECT_FALSE((*answers)->receive(0, 0)->has_value()) << "was received, but cannot be replied to";
   ::zmq::context_t context;
   ::zmq::socket_t listens(context, ::zmq::socket_type::pull);
   listens.bind(directory.endpoint(later));
@@ -128,7 +128,7 @@ TEST(ZmqTransport, whoever_is_heard_can_be_answered) {
   EXPECT_TRUE(*(*answers)->post(0, 0, tag_of(0), question));
 }
 
-TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
+TEST(ZmqTransport, refuses_posts_that_no_peer_would_accept) {
   zmq::TransportOptions options;
   options.max_payload_bytes = 1000;
   const auto ends = tcp_pair(options);
@@ -138,7 +138,7 @@ TEST(ZmqTransport, posts_that_no_peer_would_take_are_refused) {
   pass(*ends[0], *ends[1], 0, 0, std::span(long_one).first(1000));
 }
 
-TEST(ZmqTransport, unread_bytes_are_bounded_by_the_window) {
+TEST(ZmqTransport, unread_bytes_are_limited_by_the_window) {
   const std::vector<std::byte> memory(
       600);  // outlives the ends: the last post may still be on its way
   zmq::TransportOptions options;

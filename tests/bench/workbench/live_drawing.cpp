@@ -67,8 +67,8 @@ class Drawing {
     canvas_.zoom_to_fit();
   }
 
-  // As a run does: what came for the drawing and for every series, then whatever the event loop has
-  // to do.
+  // The order of a run: updates of the drawing and of every series, then pending work of the event
+  // loop.
   void frame(int number) {
     stalls_.timed([&] { canvas_.set_overlay(overlay(document_.experiment().topology, number)); });
     for (PlotView* chart : charts_)

@@ -54,8 +54,8 @@ class Stalls {
   static double queued() {
     static const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     long long ran = 0, queued = 0;
-    const bool told = std::sscanf(beginning_of(file).data(), "%lld %lld", &ran, &queued) == 2;
-    return told ? static_cast<double>(queued) * 1e-6 : 0;
+    const bool parsed = std::sscanf(beginning_of(file).data(), "%lld %lld", &ran, &queued) == 2;
+    return parsed ? static_cast<double>(queued) * 1e-6 : 0;
   }
   static double stolen(int processor) {
     static const int file = ::open("/proc/stat", O_RDONLY | O_CLOEXEC);
@@ -63,9 +63,9 @@ class Stalls {
     const std::string name = "cpu" + std::to_string(processor) + " ";
     const char* line = std::strstr(text.data(), name.c_str());
     long long ticks = 0;
-    const bool told =
+    const bool parsed =
         line && std::sscanf(line + name.size(), "%*d %*d %*d %*d %*d %*d %*d %lld", &ticks) == 1;
-    return told ? kTick * static_cast<double>(ticks) : 0;
+    return parsed ? kTick * static_cast<double>(ticks) : 0;
   }
   // Reads the beginning of a system file.
   static std::array<char, 4096> beginning_of(int file) {

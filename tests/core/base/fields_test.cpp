@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "tests/core/base/message_data.h"
+
 namespace trainyard::base {
 namespace {
 
@@ -74,8 +76,6 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 Json json(std::string_view text) { return parse_json(text, "test").value(); }
@@ -87,11 +87,7 @@ Problems problems_of(std::string_view text) {
   return problems;
 }
 
-auto at(const std::string& where, const std::string& what) {
-  return AllOf(Field(&Problem::where, where), Field(&Problem::what, HasSubstr(what)));
-}
-
-RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
+RC_GTEST_PROP(Fields, read_back_any_document, ()) {
   Cart cart;
   cart.covered = *rc::gen::arbitrary<bool>();
   cart.load = *rc::gen::inRange<std::int64_t>(0, 1001);
@@ -109,11 +105,11 @@ RC_GTEST_PROP(Fields, a_document_survives_the_round_trip_through_text, ()) {
   RC_ASSERT(read == cart);
 }
 
-TEST(Fields, are_written_in_the_order_of_the_table) {
+TEST(Fields, are_written_in_table_order) {
   EXPECT_EQ(write_document(Wheel{}).dump(), R"({"name":"w","radius":0.5})");
 }
 
-TEST(Fields, what_is_absent_keeps_its_value) {
+TEST(Fields, that_are_absent_keep_their_values) {
   Cart cart;
   cart.load = 7;
   cart.label = "mine";
@@ -125,19 +121,20 @@ TEST(Fields, what_is_absent_keeps_its_value) {
   EXPECT_EQ(cart.speed, 3);
 }
 
-TEST(Fields, an_unknown_key_is_refused_with_the_nearest_known_one) {
+TEST(Fields, refuse_an_unknown_key_and_suggest_a_similar_one) {
   const Problems problems = problems_of(R"({"sped": 1, "spare": {"zzzzzz": 1}})");
-  ASSERT_THAT(problems, ElementsAre(at("spare.zzzzzz", "unknown key"), at("sped", "unknown key")));
+  ASSERT_THAT(problems, ElementsAre(IsProblem("unknown_key", "spare.zzzzzz"),
+                                    IsProblem("unknown_key", "sped")));
   EXPECT_EQ(problems[0].accepted, "name, radius");
-  EXPECT_EQ(problems[0].advice, "Remove the key.");
-  EXPECT_EQ(problems[1].advice, "Did you mean \"speed\"?");
+  EXPECT_THAT(problems[0], testing::Not(Advises("\""))) << "no key is similar";
+  EXPECT_THAT(problems[1], Advises("\"speed\""));
 }
 
-TEST(Fields, only_a_word_that_is_near_is_offered_for_an_unknown_one) {
+TEST(Fields, suggest_only_similar_words) {
   const auto offered = [](const char* word) {
     return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"});
   };
-  EXPECT_EQ(offered("foo"), "") << "of three letters two are others";
+  EXPECT_EQ(offered("foo"), "") << "two of three letters differ";
   EXPECT_EQ(offered("gloo "), "gloo");
   EXPECT_EQ(offered("rnig"), "ring") << "two letters swapped";
   EXPECT_EQ(offered("onw"), "own");
@@ -145,7 +142,7 @@ TEST(Fields, only_a_word_that_is_near_is_offered_for_an_unknown_one) {
   EXPECT_EQ(offered("doubling"), "");
 }
 
-TEST(Fields, what_is_set_in_vain_is_told_with_its_place) {
+TEST(Fields, report_unused_settings_with_their_paths) {
   Cart cart;
   EXPECT_THAT(unused_settings(cart), IsEmpty());
   cart.seats = 5;
@@ -155,69 +152,74 @@ TEST(Fields, what_is_set_in_vain_is_told_with_its_place) {
   EXPECT_THAT(unused_settings(cart), IsEmpty());
 }
 
-TEST(Fields, an_unknown_word_is_refused_with_the_accepted_ones) {
+TEST(Fields, refuse_an_unknown_word_and_list_the_accepted_ones) {
   const Problems problems = problems_of(R"({"shape": "rang"})");
-  ASSERT_THAT(problems, ElementsAre(at("shape", "unknown value: the text \"rang\"")));
+  ASSERT_THAT(problems,
+              ElementsAre(AllOf(IsProblem("unknown_value", "shape"), Reports("\"rang\""))));
   EXPECT_EQ(problems[0].accepted, "ring, tree");
-  EXPECT_EQ(problems[0].advice, "Did you mean \"ring\"?");
+  EXPECT_THAT(problems[0], Advises("\"ring\""));
 }
 
-TEST(Fields, all_problems_are_reported_at_once_with_their_places) {
+TEST(Fields, report_all_problems_with_their_paths) {
   EXPECT_THAT(
       problems_of(
           R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
                               "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
-      ElementsAre(
-          at("covered", "expected true or false, found the number 1"),
-          at("load", "the number -1 is out of range"),
-          at("speed", "expected a number, found the text \"fast\""),
-          at("label", "expected a text, found the number 3"), at("shape", "unknown value: null"),
-          at("spare", "expected an object, found a list"), at("wheels[1].name", "has 0 characters"),
-          at("wheels[1].radius", "the number 9 is out of range"),
-          at("wheels[2]", "expected an object, found the number 4"),
-          at("sizes", "expected a list, found an object")));
+      ElementsAre(AllOf(IsProblem("wrong_type", "covered"), Reports(" 1")),
+                  AllOf(IsProblem("out_of_range", "load"), Reports("-1")),
+                  AllOf(IsProblem("wrong_type", "speed"), Reports("\"fast\"")),
+                  AllOf(IsProblem("wrong_type", "label"), Reports(" 3")),
+                  AllOf(IsProblem("unknown_value", "shape"), Reports("null")),
+                  AllOf(IsProblem("wrong_type", "spare"), Reports("list")),
+                  AllOf(IsProblem("wrong_length", "wheels[1].name"), Reports("0")),
+                  AllOf(IsProblem("out_of_range", "wheels[1].radius"), Reports("9")),
+                  AllOf(IsProblem("wrong_type", "wheels[2]"), Reports(" 4")),
+                  AllOf(IsProblem("wrong_type", "sizes"), Reports("object"))));
 }
 
-TEST(Fields, ranges_are_inclusive_and_said_in_words) {
+TEST(Fields, have_inclusive_ranges_that_are_printed) {
   EXPECT_THAT(problems_of(R"({"load": 0, "spare": {"radius": 2}, "label": ""})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"load": 1000})"), IsEmpty());
   const Problems problems = problems_of(R"({"load": 1001})");
-  ASSERT_THAT(problems, ElementsAre(at("load", "the number 1001 is out of range")));
+  ASSERT_THAT(problems, ElementsAre(AllOf(IsProblem("out_of_range", "load"), Reports("1001"))));
   EXPECT_EQ(problems[0].accepted, "0 to 1000");
   EXPECT_EQ(problems_of(R"({"memory": 5})").at(0).accepted, "1 kB to 1 TB");
 }
 
-TEST(Fields, a_list_that_is_too_long_is_refused) {
+TEST(Fields, refuse_a_list_that_is_too_long) {
   EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}]})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"wheels": [{}, {}, {}, {}, {}]})"),
-              ElementsAre(at("wheels", "has 5 entries")));
+              ElementsAre(AllOf(IsProblem("wrong_length", "wheels"), Reports("5"))));
 }
 
-TEST(Fields, numbers_that_the_member_cannot_hold_are_refused) {
-  EXPECT_THAT(problems_of(R"({"seats": 3000000000})"), ElementsAre(at("seats", "out of range")));
-  EXPECT_THAT(problems_of(R"({"seats": -3000000000})"), ElementsAre(at("seats", "out of range")));
+TEST(Fields, refuse_numbers_that_the_member_cannot_represent) {
+  EXPECT_THAT(problems_of(R"({"seats": 3000000000})"),
+              ElementsAre(IsProblem("out_of_range", "seats")));
+  EXPECT_THAT(problems_of(R"({"seats": -3000000000})"),
+              ElementsAre(IsProblem("out_of_range", "seats")));
   EXPECT_THAT(problems_of(R"({"seats": 2147483647})"), IsEmpty());
-  EXPECT_THAT(problems_of(R"({"sizes": [18446744073709551615, 9223372036854775808]})"),
-              ElementsAre(at("sizes[0]", "out of range"), at("sizes[1]", "out of range")));
+  EXPECT_THAT(
+      problems_of(R"({"sizes": [18446744073709551615, 9223372036854775808]})"),
+      ElementsAre(IsProblem("out_of_range", "sizes[0]"), IsProblem("out_of_range", "sizes[1]")));
   EXPECT_THAT(problems_of(R"({"sizes": [123456789012345678901234567890]})"),
-              ElementsAre(at("sizes[0]", "expected a whole number")));
+              ElementsAre(IsProblem("wrong_type", "sizes[0]")));
   EXPECT_THAT(problems_of(R"({"load": 1.5})"),
-              ElementsAre(at("load", "expected a whole number, found the number 1.5")));
+              ElementsAre(AllOf(IsProblem("wrong_type", "load"), Reports("1.5"))));
 }
 
-TEST(Fields, a_whole_number_may_be_written_with_an_exponent_or_a_point) {
+TEST(Fields, accept_integers_with_an_exponent_or_a_decimal_point) {
   EXPECT_THAT(problems_of(R"({"seats": 2e3, "sizes": [4.0, 9007199254740992.0]})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"sizes": [9007199254740994.0]})"),
-              ElementsAre(at("sizes[0]", "expected a whole number")));
+              ElementsAre(IsProblem("wrong_type", "sizes[0]")));
 }
 
-TEST(Fields, lengths_are_counted_in_characters_not_bytes) {
+TEST(Fields, count_lengths_in_characters_and_not_bytes) {
   EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäö"}})"), IsEmpty());
   EXPECT_THAT(problems_of(R"({"spare": {"name": "äöüäöüäöü"}})"),
-              ElementsAre(at("spare.name", "has 9 characters")));
+              ElementsAre(AllOf(IsProblem("wrong_length", "spare.name"), Reports("9"))));
 }
 
-TEST(Fields, a_problem_quotes_a_long_text_cut_between_characters) {
+TEST(Fields, quote_long_text_cut_between_characters) {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "ä";
   for (const char* start : {"", "x"}) {
@@ -231,7 +233,7 @@ TEST(Fields, a_problem_quotes_a_long_text_cut_between_characters) {
   }
 }
 
-TEST(Fields, a_description_says_what_a_form_needs) {
+TEST(Fields, are_described_for_forms) {
   Cart cart;
   const auto fields = describe(cart);
   ASSERT_EQ(fields.size(), 10u);
@@ -252,7 +254,7 @@ TEST(Fields, a_description_says_what_a_form_needs) {
   EXPECT_TRUE(describe(cart)[6].fields.at(1).used);
 }
 
-TEST(Fields, a_schema_follows_from_the_table) {
+TEST(Fields, generate_a_schema_from_the_table) {
   const Json schema = json_schema(describe(Cart{}), "Cart");
   EXPECT_EQ(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
   EXPECT_EQ(schema["title"], "Cart");
@@ -268,7 +270,7 @@ TEST(Fields, a_schema_follows_from_the_table) {
   EXPECT_EQ(properties["sizes"]["items"]["type"], "integer");
 }
 
-TEST(Paths, name_a_place_that_can_be_read_and_set) {
+TEST(Paths, locate_a_value_to_read_or_set) {
   Json document = json(R"({"a": {"b": [1, {"c": 2}]}})");
   EXPECT_EQ(value_at(document, "a.b[1].c").value(), 2);
   ASSERT_TRUE(set_value_at(document, "a.b[1].c", 5));
@@ -276,7 +278,7 @@ TEST(Paths, name_a_place_that_can_be_read_and_set) {
   EXPECT_EQ(document, json(R"({"a": {"b": [1, {"c": 5}], "new": {"leaf": true}}})"));
 }
 
-TEST(Paths, a_place_that_is_not_there_is_a_problem_and_changes_nothing) {
+TEST(Paths, that_are_missing_are_problems_and_change_nothing) {
   const Json before = json(R"({"a": {"b": [1]}, "t": "text"})");
   for (const char* path : {"a.b[1]", "a.b.c", "a[0]", "t.x", "t[0]", "fresh.list[0]",
                            "fresh.a.b[3].c", "a.b[18446744073709551615]"}) {
@@ -287,7 +289,7 @@ TEST(Paths, a_place_that_is_not_there_is_a_problem_and_changes_nothing) {
   }
 }
 
-TEST(Paths, that_cannot_be_read_are_refused) {
+TEST(Paths, that_are_malformed_are_refused) {
   Json document = json(R"({"a": {"b": [[1]]}})");
   for (const char* path :
        {"", ".", ".a", "a.", "a..b", "a.b[", "a.b[]", "a.b[x]", "a.b[-1]", "a.b[ 0]", "a.b[0",
@@ -306,40 +308,40 @@ TEST(Paths, deeper_than_any_document_are_refused) {
   EXPECT_TRUE(document.empty());
 }
 
-TEST(ParseJson, a_syntax_error_names_file_line_and_column) {
+TEST(ParseJson, reports_file_line_and_column_of_a_syntax_error) {
   const auto parsed = parse_json("{\n  \"a\": 1,\n  \"b\": ?\n}", "run.json");
   ASSERT_FALSE(parsed);
-  EXPECT_EQ(parsed.error().where, "run.json");
   EXPECT_EQ(parsed.error().code, ProblemCode::bad_input);
-  EXPECT_EQ(parsed.error().id, "bad_json");
+  EXPECT_THAT(parsed.error(),
+              AllOf(IsProblem("bad_json", "run.json"), Reports("line 3, column 8")));
 }
 
-TEST(ParseJson, an_empty_or_a_cut_off_text_says_where_it_ends) {
+TEST(ParseJson, reports_the_end_of_empty_or_truncated_text) {
   EXPECT_EQ(parse_json("", "f").error().id, "bad_json");
   EXPECT_EQ(parse_json("{\"a\": [1,", "f").error().id, "bad_json");
 }
 
-TEST(ParseJson, what_is_not_strict_json_is_refused) {
+TEST(ParseJson, refuses_text_that_is_not_strict_json) {
   for (const char* text : {"{} {}", "{'a': 1}", "[1,]", "// note\n{}", "NaN", "[01]", "\"\xff\"",
                            "{\"a\": 1e999}", "{\"a\": 1, \"a\": 2}"})
     EXPECT_FALSE(parse_json(text, "f")) << text;
 }
 
-TEST(ParseJson, a_key_given_twice_is_named) {
+TEST(ParseJson, reports_a_duplicate_key) {
   EXPECT_EQ(parse_json(R"({"x": {"a": 1, "a": 2}})", "f").error().id, "bad_json");
 }
 
-TEST(ParseJson, one_key_may_stand_in_several_objects) {
+TEST(ParseJson, accepts_the_same_key_in_several_objects) {
   EXPECT_TRUE(parse_json(R"([{"a": {"a": 1}, "b": {"a": 2}}, {"a": 3}])", "f"));
 }
 
-TEST(ParseJson, an_object_with_too_many_keys_is_refused_quickly) {
+TEST(ParseJson, refuses_an_object_with_too_many_keys_quickly) {
   std::string text = "{";
   for (int i = 0; i < 500'000; ++i) text += "\"" + std::to_string(i) + "\":0,";
   EXPECT_EQ(parse_json(text + "\"end\":0}", "f").error().id, "bad_json");
 }
 
-TEST(ParseJson, nesting_beyond_64_levels_is_refused) {
+TEST(ParseJson, refuses_nesting_beyond_64_levels) {
   const auto nested = [](std::size_t depth) {
     return parse_json(std::string(depth, '[') + std::string(depth, ']'), "f");
   };
@@ -348,7 +350,7 @@ TEST(ParseJson, nesting_beyond_64_levels_is_refused) {
   EXPECT_EQ(nested(1'000'000).error().id, "bad_json");
 }
 
-TEST(ParseJson, more_than_64_mebibytes_are_refused_unread) {
+TEST(ParseJson, refuses_more_than_64_mebibytes_without_parsing) {
   EXPECT_EQ(parse_json(std::string((64u << 20) + 1, ' '), "f").error().id, "bad_json");
 }
 

@@ -7,13 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fstream>
+
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::base {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class Files : public ::testing::Test {
@@ -56,7 +61,7 @@ class SmallDisk {
   void (*handler_)(int) = nullptr;
 };
 
-TEST_F(Files, what_is_written_is_read_back) {
+TEST_F(Files, are_read_back_as_written) {
   const std::string bytes("zero \0 and all", 14);
   ASSERT_TRUE(write_file_atomically(directory_ / "a", bytes));
   EXPECT_EQ(read_file(directory_ / "a", 100).value(), bytes);
@@ -65,8 +70,8 @@ TEST_F(Files, what_is_written_is_read_back) {
   EXPECT_EQ(entries(), 1u);
 }
 
-// In a container a program may have the same number whenever it starts.
-TEST_F(Files, what_a_killed_process_of_the_same_number_left_is_in_nobodys_way) {
+// Programs in a container may have the same process id at every start.
+TEST_F(Files, of_a_killed_process_with_the_same_pid_are_ignored) {
   const fs::path path = directory_ / "file";
   for (int count = 0; count < 50; ++count)
     std::ofstream(path.string() + ".new-" + std::to_string(::getpid()) + "-" +
@@ -76,7 +81,7 @@ TEST_F(Files, what_a_killed_process_of_the_same_number_left_is_in_nobodys_way) {
   EXPECT_EQ(content("file"), "written");
 }
 
-TEST_F(Files, a_relative_name_is_written_in_the_working_directory) {
+TEST_F(Files, with_relative_names_are_written_to_the_working_directory) {
   const fs::path before = fs::current_path();
   fs::current_path(directory_);
   EXPECT_TRUE(write_file_atomically("plain", "x"));
@@ -84,26 +89,26 @@ TEST_F(Files, a_relative_name_is_written_in_the_working_directory) {
   EXPECT_EQ(content("plain"), "x");
 }
 
-TEST_F(Files, a_disk_that_fills_up_leaves_the_old_content_and_nothing_else) {
+TEST_F(Files, keep_the_old_content_and_leave_no_temporary_when_the_disk_is_full) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   {
     const SmallDisk disk(1000);
     const auto written = write_file_atomically(directory_ / "a", std::string(5000, 'x'));
     ASSERT_FALSE(written);
-    EXPECT_THAT(to_string(written.error()), HasSubstr("the old one is untouched"));
+    EXPECT_THAT(written.error(), IsProblem("file_size_limit", (directory_ / "a").string()));
   }
   EXPECT_EQ(content("a"), "old");
   EXPECT_EQ(entries(), 1u);
 }
 
-TEST_F(Files, a_directory_that_takes_no_files_is_a_problem_that_names_the_file) {
+TEST_F(Files, report_the_path_if_the_directory_takes_no_files) {
   const auto written = write_file_atomically("/proc/trainyard.json", "x");
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().where, "/proc/trainyard.json");
   EXPECT_FALSE(write_file_atomically(directory_ / "missing" / "a", "x"));
 }
 
-TEST_F(Files, a_read_only_directory_keeps_the_old_content) {
+TEST_F(Files, keep_the_old_content_in_a_read_only_directory) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   fs::permissions(directory_, fs::perms::owner_read | fs::perms::owner_exec);
   const bool root = ::geteuid() == 0;  // root may write anywhere, so another user tries
@@ -115,25 +120,25 @@ TEST_F(Files, a_read_only_directory_keeps_the_old_content) {
   EXPECT_EQ(content("a"), "old");
 }
 
-TEST_F(Files, a_directory_in_the_place_of_the_file_is_a_problem_and_leaves_no_temporary) {
+TEST_F(Files, are_not_written_over_a_directory_and_leave_no_temporary) {
   fs::create_directories(directory_ / "a" / "full");
   EXPECT_FALSE(write_file_atomically(directory_ / "a", "x"));
   EXPECT_EQ(entries(), 1u);
 }
 
-TEST_F(Files, what_is_no_regular_file_is_never_replaced) {
+TEST_F(Files, never_replace_a_path_that_is_not_a_regular_file) {
   ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
   fs::create_symlink("pipe", directory_ / "link");
   for (const char* name : {"pipe", "link"}) {
     const auto written = write_file_atomically(directory_ / name, "x");
     ASSERT_FALSE(written);
-    EXPECT_THAT(to_string(written.error()), HasSubstr("is not a regular file"));
+    EXPECT_THAT(written.error(), IsProblem("not_a_regular_file", (directory_ / "pipe").string()));
   }
   EXPECT_TRUE(fs::is_fifo(directory_ / "pipe"));
   EXPECT_EQ(entries(), 2u);
 }
 
-TEST_F(Files, permissions_of_the_old_file_are_kept) {
+TEST_F(Files, keep_the_permissions_of_the_old_file) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "old"));
   fs::permissions(directory_ / "a", fs::perms::owner_read | fs::perms::owner_write);
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "new"));
@@ -141,7 +146,7 @@ TEST_F(Files, permissions_of_the_old_file_are_kept) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(Files, writing_through_a_link_changes_the_file_it_points_to) {
+TEST_F(Files, are_written_through_a_symbolic_link) {
   ASSERT_TRUE(write_file_atomically(directory_ / "real", "old"));
   fs::create_symlink("real", directory_ / "link");
   ASSERT_TRUE(write_file_atomically(directory_ / "link", "new"));
@@ -149,30 +154,34 @@ TEST_F(Files, writing_through_a_link_changes_the_file_it_points_to) {
   EXPECT_EQ(content("real"), "new");
 }
 
-TEST_F(Files, a_file_over_the_bound_is_refused_and_one_at_the_bound_is_read) {
+TEST_F(Files, over_the_size_limit_are_refused_and_at_the_limit_are_read) {
   ASSERT_TRUE(write_file_atomically(directory_ / "a", "12345"));
   EXPECT_TRUE(read_file(directory_ / "a", 5));
   const auto read = read_file(directory_ / "a", 4);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ProblemCode::bad_input);
-  EXPECT_THAT(to_string(read.error()), HasSubstr("has 5 bytes (accepted: at most 4 bytes)"));
+  EXPECT_THAT(read.error(), AllOf(IsProblem("file_too_large", (directory_ / "a").string()),
+                                  Reports("5"), Accepts("4")));
 }
 
-TEST_F(Files, a_file_of_the_kernel_that_claims_no_size_is_read_whole) {
+TEST_F(Files, of_the_kernel_without_a_size_are_read_completely) {
   EXPECT_THAT(read_file("/proc/self/status", 1 << 20).value(), HasSubstr("VmSize"));
   EXPECT_FALSE(read_file("/proc/self/status", 10));
 }
 
-TEST_F(Files, what_is_missing_or_no_file_is_a_problem) {
-  EXPECT_THAT(to_string(read_file(directory_ / "none", 5).error()), HasSubstr("No such file"));
-  EXPECT_THAT(to_string(read_file(directory_, 5).error()), HasSubstr("not a regular file"));
+TEST_F(Files, that_are_missing_or_not_regular_are_problems) {
+  const fs::path missing = directory_ / "none";
+  EXPECT_THAT(read_file(missing, 5).error(),
+              AllOf(IsProblem("system_error", missing.string()), Reports(std::strerror(ENOENT))));
+  EXPECT_THAT(read_file(directory_, 5).error(),
+              IsProblem("not_a_regular_file", directory_.string()));
   EXPECT_FALSE(read_file("/dev/zero", 5));
 }
 
-TEST_F(Files, a_pipe_without_a_writer_is_refused_at_once) {
+TEST_F(Files, that_are_pipes_without_a_writer_are_refused_without_blocking) {
   ASSERT_EQ(::mkfifo((directory_ / "pipe").c_str(), 0600), 0);
-  EXPECT_THAT(to_string(read_file(directory_ / "pipe", 5).error()),
-              HasSubstr("not a regular file"));
+  EXPECT_THAT(read_file(directory_ / "pipe", 5).error(),
+              IsProblem("not_a_regular_file", (directory_ / "pipe").string()));
 }
 
 }  // namespace

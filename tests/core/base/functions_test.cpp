@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/core/base/message_data.h"
+
 namespace trainyard::base {
 namespace {
 
-using testing::HasSubstr;
+using testing::AllOf;
 
-TEST(Functions, of_a_library_are_found_by_name) {
+TEST(Functions, finds_functions_of_a_library_by_name) {
   Functions functions("libm.so.6", "");
   double (*cosine)(double) = nullptr;
   functions.find(cosine, "cos");
@@ -17,7 +19,7 @@ TEST(Functions, of_a_library_are_found_by_name) {
   EXPECT_EQ(cosine(0), 1);
 }
 
-TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
+TEST(Functions, reports_the_first_missing_function_that_is_not_optional) {
   Functions functions("libm.so.6", "Install another.");
   void (*none)() = nullptr;
   functions.find_optional(none, "no_such_thing");
@@ -27,18 +29,19 @@ TEST(Functions, the_first_that_is_not_there_is_said_unless_it_may_be_lacking) {
   EXPECT_EQ(none, nullptr);
   const auto state = functions.state();
   ASSERT_FALSE(state);
-  EXPECT_EQ(state.error(),
-            (Problem{"library_unavailable", ProblemCode::unavailable, "libm.so.6",
-                     "the library has no function no_such_function", "", "Install another."}));
+  EXPECT_EQ(state.error().code, ProblemCode::unavailable);
+  EXPECT_EQ(state.error().advice, "Install another.");
+  EXPECT_THAT(state.error(),
+              AllOf(IsProblem("library_unavailable", "libm.so.6"), Reports("no_such_function")));
 }
 
-TEST(Functions, of_no_library_are_none) {
+TEST(Functions, finds_no_function_of_a_missing_library) {
   Functions functions("/no/such/library.so", "");
   void* (*allocate)(std::size_t) = nullptr;
   functions.find(allocate, "malloc");
-  EXPECT_EQ(allocate, nullptr) << "that of this program";
+  EXPECT_EQ(allocate, nullptr) << "found in this program";
   ASSERT_FALSE(functions.state());
-  EXPECT_THAT(functions.state().error().what, HasSubstr("cannot be opened"));
+  EXPECT_THAT(functions.state().error(), IsProblem("library_unavailable", "/no/such/library.so"));
 }
 
 }  // namespace

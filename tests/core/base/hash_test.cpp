@@ -20,14 +20,14 @@ TEST(Crc32c, gives_the_known_answers) {
   EXPECT_EQ(crc32c(std::vector<std::byte>(32, std::byte{0xFF})), 0x62A8AB43u);
 }
 
-TEST(Crc32c, continues_over_pieces_cut_anywhere) {
+TEST(Crc32c, continues_over_pieces_of_any_size) {
   const std::string text = "a frame that was cut in two at an arbitrary place";
   for (std::size_t cut = 0; cut <= text.size(); ++cut)
     EXPECT_EQ(crc32c(bytes(text).subspan(cut), crc32c(bytes(text).first(cut))), crc32c(bytes(text)))
         << cut;
 }
 
-TEST(Crc32c, sees_every_flipped_bit) {
+TEST(Crc32c, detects_every_flipped_bit) {
   std::string text = "nineteen bytes long";
   const std::uint32_t whole = crc32c(bytes(text));
   for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {

@@ -32,14 +32,14 @@ class LogFile : public ::testing::Test {
   fs::path path_ = fs::temp_directory_path() / ("trainyard-log-" + std::to_string(::getpid()));
 };
 
-TEST_F(LogFile, a_line_names_its_speaker_and_level_and_is_taken_literally) {
+TEST_F(LogFile, line_has_source_and_level_and_literal_text) {
   ASSERT_TRUE(add_log_file(path_));
   set_log_name("rank 2");
   log_warning("half {} done %d");
   EXPECT_THAT(content(), HasSubstr("warning: [rank 2] half {} done %d\n"));
 }
 
-TEST_F(LogFile, what_is_below_the_level_is_not_written) {
+TEST_F(LogFile, omits_lines_below_the_level) {
   ASSERT_TRUE(add_log_file(path_));
   log(LogLevel::debug, "quiet");
   log_info("loud");
@@ -47,7 +47,7 @@ TEST_F(LogFile, what_is_below_the_level_is_not_written) {
   EXPECT_THAT(content(), Not(HasSubstr("quiet")));
 }
 
-TEST_F(LogFile, a_file_may_be_added_while_others_speak) {
+TEST_F(LogFile, can_be_added_while_other_threads_log) {
   std::jthread speaker([](const std::stop_token& stop) {
     while (!stop.stop_requested()) log(LogLevel::info, "talk");
   });
@@ -58,7 +58,7 @@ TEST_F(LogFile, a_file_may_be_added_while_others_speak) {
   EXPECT_THAT(content(), HasSubstr("after"));
 }
 
-TEST(Log, a_file_that_cannot_be_opened_is_said) {
+TEST(Log, reports_a_file_that_cannot_be_opened) {
   EXPECT_FALSE(add_log_file("/proc/trainyard.log"));
 }
 

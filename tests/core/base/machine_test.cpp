@@ -24,7 +24,7 @@ class Quota : public ::testing::Test {
   fs::path root_ = fs::temp_directory_path() / ("trainyard-quota-" + std::to_string(::getpid()));
 };
 
-TEST_F(Quota, is_none_where_no_group_sets_one) {
+TEST_F(Quota, is_unlimited_without_a_limit_of_the_cgroup) {
   EXPECT_EQ(of("/a/b"), 0);
   set("a", "max 100000");
   EXPECT_EQ(of("/a/b"), 0);
@@ -32,7 +32,7 @@ TEST_F(Quota, is_none_where_no_group_sets_one) {
   EXPECT_EQ(of(""), 0);
 }
 
-TEST_F(Quota, is_the_tightest_of_the_group_and_those_above) {
+TEST_F(Quota, is_the_lowest_limit_of_the_cgroup_and_its_parents) {
   set("a/b", "250000 100000");
   EXPECT_EQ(of("/a/b"), 2.5);
   EXPECT_EQ(of("/a"), 0);
@@ -43,14 +43,14 @@ TEST_F(Quota, is_the_tightest_of_the_group_and_those_above) {
   EXPECT_EQ(of("/"), 8);
 }
 
-TEST_F(Quota, that_is_no_quota_counts_for_none) {
+TEST_F(Quota, ignores_invalid_limits) {
   for (const char* text : {"", "0 100000", "100000 0", "-5 100000", "lots", "100000"}) {
     set("a", text);
     EXPECT_EQ(of("/a"), 0) << text;
   }
 }
 
-TEST(UsableCores, are_at_least_one_and_at_most_what_the_affinity_allows) {
+TEST(UsableCores, are_at_least_one_and_at_most_the_affinity) {
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   EXPECT_GE(usable_cores(), 1);

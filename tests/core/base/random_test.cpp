@@ -25,7 +25,7 @@ TEST(Random, gives_the_known_answers_of_philox4x32_10) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
-TEST(Random, a_value_depends_on_its_element_and_not_on_the_order_of_asking) {
+TEST(Random, values_depend_on_the_element_and_not_on_the_order_of_calls) {
   const Random random(7, Purpose::initialize, 3);
   std::vector<double> forward, backward;
   for (std::uint64_t i = 0; i < 100; ++i) forward.push_back(random.normal(i));
@@ -35,7 +35,7 @@ TEST(Random, a_value_depends_on_its_element_and_not_on_the_order_of_asking) {
   EXPECT_EQ(forward, backward);
 }
 
-TEST(Random, seed_purpose_item_and_element_each_change_the_stream) {
+TEST(Random, seed_purpose_item_and_element_each_select_another_stream) {
   const std::set<std::uint64_t> values{
       Random(1, Purpose::initialize, 0).bits(0),
       Random(2, Purpose::initialize, 0).bits(0),
@@ -69,7 +69,7 @@ TEST(Random, uniform_numbers_have_their_mean_and_variance) {
   EXPECT_NEAR(m.variance, 1.0 / 12, 5 * std::sqrt(1.0 / 180 / 1e5));
 }
 
-TEST(Random, normal_numbers_have_mean_0_and_variance_1) {
+TEST(Random, normal_numbers_have_mean_zero_and_variance_one) {
   const Random random(12, Purpose::initialize, 0);
   const Moments m = moments([&](std::uint64_t i) { return random.normal(i); });
   EXPECT_NEAR(m.mean, 0, 5 * std::sqrt(1 / 1e5));
@@ -86,7 +86,7 @@ TEST(Random, uniform_numbers_stay_in_their_half_open_range) {
   }
 }
 
-TEST(Random, whole_numbers_below_a_bound_fill_it_evenly) {
+TEST(Random, integers_below_a_bound_are_uniform) {
   const Random random(14, Purpose::permute, 0);
   std::vector<int> counts(7);
   for (std::uint64_t i = 0; i < 70'000; ++i) ++counts.at(random.below(i, 7));

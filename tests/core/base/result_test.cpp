@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Problem, reads_as_place_finding_choices_and_advice) {
+TEST(Problem, text_has_location_finding_accepted_values_and_advice) {
   EXPECT_EQ(to_string(Problem{"made_by_test", ProblemCode::bad_input, "run.steps",
                               "-1 is out of range", "at least 1", "Set it."}),
             "run.steps: -1 is out of range (accepted: at least 1). Set it.");
@@ -19,13 +19,13 @@ TEST(Problem, reads_as_place_finding_choices_and_advice) {
             "it broke");
 }
 
-TEST(Problem, a_list_prints_one_a_line) {
+TEST(Problem, list_is_printed_one_per_line) {
   EXPECT_EQ(to_string(Problems{{"made_by_test", ProblemCode::failed, "a", "b", "", ""},
                                {"made_by_test", ProblemCode::failed, "c", "d", "", ""}}),
             "a: b\nc: d\n");
 }
 
-TEST(Problem, a_failed_system_call_says_why) {
+TEST(Problem, of_a_system_call_contains_the_reason) {
   const Problem problem = system_problem("/x", "cannot open the file", ENOENT);
   EXPECT_EQ(problem.code, ProblemCode::failed);
   EXPECT_EQ(
@@ -34,22 +34,22 @@ TEST(Problem, a_failed_system_call_says_why) {
       "not exist.");
 }
 
-TEST(Problem, a_failed_system_call_says_what_to_do) {
+TEST(Problem, of_a_system_call_contains_advice) {
   const auto advice = [](int error_number) {
-    return system_problem("/x", "cannot write here", error_number).advice;
+    return system_problem("/x", "cannot write the file", error_number).advice;
   };
   EXPECT_THAT(advice(ENOSPC), HasSubstr("Free space"));
   EXPECT_THAT(advice(EDQUOT), HasSubstr("quota"));
   EXPECT_THAT(advice(EFBIG), HasSubstr("ulimit -f"));
   EXPECT_THAT(advice(EROFS), HasSubstr("read-only"));
   for (const int denied : {EACCES, EPERM}) EXPECT_THAT(advice(denied), HasSubstr("permissions"));
-  EXPECT_THAT(advice(ENOTDIR), HasSubstr("a file where a directory is expected"));
+  EXPECT_THAT(advice(ENOTDIR), HasSubstr("directory"));
   EXPECT_THAT(advice(EMFILE), HasSubstr("ulimit -n"));
   EXPECT_EQ(advice(ENOMEM), out_of_memory("").advice);
-  EXPECT_NE(advice(EXDEV), "") << "which has no advice of its own";
+  EXPECT_NE(advice(EXDEV), "") << "the error has no specific advice";
 }
 
-TEST(Problem, every_code_has_its_own_name) {
+TEST(Problem, codes_have_distinct_names) {
   EXPECT_EQ(name(ProblemCode::bad_usage), "bad_usage");
   EXPECT_EQ(name(ProblemCode::bad_input), "bad_input");
   EXPECT_EQ(name(ProblemCode::unavailable), "unavailable");
@@ -58,7 +58,7 @@ TEST(Problem, every_code_has_its_own_name) {
   EXPECT_EQ(name(ProblemCode::canceled), "cancelled");
 }
 
-TEST(Result, carries_a_value_or_a_problem) {
+TEST(Result, holds_a_value_or_a_problem) {
   const Result<int> good = 3;
   const Result<int> bad = fail({"made_by_test", ProblemCode::refused, "here", "no", "", ""});
   EXPECT_EQ(good.value(), 3);

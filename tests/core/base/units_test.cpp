@@ -9,7 +9,7 @@
 namespace trainyard::base {
 namespace {
 
-TEST(Units, three_significant_digits_with_an_si_prefix) {
+TEST(Units, format_three_significant_digits_with_an_si_prefix) {
   EXPECT_EQ(with_unit(2.7e6, "B"), "2.7 MB");
   EXPECT_EQ(with_unit(1e10, "bit/s"), "10 Gbit/s");
   EXPECT_EQ(with_unit(0, "B"), "0 B");
@@ -18,13 +18,13 @@ TEST(Units, three_significant_digits_with_an_si_prefix) {
   EXPECT_EQ(with_unit(123456, "B"), "123 kB");
 }
 
-TEST(Units, rounding_up_takes_the_next_prefix) {
+TEST(Units, use_the_next_prefix_after_rounding_up) {
   EXPECT_EQ(with_unit(999.4, "B"), "999 B");
   EXPECT_EQ(with_unit(999.6, "B"), "1 kB");
   EXPECT_EQ(with_unit(999'600, "B"), "1 MB");
 }
 
-TEST(Units, the_smallest_and_the_largest_still_print) {
+TEST(Units, format_the_smallest_and_the_largest_value) {
   EXPECT_EQ(with_unit(3e-12, "s"), "0.003 ns");
   EXPECT_EQ(with_unit(1.5e-19, "s"), "1.5e-10 ns");
   EXPECT_EQ(format_seconds(1e300), with_unit(1e300, "s"));
@@ -33,7 +33,7 @@ TEST(Units, the_smallest_and_the_largest_still_print) {
   EXPECT_EQ(with_unit(std::numeric_limits<double>::infinity(), "s"), "inf s");
 }
 
-TEST(Units, seconds_turn_into_minutes_and_hours) {
+TEST(Units, format_long_times_in_minutes_and_hours) {
   EXPECT_EQ(format_seconds(0.0034), "3.4 ms");
   EXPECT_EQ(format_seconds(125), "2 min 5 s");
   EXPECT_EQ(format_seconds(7384), "2 h 3 min");
@@ -43,7 +43,7 @@ TEST(Units, seconds_turn_into_minutes_and_hours) {
   EXPECT_EQ(format_seconds(std::nan("")), "nan s");
 }
 
-TEST(Units, counts_are_grouped_by_thousands) {
+TEST(Units, group_counts_by_thousands) {
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(668672), "668,672");

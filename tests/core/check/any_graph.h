@@ -191,7 +191,7 @@ class AnyGraphRank {
     }
   }
 
-  // How many ops of a lane are among the first `end`.
+  // Returns the number of ops of a lane among the first `end` ops.
   std::int32_t sequence(plan::LaneId lane, std::size_t end) const {
     return static_cast<std::int32_t>(std::count_if(ops_.begin(),
                                                    ops_.begin() + static_cast<std::ptrdiff_t>(end),

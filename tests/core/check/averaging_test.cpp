@@ -24,7 +24,7 @@ experiment::Experiment meeting(int ranks, LocalRule rule, std::int64_t every = 4
   return e;
 }
 
-TEST(Averaging, is_proved_by_both_rules_and_every_algorithm_coarse_and_expanded) {
+TEST(Averaging, with_both_rules_and_every_algorithm_is_proved_coarse_and_expanded) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic})
     for (const Algorithm algorithm :
          {Algorithm::ring, Algorithm::direct, Algorithm::double_binary_tree,
@@ -43,7 +43,7 @@ TEST(Averaging, is_proved_by_both_rules_and_every_algorithm_coarse_and_expanded)
               testing::Not(Contains(Proof::averaging)));
 }
 
-TEST(Averaging, is_proved_of_any_number_of_local_steps_and_of_hosts) {
+TEST(Averaging, after_any_number_of_local_steps_and_hosts_is_proved) {
   for (const std::int64_t every : {1, 2, 3, 1000})
     EXPECT_EQ(first_finding(expanded(meeting(3, LocalRule::elastic, every))), "") << every;
   for (const double alpha : {1e-9, 1.0 / 3, 0.1234567890123}) {
@@ -57,7 +57,7 @@ TEST(Averaging, is_proved_of_any_number_of_local_steps_and_of_hosts) {
   EXPECT_EQ(first_finding(expanded(e)), "");
 }
 
-TEST(Averaging, traffic_is_that_of_mirrored_when_ranks_meet_and_else_none) {
+TEST(Averaging, traffic_equals_mirrored_in_averaging_steps_and_is_zero_otherwise) {
   const experiment::Experiment e = meeting(3, LocalRule::average);
   experiment::Experiment all = e;
   all.strategy.kind = experiment::StrategyKind::mirrored;
@@ -70,7 +70,7 @@ TEST(Averaging, traffic_is_that_of_mirrored_when_ranks_meet_and_else_none) {
           << traffic.program;
 }
 
-TEST(Averaging, a_step_has_its_part_of_the_bytes_of_a_meeting) {
+TEST(Averaging, mean_traffic_per_step_is_the_share_of_an_averaging_step) {
   const auto sent = [](experiment::Experiment e, experiment::StrategyKind kind) {
     e.strategy.kind = kind;
     const Victim victim = expanded(e);
@@ -111,18 +111,18 @@ class BrokenAveraging : public testing::Test {
   }
 };
 
-TEST_F(BrokenAveraging, another_part_of_a_rank_in_the_mean_is_found) {
+TEST_F(BrokenAveraging, with_another_shard_of_a_rank_in_the_mean_is_found) {
   for (Op& op : meeting_of(mean, 1))
     if (op.kind == OpKind::mix && !op.summands.empty()) op.weights.denominator = 4;
   expect_found(mean, "proof_averaging at rank 0, program train_average");
 }
 
-TEST_F(BrokenAveraging, a_segment_that_keeps_its_own_parameters_is_found) {
+TEST_F(BrokenAveraging, with_a_segment_that_keeps_local_parameters_is_found) {
   mix_into(mean, 2, "params").reads.front().buffer = mean.ranks[2].buffer("params");
   expect_found(mean, "proof_averaging at rank 2, program train_average");
 }
 
-TEST_F(BrokenAveraging, a_mean_of_other_parameters_is_found) {
+TEST_F(BrokenAveraging, of_other_parameters_is_found) {
   Op& op = mix_into(mean, 0, "params");
   const std::int64_t count = op.writes.front().count;
   op.reads.front().first -= 1;
@@ -130,7 +130,7 @@ TEST_F(BrokenAveraging, a_mean_of_other_parameters_is_found) {
   expect_found(mean, "proof_averaging at rank 0, program train_average");
 }
 
-TEST_F(BrokenAveraging, parameters_that_are_summed_before_their_update_are_found) {
+TEST_F(BrokenAveraging, of_parameters_before_their_update_is_found) {
   auto& ops = meeting_of(mean, 0);
   const auto update =
       std::find_if(ops.begin(), ops.end(), [](const Op& op) { return op.kind == OpKind::update; });
@@ -141,12 +141,12 @@ TEST_F(BrokenAveraging, parameters_that_are_summed_before_their_update_are_found
   EXPECT_THAT(failed(mean), Contains(Proof::averaging));
 }
 
-TEST_F(BrokenAveraging, a_mean_that_is_taken_before_it_is_there_is_found) {
+TEST_F(BrokenAveraging, that_is_applied_before_it_is_complete_is_found) {
   mix_into(mean, 1, "params").after.clear();
   EXPECT_THAT(failed(mean), Contains(Proof::races));
 }
 
-TEST_F(BrokenAveraging, a_step_by_which_nobody_meets_is_found) {
+TEST_F(BrokenAveraging, without_an_averaging_step_is_found) {
   for (plan::RankPlan& rank : mean.ranks) {
     const auto local = static_cast<std::size_t>(rank.program("train")),
                meets = static_cast<std::size_t>(rank.program("train_average"));
@@ -155,21 +155,21 @@ TEST_F(BrokenAveraging, a_step_by_which_nobody_meets_is_found) {
   EXPECT_THAT(failed(mean), Contains(Proof::meaning));
 }
 
-TEST_F(BrokenAveraging, a_rank_that_moves_further_than_others_is_found) {
+TEST_F(BrokenAveraging, with_a_rank_that_moves_further_than_others_is_found) {
   for (Op& op : meeting_of(elastic, 2))
     if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[2].buffer("params"))
       op.weights = {{3, 1}, 4};
   expect_found(elastic, "proof_averaging at rank 2, program train_average");
 }
 
-TEST_F(BrokenAveraging, a_center_that_moves_too_far_is_found) {
+TEST_F(BrokenAveraging, with_a_center_that_moves_too_far_is_found) {
   for (Op& op : meeting_of(elastic, 1))
     if (op.kind == OpKind::mix && op.writes.front().buffer == elastic.ranks[1].buffer("centre"))
       op.weights = {{0, 1}, 1};
   expect_found(elastic, "proof_averaging at rank 1, program train_average");
 }
 
-TEST_F(BrokenAveraging, ranks_that_move_to_the_new_center_are_found) {
+TEST_F(BrokenAveraging, with_ranks_that_move_to_the_new_center_is_found) {
   for (std::size_t rank = 0; rank < 3; ++rank) {
     const plan::BufferId parameters = elastic.ranks[rank].buffer("params");
     auto& ops = meeting_of(elastic, rank);
@@ -180,7 +180,7 @@ TEST_F(BrokenAveraging, ranks_that_move_to_the_new_center_are_found) {
   EXPECT_EQ(failed(elastic), std::set{Proof::averaging});
 }
 
-TEST_F(BrokenAveraging, moves_beyond_the_mean_are_found) {
+TEST_F(BrokenAveraging, with_moves_beyond_the_mean_is_found) {
   for (std::size_t rank = 0; rank < 3; ++rank)
     for (Op& op : meeting_of(elastic, rank)) {
       if (op.kind != OpKind::mix || !op.summands.empty()) continue;
@@ -191,14 +191,14 @@ TEST_F(BrokenAveraging, moves_beyond_the_mean_are_found) {
   expect_found(elastic, "proof_averaging at rank 0, program train_average");
 }
 
-TEST_F(BrokenAveraging, another_part_in_the_mean_that_is_evaluated_is_found) {
+TEST_F(BrokenAveraging, with_another_shard_in_the_evaluated_mean_is_found) {
   for (plan::Program& program : mean.ranks[1].programs)
     for (Op& op : program.ops)
       if (program.name == "average" && !op.summands.empty()) op.weights.denominator = 5;
   expect_found(mean, "proof_averaging at rank 1, program average, op MIX.b0<r1");
 }
 
-TEST_F(BrokenAveraging, a_program_of_the_schedule_that_is_missing_is_found) {
+TEST_F(BrokenAveraging, without_a_program_of_the_schedule_is_found) {
   for (plan::Program& program : mean.ranks[1].programs)
     if (program.name == "tail_average") program.name = "tail_mean";
   EXPECT_EQ(failed(mean), std::set{Proof::structure});

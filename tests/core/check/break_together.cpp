@@ -35,7 +35,7 @@ std::optional<Place> any_place(Victim& victim,
   return all[static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1))];
 }
 
-bool two_sends_swapped(Victim& victim) {
+bool swapped_sends(Victim& victim) {
   const auto place = any_place(victim, sends);
   if (!place) return false;
   const plan::Op first = op_at(victim, *place);
@@ -44,7 +44,7 @@ bool two_sends_swapped(Victim& victim) {
   });
 }
 
-bool a_send_to_the_wrong_peer(Victim& victim) {
+bool send_to_the_wrong_peer(Victim& victim) {
   const auto members = [&](const plan::Op& op) {
     return victim.groups[static_cast<std::size_t>(op.group)].ranks;
   };
@@ -60,25 +60,25 @@ bool a_send_to_the_wrong_peer(Victim& victim) {
   return false;
 }
 
-bool a_receive_that_is_missing(Victim& victim) {
+bool missing_receive(Victim& victim) {
   const auto place = any_place(victim, receives);
   if (place) victim.remove(place->rank, place->op);
   return place.has_value();
 }
 
-bool an_addition_done_twice(Victim& victim) {
+bool repeated_addition(Victim& victim) {
   const auto place = any_place(victim, adds);
   if (place) victim.repeat(place->rank, place->op);
   return place.has_value();
 }
 
-bool a_chunk_cut_short_at_one_end(Victim& victim) {
+bool truncated_chunk(Victim& victim) {
   const auto place = any_place(victim, sends);
   if (place) op_at(victim, *place).reads[0].count -= 1;
   return place.has_value();
 }
 
-bool a_contribution_sent_and_added_twice(Victim& victim) {
+bool repeated_contribution(Victim& victim) {
   const auto place = any_place(victim, adds);
   if (!place) return false;
   const plan::Op add = op_at(victim, *place);
@@ -98,7 +98,7 @@ bool a_contribution_sent_and_added_twice(Victim& victim) {
   return true;
 }
 
-bool a_sum_replaced_instead_of_added(Victim& victim) {
+bool overwritten_sum(Victim& victim) {
   const auto place = any_place(victim, adds);
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
@@ -107,7 +107,7 @@ bool a_sum_replaced_instead_of_added(Victim& victim) {
   return true;
 }
 
-bool a_chunk_received_one_element_off(Victim& victim) {
+bool shifted_chunk(Victim& victim) {
   const int shift = any_bool() ? 1 : -1;
   const auto has_room = [&](std::size_t rank, const plan::Access& span) {
     return span.first + shift >= 0 && span.first + span.count + shift <=
@@ -126,7 +126,7 @@ bool a_chunk_received_one_element_off(Victim& victim) {
   return true;
 }
 
-bool an_update_from_an_element_that_nobody_sums(Victim& victim) {
+bool update_from_an_element_that_is_not_summed(Victim& victim) {
   const auto place = any_place(victim, [&](std::size_t rank, const plan::Op& op) {
     if (op.kind != plan::OpKind::update) return false;
     const plan::Access& span = op.reads[0];
@@ -139,7 +139,7 @@ bool an_update_from_an_element_that_nobody_sums(Victim& victim) {
   return place.has_value();
 }
 
-bool a_bucket_that_nobody_sums(Victim& victim) {
+bool bucket_that_is_not_reduced(Victim& victim) {
   const auto place = any_place(victim, is_all_reduce);
   if (!place) return false;
   const plan::Op sum = op_at(victim, *place);
@@ -152,13 +152,13 @@ bool a_bucket_that_nobody_sums(Victim& victim) {
   return true;
 }
 
-bool a_member_that_takes_no_part(Victim& victim) {
+bool missing_member(Victim& victim) {
   const auto place = any_place(victim, is_all_reduce);
   if (place) victim.remove(place->rank, place->op);
   return place.has_value();
 }
 
-bool buckets_in_another_order_on_one_rank(Victim& victim) {
+bool reordered_buckets(Victim& victim) {
   const auto place = any_place(victim, is_all_reduce);
   if (!place) return false;
   const std::int32_t group = op_at(victim, *place).group;

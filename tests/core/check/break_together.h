@@ -25,39 +25,39 @@ inline plan::Op& op_at(Victim& victim, const Place& place) {
   return victim.train(place.rank)[place.op];
 }
 
-// Messages that do not meet
+// Messages without a match
 // -------------------------------------------------------------------------------------------
 
-bool two_sends_swapped(Victim& victim);
+bool swapped_sends(Victim& victim);
 
-bool a_send_to_the_wrong_peer(Victim& victim);
+bool send_to_the_wrong_peer(Victim& victim);
 
-bool a_receive_that_is_missing(Victim& victim);
+bool missing_receive(Victim& victim);
 
-bool an_addition_done_twice(Victim& victim);
+bool repeated_addition(Victim& victim);
 
-bool a_chunk_cut_short_at_one_end(Victim& victim);
+bool truncated_chunk(Victim& victim);
 
-// Sums that are none
+// Wrong sums
 // ------------------------------------------------------------
 
-bool a_contribution_sent_and_added_twice(Victim& victim);
+bool repeated_contribution(Victim& victim);
 
-bool a_sum_replaced_instead_of_added(Victim& victim);
+bool overwritten_sum(Victim& victim);
 
-bool a_chunk_received_one_element_off(Victim& victim);
+bool shifted_chunk(Victim& victim);
 
-bool an_update_from_an_element_that_nobody_sums(Victim& victim);
+bool update_from_an_element_that_is_not_summed(Victim& victim);
 
-// Groups that do not agree
+// Inconsistent groups
 // --------------------------------------------------------------------------------------------
 
 inline bool is_all_reduce(const plan::Op& op) { return op.kind == plan::OpKind::all_reduce; }
 
-bool a_bucket_that_nobody_sums(Victim& victim);
+bool bucket_that_is_not_reduced(Victim& victim);
 
-bool a_member_that_takes_no_part(Victim& victim);
+bool missing_member(Victim& victim);
 
-bool buckets_in_another_order_on_one_rank(Victim& victim);
+bool reordered_buckets(Victim& victim);
 
 }  // namespace trainyard::check

@@ -33,14 +33,14 @@ inline void PrintTo(const Break& broken, std::ostream* out) { *out << broken.nam
 // Numbers that name nothing
 // -------------------------------------------------------------------------------------------
 
-inline bool a_lane_out_of_range(Victim& victim) {
+inline bool lane_out_of_range(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op&) { return true; });
   const auto lanes = static_cast<std::int32_t>(victim.ranks[place->rank].lanes.size());
   op_at(victim, *place).lane = plan::LaneId(*rc::gen::element<std::int32_t>(-1, lanes, 77));
   return true;
 }
 
-inline bool a_lane_of_another_kind(Victim& victim) {
+inline bool lane_of_another_kind(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op&) { return true; });
   const auto& lanes = victim.ranks[place->rank].lanes;
   const plan::LaneKind kind = lanes[op_at(victim, *place).lane.index()].kind;
@@ -50,7 +50,7 @@ inline bool a_lane_of_another_kind(Victim& victim) {
   return true;
 }
 
-inline bool an_access_beyond_its_buffer(Victim& victim) {
+inline bool access_beyond_its_buffer(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op& op) { return !op.writes.empty(); });
   plan::Access& access = op_at(victim, *place).writes.back();
   access.count +=
@@ -58,13 +58,13 @@ inline bool an_access_beyond_its_buffer(Victim& victim) {
   return true;
 }
 
-inline bool a_wait_for_what_never_comes(Victim& victim) {
+inline bool dependency_that_nothing_satisfies(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
   if (place) op_at(victim, *place).after.back().sequence = 10'000;
   return place.has_value();
 }
 
-inline bool a_wait_for_a_step_that_is_forgotten(Victim& victim) {
+inline bool dependency_beyond_the_window(Victim& victim) {
   const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
   if (place) op_at(victim, *place).after.back().steps_back = plan::Frontier::window - 1;
   return place.has_value();
@@ -76,23 +76,23 @@ inline bool samples_that_do_not_add_up(Victim& victim) {
   return true;
 }
 
-inline bool a_program_that_is_not_there(Victim& victim) {
+inline bool missing_program(Victim& victim) {
   plan::RankPlan& rank = victim.ranks[any_rank(victim)];
   rank.programs[static_cast<std::size_t>(rank.program("train"))].name = "trains";
   return true;
 }
 
-inline bool a_group_that_names_a_rank_twice(Victim& victim) {
+inline bool group_with_a_duplicate_rank(Victim& victim) {
   plan::Group& group = victim.groups[static_cast<std::size_t>(
       plan::any_count(static_cast<int>(victim.groups.size()) - 1))];
   group.ranks.push_back(group.ranks.front());
   return true;
 }
 
-// Orders that are wrong
+// Wrong orders
 // ------------------------------------------------------------
 
-// How many ops of its lane there are up to an op.
+// Returns the number of ops of the op's lane up to this op.
 inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op) {
   return static_cast<std::int32_t>(
       std::count_if(ops.begin(), ops.begin() + static_cast<std::ptrdiff_t>(op + 1),
@@ -100,7 +100,7 @@ inline std::int32_t sequence_of(const std::vector<plan::Op>& ops, std::size_t op
 }
 
 // Makes an op wait for one of those that wait for it.
-inline bool a_circle_of_waiting(Victim& victim) {
+inline bool cycle_of_dependencies(Victim& victim) {
   const auto waits = [](const plan::Op& op, const plan::Dependency& d) {
     return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane;
   };
@@ -121,7 +121,7 @@ inline bool a_circle_of_waiting(Victim& victim) {
   return false;
 }
 
-inline bool a_wait_that_matters_forgotten(Victim& victim) {
+inline bool missing_dependency(Victim& victim) {
   for (int tries = 8; tries > 0; --tries) {
     Victim without = victim;
     const auto place = any_place(without, [](const plan::Op& op) { return !op.after.empty(); });
@@ -136,7 +136,7 @@ inline bool a_wait_that_matters_forgotten(Victim& victim) {
 }
 
 // Two ops without an order: now one writes what the other reads.
-inline bool an_access_that_nothing_orders(Victim& victim) {
+inline bool unordered_access(Victim& victim) {
   const std::size_t rank = any_rank(victim);
   auto& ops = victim.train(rank);
   auto pairs = HappensBefore(victim).unordered(rank);
@@ -155,69 +155,40 @@ inline bool an_access_that_nothing_orders(Victim& victim) {
 inline std::vector<Break> breaks() {
   using enum Proof;
   return {
-      {"a_lane_out_of_range", Of::any, a_lane_out_of_range, {structure}},
-      {"a_lane_of_another_kind", Of::any, a_lane_of_another_kind, {structure}},
-      {"an_access_beyond_its_buffer", Of::any, an_access_beyond_its_buffer, {structure}},
-      {"a_wait_for_what_never_comes", Of::any, a_wait_for_what_never_comes, {structure}},
-      {"a_wait_for_a_step_that_is_forgotten",
+      {"lane_out_of_range", Of::any, lane_out_of_range, {structure}},
+      {"lane_of_another_kind", Of::any, lane_of_another_kind, {structure}},
+      {"access_beyond_its_buffer", Of::any, access_beyond_its_buffer, {structure}},
+      {"dependency_that_nothing_satisfies",
        Of::any,
-       a_wait_for_a_step_that_is_forgotten,
+       dependency_that_nothing_satisfies,
        {structure}},
+      {"dependency_beyond_the_window", Of::any, dependency_beyond_the_window, {structure}},
       {"samples_that_do_not_add_up", Of::any, samples_that_do_not_add_up, {structure}},
-      {"a_program_that_is_not_there", Of::any, a_program_that_is_not_there, {structure}},
-      {"a_group_that_names_a_rank_twice", Of::any, a_group_that_names_a_rank_twice, {structure}},
-      {"two_sends_swapped", Of::chunks, two_sends_swapped, {}, {matching, deadlock}, {order}},
-      {"a_send_to_the_wrong_peer",
-       Of::chunks,
-       a_send_to_the_wrong_peer,
-       {deadlock},
-       {},
-       {matching}},
-      {"a_receive_that_is_missing",
-       Of::chunks,
-       a_receive_that_is_missing,
-       {deadlock},
-       {},
-       {order, matching}},
-      {"an_addition_done_twice", Of::chunks, an_addition_done_twice, {deadlock}, {}, {matching}},
-      {"a_chunk_cut_short_at_one_end", Of::chunks, a_chunk_cut_short_at_one_end, {matching}},
-      {"a_contribution_sent_and_added_twice",
-       Of::ring,
-       a_contribution_sent_and_added_twice,
-       {meaning},
-       {},
-       {races}},
-      {"a_sum_replaced_instead_of_added", Of::ring, a_sum_replaced_instead_of_added, {meaning}},
-      {"a_chunk_received_one_element_off",
-       Of::chunks,
-       a_chunk_received_one_element_off,
-       {meaning},
-       {},
-       {races}},
-      {"an_update_from_an_element_that_nobody_sums",
+      {"missing_program", Of::any, missing_program, {structure}},
+      {"group_with_a_duplicate_rank", Of::any, group_with_a_duplicate_rank, {structure}},
+      {"swapped_sends", Of::chunks, swapped_sends, {}, {matching, deadlock}, {order}},
+      {"send_to_the_wrong_peer", Of::chunks, send_to_the_wrong_peer, {deadlock}, {}, {matching}},
+      {"missing_receive", Of::chunks, missing_receive, {deadlock}, {}, {order, matching}},
+      {"repeated_addition", Of::chunks, repeated_addition, {deadlock}, {}, {matching}},
+      {"truncated_chunk", Of::chunks, truncated_chunk, {matching}},
+      {"repeated_contribution", Of::ring, repeated_contribution, {meaning}, {}, {races}},
+      {"overwritten_sum", Of::ring, overwritten_sum, {meaning}},
+      {"shifted_chunk", Of::chunks, shifted_chunk, {meaning}, {}, {races}},
+      {"update_from_an_element_that_is_not_summed",
        Of::any,
-       an_update_from_an_element_that_nobody_sums,
+       update_from_an_element_that_is_not_summed,
        {meaning}},
-      {"a_bucket_that_nobody_sums", Of::coarse, a_bucket_that_nobody_sums, {meaning}, {}, {races}},
-      {"a_member_that_takes_no_part",
+      {"bucket_that_is_not_reduced",
        Of::coarse,
-       a_member_that_takes_no_part,
-       {order, deadlock},
+       bucket_that_is_not_reduced,
+       {meaning},
        {},
-       {matching}},
-      {"buckets_in_another_order_on_one_rank",
-       Of::coarse,
-       buckets_in_another_order_on_one_rank,
-       {order},
-       {matching, deadlock}},
-      {"a_circle_of_waiting", Of::any, a_circle_of_waiting, {deadlock}},
-      {"a_wait_that_matters_forgotten",
-       Of::steps,
-       a_wait_that_matters_forgotten,
-       {races},
-       {},
-       {meaning}},
-      {"an_access_that_nothing_orders", Of::steps, an_access_that_nothing_orders, {races}},
+       {races}},
+      {"missing_member", Of::coarse, missing_member, {order, deadlock}, {}, {matching}},
+      {"reordered_buckets", Of::coarse, reordered_buckets, {order}, {matching, deadlock}},
+      {"cycle_of_dependencies", Of::any, cycle_of_dependencies, {deadlock}},
+      {"missing_dependency", Of::steps, missing_dependency, {races}, {}, {meaning}},
+      {"unordered_access", Of::steps, unordered_access, {races}},
   };
 }
 

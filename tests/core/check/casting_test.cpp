@@ -30,7 +30,7 @@ std::string found_in_casting(const Victim& victim) {
   return at == report.findings.end() ? "" : located(at->problem);
 }
 
-TEST(Casting, is_proved_where_there_is_any) {
+TEST(Casting, is_proved_if_the_plan_casts) {
   const Report report = examine(mixed(Precision::bf16).plan());
   EXPECT_EQ(base::to_string(report.problems()), "");
   EXPECT_THAT(report.proofs, testing::Contains(Proof::casting));
@@ -38,7 +38,7 @@ TEST(Casting, is_proved_where_there_is_any) {
               testing::Not(testing::Contains(Proof::casting)));
 }
 
-TEST(Casting, that_is_left_out_is_found) {
+TEST(Casting, that_is_missing_is_found) {
   Victim victim = mixed(Precision::bf16);
   victim.remove(1, victim.first(1, [](const plan::Op& op) {
     return op.kind == OpKind::cast && op.segment == 1;
@@ -53,7 +53,7 @@ TEST(Casting, of_less_than_is_read_is_found) {
   EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op F.s2.m0");
 }
 
-TEST(Casting, of_what_changes_before_it_is_read_is_found) {
+TEST(Casting, of_values_that_change_before_they_are_read_is_found) {
   Victim victim = mixed(Precision::bf16);
   auto& ops = victim.train(0);
   const std::size_t update = victim.first(
@@ -64,14 +64,14 @@ TEST(Casting, of_what_changes_before_it_is_read_is_found) {
   EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op B.s2.m0");
 }
 
-TEST(Casting, by_others_is_found) {
+TEST(Casting, by_another_rank_is_found) {
   Victim victim = mixed(Precision::bf16);
   const plan::Access halves = victim.op(0, "CAST.s0").writes.front();
   victim.op(0, "F.s0.m0").writes.push_back(halves);
   EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op F.s0.m0");
 }
 
-TEST(Casting, of_a_scaled_loss_needs_who_takes_the_scale_away) {
+TEST(Casting, of_a_scaled_loss_requires_unscaling) {
   Victim victim = mixed(Precision::fp16);
   victim.op(0, "CLIP").reads.pop_back();
   EXPECT_EQ(found_in_casting(victim), "proof_casting at rank 0, program train, op CLIP");

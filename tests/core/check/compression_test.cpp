@@ -51,7 +51,7 @@ RC_GTEST_PROP(CompressedPlans, are_proved_coarse_and_expanded, ()) {
   RC_ASSERT(base::to_string(check(coarse.expanded(any_algorithm_for(kind)).plan())) == "");
 }
 
-RC_GTEST_PROP(CompressedPlans, in_which_a_rank_forgets_to_encode_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, in_which_a_rank_does_not_encode_violate_meaning, ()) {
   const Scheme kind = any_scheme();
   Victim victim = any_compressed_victim(kind);
   const auto place = any_place(victim, encodes);
@@ -60,7 +60,7 @@ RC_GTEST_PROP(CompressedPlans, in_which_a_rank_forgets_to_encode_have_no_meaning
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(CompressedPlans, in_which_all_forget_to_encode_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, in_which_no_rank_encodes_violate_meaning, ()) {
   const Scheme kind = any_scheme();
   Victim victim = any_compressed_victim(kind);
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
@@ -68,7 +68,7 @@ RC_GTEST_PROP(CompressedPlans, in_which_all_forget_to_encode_have_no_meaning, ()
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(CompressedPlans, in_which_a_rank_forgets_to_decode_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, in_which_a_rank_does_not_decode_violate_meaning, ()) {
   const Scheme kind = any_scheme();
   Victim victim = any_compressed_victim(kind);
   const auto place = any_place(victim, decodes);
@@ -77,14 +77,15 @@ RC_GTEST_PROP(CompressedPlans, in_which_a_rank_forgets_to_decode_have_no_meaning
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(CompressedPlans, in_which_all_forget_to_decode_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, in_which_no_rank_decodes_violate_meaning, ()) {
   Victim victim = any_compressed_victim(any_scheme());
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     while (!victim.find(rank, decodes).empty()) victim.remove(rank, victim.first(rank, decodes));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(CompressedPlans, that_decode_before_all_is_gathered_race_or_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, that_decode_before_the_gather_is_complete_race_or_violate_meaning,
+              ()) {
   const Scheme kind = any_gathered();
   Victim victim = any_compressed_victim(kind);
   const auto place = any_place(victim, decodes);
@@ -94,7 +95,7 @@ RC_GTEST_PROP(CompressedPlans, that_decode_before_all_is_gathered_race_or_have_n
   RC_ASSERT(found.contains(Proof::races) || found.contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(CompressedPlans, that_decode_not_all_that_was_gathered_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, that_decode_only_a_part_of_the_gather_violate_meaning, ()) {
   Victim victim = any_compressed_victim(any_gathered());
   const auto place = any_place(victim, decodes);
   op_at(victim, *place).reads.front().count -= 1;
@@ -102,7 +103,7 @@ RC_GTEST_PROP(CompressedPlans, that_decode_not_all_that_was_gathered_have_no_mea
 }
 
 // The gradient of a segment comes after its bucket was encoded.
-RC_GTEST_PROP(CompressedPlans, that_encode_too_early_have_no_meaning, ()) {
+RC_GTEST_PROP(CompressedPlans, that_encode_too_early_violate_meaning, ()) {
   Victim victim = any_compressed_victim(any_scheme());
   const auto place = any_place(victim, [&](std::size_t rank, const Op& op) {
     return op.kind == OpKind::encode &&
@@ -122,7 +123,7 @@ RC_GTEST_PROP(CompressedPlans, that_encode_too_early_have_no_meaning, ()) {
 }
 
 // Nothing else says that the sends of the step before are over.
-RC_GTEST_PROP(CompressedPlans, that_encode_while_peers_may_read_race, ()) {
+RC_GTEST_PROP(CompressedPlans, that_encode_while_peers_read_are_a_race, ()) {
   experiment::Experiment e = any_compressed(*rc::gen::element(Scheme::fp16, Scheme::int8));
   e.strategy.bucket_bytes = 1'000'000;
   e.strategy.kind = experiment::StrategyKind::mirrored;
@@ -134,7 +135,7 @@ RC_GTEST_PROP(CompressedPlans, that_encode_while_peers_may_read_race, ()) {
             std::set<Proof>{Proof::races});
 }
 
-TEST(Elements, are_ranges_that_grow_together_and_are_cut) {
+TEST(Elements, are_ranges_that_scale_together_and_are_clipped) {
   Elements elements;
   elements.add(10, 20);
   elements.add(30, 40);
@@ -150,7 +151,7 @@ TEST(Elements, are_ranges_that_grow_together_and_are_cut) {
   EXPECT_FALSE(elements.any_of(40, 50));
   elements.add(5, 5);
   EXPECT_FALSE(elements.any_of(0, 10));
-  EXPECT_TRUE(elements.all_of(7, 7)) << "nothing is all there";
+  EXPECT_TRUE(elements.all_of(7, 7)) << "no step is complete";
   elements.remove(0, 100);
   EXPECT_FALSE(elements.any_of(0, 100));
 }

@@ -43,7 +43,7 @@ TEST(Examine, counts_bytes_and_rounds_by_program) {
   EXPECT_EQ(train.bytes_from(0), 4 * (2 * elements - 68));
 }
 
-TEST(Examine, measures_memory_between_the_lasting_buffers_and_the_sum_of_all) {
+TEST(Examine, measures_memory_between_persistent_buffers_and_the_sum_of_all) {
   const auto r = resolved(strategy::small(2));
   const plan::Plan plan = strategy::make_plan(r).value();
   const Report report = examine(plan);

@@ -52,7 +52,7 @@ bool sums_output(const Op& op, const Victim& victim, std::size_t rank) {
          victim.ranks[rank].buffers[op.writes.front().buffer.index()].name.starts_with("act.s");
 }
 
-TEST(BrokenLayers, outputs_or_gradients_that_nobody_sums_are_found_out) {
+TEST(BrokenLayers, outputs_or_gradients_without_a_sum_are_found) {
   for (const bool gradient : {false, true}) {
     Victim victim = whole();
     for (std::size_t rank = 0; rank < 2; ++rank)
@@ -63,14 +63,14 @@ TEST(BrokenLayers, outputs_or_gradients_that_nobody_sums_are_found_out) {
   }
 }
 
-TEST(BrokenLayers, logits_that_nobody_gathers_are_found_out) {
+TEST(BrokenLayers, logits_without_a_gather_are_found) {
   Victim victim = whole();
   for (std::size_t rank = 0; rank < 2; ++rank)
     victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train"));
 }
 
-TEST(BrokenLayers, columns_that_nobody_has_or_two_have_are_found_out) {
+TEST(BrokenLayers, columns_with_no_owner_or_two_are_found) {
   Victim gap = whole();
   Op& less = gap.train(1)[gap.first(1, is(OpKind::partial))];
   --less.columns.count;
@@ -81,7 +81,7 @@ TEST(BrokenLayers, columns_that_nobody_has_or_two_have_are_found_out) {
   EXPECT_TRUE(is_found(twice, "proof_meaning at rank 1, program train"));
 }
 
-TEST(BrokenLayers, a_rank_that_makes_no_part_is_found_out) {
+TEST(BrokenLayers, rank_without_a_contribution_is_found) {
   Victim victim = whole();
   const std::size_t second = victim.find(1, is(OpKind::partial)).at(1);
   victim.train(1)[second].kind = OpKind::forward;
@@ -89,7 +89,7 @@ TEST(BrokenLayers, a_rank_that_makes_no_part_is_found_out) {
 }
 
 // A sum that is read before it is there: what the next layer waits for is taken away.
-TEST(BrokenLayers, a_part_that_is_read_as_the_sum_is_found_out) {
+TEST(BrokenLayers, part_used_as_the_sum_is_found) {
   Victim victim = whole();
   for (std::size_t rank = 0; rank < 2; ++rank) {
     const std::size_t sum =
@@ -104,7 +104,7 @@ TEST(BrokenLayers, a_part_that_is_read_as_the_sum_is_found_out) {
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train, op F.s1.m0"));
 }
 
-TEST(BrokenLayers, an_addition_that_is_left_out_is_found_out) {
+TEST(BrokenLayers, missing_addition_is_found) {
   Victim victim = whole().expanded(collective::Algorithm::ring);
   Op& receives = victim.train(1)[victim.first(1, adds)];
   receives.kind = OpKind::recv;

@@ -80,7 +80,7 @@ void forget_last_lanes(Victim& victim, std::size_t groups) {
   victim.groups.resize(groups);
 }
 
-TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
+TEST(BrokenMesh, finds_gradients_of_a_replica_that_are_not_summed) {
   Victim victim = whole(2, 2, 1);
   for (std::size_t rank = 0; rank < 4; ++rank)
     for (const std::size_t at :
@@ -91,7 +91,7 @@ TEST(BrokenMesh, gradients_of_a_replica_that_nobody_sums_are_found_out) {
 
 // The embedding's own part of the gradient, and on another rank that of the layer which is tied to
 // it.
-TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
+TEST(BrokenMesh, finds_a_table_in_two_stages_that_is_not_summed) {
   experiment::Experiment e = meshed(strategy::small_tied_gpt(2), 1, 2, 1);
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
@@ -101,8 +101,8 @@ TEST(BrokenMesh, a_table_in_two_stages_that_nobody_sums_is_found_out) {
       << first_finding(victim);
 }
 
-// As two pipelines side by side: there is no group of replicas, and no lane to one.
-TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
+// Two separate pipelines: there is no group of replicas, and no lane to one.
+TEST(BrokenMesh, finds_replicas_that_do_not_communicate) {
   Victim victim = whole(2, 2, 1);
   forget_last_lanes(victim, 4);
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program tail, op UPD.s7"));
@@ -110,7 +110,7 @@ TEST(BrokenMesh, replicas_that_do_not_know_of_each_other_are_found_out) {
 
 // For one layer, rank 0 sums its shard with the second shard of the other replica, and rank 1 with
 // its first.
-TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
+TEST(BrokenMesh, finds_a_sum_of_a_layer_over_replicas) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 1, 2);
   e.data.train_samples = 240;
   e.data.held_out_samples = 0;
@@ -135,7 +135,7 @@ TEST(BrokenMesh, a_sum_of_a_layer_over_replicas_is_found_out) {
 
 // The output of segment 4, which both parts of the first stage sum, goes to the second as soon as
 // each has made its own.
-TEST(BrokenMesh, a_part_that_is_handed_on_before_it_is_summed_is_found_out) {
+TEST(BrokenMesh, finds_a_shard_that_is_sent_before_it_is_summed) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 1, 2, 2);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"5", 1}};
@@ -151,14 +151,14 @@ TEST(BrokenMesh, a_part_that_is_handed_on_before_it_is_summed_is_found_out) {
   EXPECT_NE(first_finding(victim), "");
 }
 
-TEST(BrokenMesh, a_micro_batch_that_one_pipeline_leaves_out_is_found_out) {
+TEST(BrokenMesh, finds_a_micro_batch_that_one_pipeline_omits) {
   Victim victim = whole(2, 2, 1);
   const std::size_t last = victim.find(2, is(OpKind::forward)).back();
   victim.remove(2, last);
   EXPECT_NE(first_finding(victim), "");
 }
 
-TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
+TEST(BrokenMesh, finds_a_shard_of_the_parameters_that_is_not_gathered) {
   Victim victim = whole(2, 2, 1, Shard::optimizer);
   for (const std::size_t rank : {0U, 1U})
     victim.remove(rank, victim.first(rank, works_on(victim, rank, OpKind::all_gather, "params")));
@@ -166,7 +166,7 @@ TEST(BrokenMesh, a_part_of_the_parameters_that_nobody_gathers_is_found_out) {
 }
 
 // Two pairs, each of which shares the model out, and sums nothing with the other.
-TEST(BrokenMesh, replicas_that_share_a_model_out_apart_are_found_out) {
+TEST(BrokenMesh, finds_replicas_that_shard_a_model_separately) {
   experiment::Experiment e = strategy::small_rows(4);
   e.topology = tests::drawn_hosts(2, 2);
   e.strategy.kind = experiment::StrategyKind::fsdp;
@@ -177,7 +177,7 @@ TEST(BrokenMesh, replicas_that_share_a_model_out_apart_are_found_out) {
       << first_finding(victim);
 }
 
-TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
+TEST(BrokenMesh, finds_a_unit_that_is_not_gathered_for_a_cell) {
   experiment::Experiment e = meshed(strategy::small_rows(4), 2, 2, 1, Shard::full);
   e.strategy.bucket_bytes = 1;
   Victim victim = coarse(e);
@@ -187,7 +187,7 @@ TEST(BrokenMesh, a_unit_that_is_not_gathered_for_a_cell_is_found_out) {
       << first_finding(victim);
 }
 
-TEST(BrokenMesh, a_micro_batch_whose_gradient_nobody_keeps_is_found_out) {
+TEST(BrokenMesh, finds_a_micro_batch_whose_gradient_is_not_kept) {
   Victim victim = whole(2, 1, 1, Shard::gradients);
   const auto keeps = victim.find(0, works_on(victim, 0, OpKind::mix, "grad_shard"));
   ASSERT_GE(keeps.size(), 2U);

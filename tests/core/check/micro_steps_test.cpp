@@ -34,7 +34,7 @@ void forget_reading_the_gradient(Victim& victim, std::size_t rank, const std::st
             1u);
 }
 
-TEST(MicroSteps, of_sound_plans_are_proved) {
+TEST(MicroSteps, of_valid_plans_are_proved) {
   for (const int ranks : {1, 2, 3}) {
     EXPECT_EQ(first_finding(coarse(accumulating(ranks))), "");
     EXPECT_EQ(first_finding(expanded_over_ring(accumulating(ranks))), "");
@@ -45,7 +45,7 @@ TEST(MicroSteps, of_sound_plans_are_proved) {
 
 // If two segments share a table, the sum contains the gradients of both, with or without
 // micro-steps.
-TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
+TEST(MicroSteps, with_an_incomplete_tied_table_violate_meaning) {
   experiment::Experiment once = strategy::small_tied_gpt(2), often = once;
   often.training.accumulation_steps = 2;
   for (const auto& e : {once, often}) {
@@ -59,7 +59,7 @@ TEST(MicroSteps, a_tied_table_that_lacks_a_part_has_no_meaning) {
 }
 
 // Also on one device, where nothing is reduced.
-TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
+TEST(MicroSteps, that_overwrite_instead_of_adding_violate_meaning) {
   for (const int ranks : {1, 3}) {
     Victim victim = coarse(accumulating(ranks));
     forget_reading_the_gradient(victim, 0, "W.s1.m1");
@@ -69,7 +69,7 @@ TEST(MicroSteps, one_that_overwrites_instead_of_adding_has_no_meaning) {
   }
 }
 
-TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
+TEST(MicroSteps, that_start_by_adding_to_the_previous_step_violate_meaning) {
   Victim victim = coarse(accumulating(1));
   Op& first = victim.op(0, "W.s2.m0");
   first.reads.push_back(first.writes[0]);
@@ -77,21 +77,21 @@ TEST(MicroSteps, a_first_one_that_adds_to_the_step_before_has_no_meaning) {
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s2");
 }
 
-TEST(MicroSteps, one_that_is_added_twice_has_no_meaning) {
+TEST(MicroSteps, that_are_added_twice_violate_meaning) {
   Victim victim = expanded_over_ring(accumulating(2));
   victim.op(1, "W.s0.m2").micro = 1;
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op UPD.s0");
 }
 
-TEST(MicroSteps, one_that_is_missing_has_no_meaning) {
+TEST(MicroSteps, that_are_missing_violate_meaning) {
   Victim victim = coarse(accumulating(1));
   victim.remove(0, victim.first(0, is("W.s2.m1")));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op UPD.s2");
 }
 
-TEST(MicroSteps, samples_that_come_before_the_last_were_read_are_a_race) {
+TEST(MicroSteps, that_load_samples_before_the_previous_ones_are_read_are_a_race) {
   Victim victim = expanded_over_ring(accumulating(2));
   victim.op(0, "LOAD.m1").after.clear();
   EXPECT_EQ(failed(victim), ProofSet{Proof::races});
@@ -99,21 +99,21 @@ TEST(MicroSteps, samples_that_come_before_the_last_were_read_are_a_race) {
   EXPECT_THAT(text_of_first_finding(victim), HasSubstr("LOAD.m1"));
 }
 
-TEST(MicroSteps, a_forward_pass_before_its_samples_came_is_a_race) {
+TEST(MicroSteps, that_start_before_their_samples_are_loaded_are_a_race) {
   Victim victim = expanded_over_ring(accumulating(2));
   victim.op(1, "F.s0.m2").after.back().sequence = 2;
   EXPECT_EQ(failed(victim), ProofSet{Proof::races});
 }
 
 // A reduction that began before the last micro-step.
-TEST(MicroSteps, a_sum_that_is_reduced_too_early_is_a_race) {
+TEST(MicroSteps, that_are_reduced_too_early_are_a_race) {
   Victim victim = coarse(accumulating(2));
   auto& after = victim.op(0, "AR.b0").after;
   after.back().sequence -= 10;
   EXPECT_TRUE(failed(victim).contains(Proof::races));
 }
 
-TEST(MicroSteps, need_the_buffers_of_one_and_one_for_the_largest_segment) {
+TEST(MicroSteps, use_the_buffers_of_one_step_and_one_for_the_largest_segment) {
   const auto memory = [](const experiment::Experiment& e) {
     return examine(strategy::make_plan(strategy::resolved(e)).value()).memory.at(0);
   };
@@ -125,28 +125,28 @@ TEST(MicroSteps, need_the_buffers_of_one_and_one_for_the_largest_segment) {
   EXPECT_LT(memory(parts).peak, memory(whole).peak / 2);
 }
 
-TEST(WeightAverage, of_weights_that_were_not_weighed_has_no_meaning) {
+TEST(WeightAverage, of_unweighted_weights_violates_meaning) {
   for (Victim victim : {coarse(averaging_weights(3)), expanded_over_ring(averaging_weights(3))}) {
     victim.remove(1, victim.first(1, is("WEIGH.s1")));
     EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   }
 }
 
-TEST(WeightAverage, of_weights_that_were_weighed_twice_has_no_meaning) {
+TEST(WeightAverage, of_weights_that_are_weighted_twice_violates_meaning) {
   Victim victim = coarse(averaging_weights(2));
   victim.repeat(1, victim.first(1, is("WEIGH.s2")));
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op WEIGH.s2");
 }
 
-TEST(WeightAverage, that_nobody_takes_has_no_meaning) {
+TEST(WeightAverage, that_no_rank_applies_violates_meaning) {
   Victim victim = coarse(averaging_weights(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AR.b1")));
   EXPECT_TRUE(failed(victim).contains(Proof::meaning));
 }
 
 // Segment 1 hands its gradient on by its weights as they were, not as they are after the update.
-TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_meaning) {
+TEST(WeightAverage, with_a_backward_pass_through_updated_weights_violates_meaning) {
   Victim victim = coarse(averaging_weights(2));
   auto& ops = victim.train(0);
   const std::size_t backward = victim.first(0, is("B.s1.m0")),
@@ -157,7 +157,7 @@ TEST(WeightAverage, a_backward_pass_through_weights_that_were_updated_has_no_mea
   EXPECT_TRUE(failed(victim).contains(Proof::meaning));
 }
 
-TEST(WeightAverage, a_step_that_does_not_wait_for_the_average_is_a_race) {
+TEST(WeightAverage, that_the_next_step_does_not_wait_for_is_a_race) {
   for (const char* token : {"F.s0.m0", "UPD.s0"}) {
     Victim victim = expanded_over_ring(averaging_weights(3));
     std::erase_if(victim.op(2, token).after,

@@ -22,7 +22,7 @@ experiment::Experiment gossiping(int ranks, GossipGraph graph = GossipGraph::rin
   return e;
 }
 
-TEST(MixingMatrix, every_graph_is_proved_coarse_and_expanded) {
+TEST(MixingMatrix, of_every_graph_is_proved_coarse_and_expanded) {
   for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
                                   GossipGraph::complete, GossipGraph::drawn})
     for (const int ranks : {2, 3, 6}) {
@@ -39,7 +39,7 @@ TEST(MixingMatrix, every_graph_is_proved_coarse_and_expanded) {
 }
 
 // The weights in the plan are those of the matrix, whole numbers both.
-TEST(MixingMatrix, a_plan_holds_the_matrix_of_the_experiment) {
+TEST(MixingMatrix, of_the_experiment_is_in_the_plan) {
   const experiment::Experiment e = gossiping(6, GossipGraph::exponential);
   const experiment::MixingMatrix matrix = experiment::mixing(e);
   Victim victim = coarse(e);
@@ -53,7 +53,7 @@ TEST(MixingMatrix, a_plan_holds_the_matrix_of_the_experiment) {
     }
 }
 
-TEST(MixingMatrix, traffic_is_the_parameters_once_to_every_neighbor) {
+TEST(MixingMatrix, traffic_is_the_parameters_once_per_neighbor) {
   const Victim victim = expanded(gossiping(5));
   const std::int64_t bytes =
       victim.ranks[0].buffers[victim.ranks[0].buffer("params").index()].bytes();
@@ -74,13 +74,13 @@ class BrokenMixing : public testing::Test {
   std::set<Proof> failures() { return failed(victim); }
 };
 
-TEST_F(BrokenMixing, other_weights_of_one_rank_are_found) {
+TEST_F(BrokenMixing, with_other_weights_of_one_rank_is_found) {
   victim.train(1)[mix(1)].weights.numerators = {1, 2, 1};
   EXPECT_EQ(failures(), std::set{Proof::mixing});
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 1, program train");
 }
 
-TEST_F(BrokenMixing, weights_that_do_not_sum_to_one_are_found) {
+TEST_F(BrokenMixing, with_weights_that_do_not_sum_to_one_is_found) {
   for (std::size_t rank = 0; rank < 4; ++rank)
     for (Op& op : victim.train(rank))
       if (op.kind == OpKind::mix) op.weights.denominator = 4;
@@ -88,14 +88,14 @@ TEST_F(BrokenMixing, weights_that_do_not_sum_to_one_are_found) {
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 0, program train");
 }
 
-TEST_F(BrokenMixing, weights_that_differ_both_ways_are_found) {
+TEST_F(BrokenMixing, with_asymmetric_weights_is_found) {
   for (Op& op : victim.train(1))
     if (op.kind == OpKind::mix) op.weights = {{1, 1, 0}, 2};
   EXPECT_EQ(failures(), std::set{Proof::mixing});
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 0, program train");
 }
 
-TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
+TEST_F(BrokenMixing, over_a_disconnected_graph_is_found) {
   const auto leave = [&](std::size_t rank, std::int64_t first, std::int64_t second,
                          std::int64_t third) {
     for (Op& op : victim.train(rank))
@@ -107,14 +107,14 @@ TEST_F(BrokenMixing, ranks_in_two_parts_are_found) {
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 2, program train");
 }
 
-TEST_F(BrokenMixing, a_span_of_another_rank_than_named_is_found) {
+TEST_F(BrokenMixing, of_a_span_of_another_rank_is_found) {
   Op& op = victim.train(2)[mix(2)];
   std::swap(op.reads[0], op.reads[2]);
   EXPECT_EQ(failures(), std::set{Proof::mixing});
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 2, program train, op MIX.b0<r1,r2,r3");
 }
 
-TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
+TEST_F(BrokenMixing, with_an_update_from_local_parameters_is_found) {
   const plan::BufferId mixed = victim.ranks[0].buffer("mixed");
   for (Op& op : victim.train(0))
     if (op.kind == OpKind::update)
@@ -123,26 +123,26 @@ TEST_F(BrokenMixing, an_update_from_the_ranks_own_parameters_is_found) {
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 0, program train, op UPD.s2");
 }
 
-TEST_F(BrokenMixing, a_bucket_that_is_mixed_too_early_is_found) {
+TEST_F(BrokenMixing, that_starts_too_early_is_found) {
   Op& op = victim.train(3)[mix(3)];
   ASSERT_EQ(op.after.size(), 1u);
   op.after.clear();
   EXPECT_THAT(failures(), Contains(Proof::races));
 }
 
-TEST_F(BrokenMixing, an_update_before_neighbors_have_taken_the_parameters_is_found) {
+TEST_F(BrokenMixing, with_an_update_before_neighbors_have_read_is_found) {
   for (Op& op : victim.train(3))
     if (op.kind == OpKind::update) op.after.clear();
   EXPECT_THAT(failures(), Contains(Proof::races));
 }
 
-TEST_F(BrokenMixing, a_send_before_the_parameters_are_new_is_found) {
+TEST_F(BrokenMixing, with_a_send_before_the_update_is_found) {
   for (Op& op : victim.train(3))
     if (op.kind == OpKind::send) op.after.clear();
   EXPECT_THAT(failures(), Contains(Proof::races));
 }
 
-TEST_F(BrokenMixing, passes_by_parameters_that_are_new_already_are_found) {
+TEST_F(BrokenMixing, with_passes_by_updated_parameters_is_found) {
   auto& ops = victim.train(0);
   const auto last_pass = std::find_if(
       ops.rbegin(), ops.rend(), [](const Op& op) { return op.kind == OpKind::backward_input; });
@@ -156,7 +156,7 @@ TEST_F(BrokenMixing, passes_by_parameters_that_are_new_already_are_found) {
   EXPECT_THAT(failures(), Contains(Proof::mixing));
 }
 
-TEST_F(BrokenMixing, another_part_of_the_mean_is_found) {
+TEST_F(BrokenMixing, of_another_part_of_the_mean_is_found) {
   for (plan::Program& program : victim.ranks[1].programs)
     for (Op& op : program.ops)
       if (program.name == "average" && op.kind == OpKind::mix && op.weights.numerators.size() == 1)
@@ -165,7 +165,7 @@ TEST_F(BrokenMixing, another_part_of_the_mean_is_found) {
   EXPECT_EQ(first_finding(victim), "proof_mixing at rank 1, program average, op MIX.b0<r1");
 }
 
-TEST_F(BrokenMixing, weights_of_other_ops_and_too_few_are_bad_structure) {
+TEST_F(BrokenMixing, with_weights_of_other_ops_or_too_few_violates_structure) {
   victim.train(0)[mix(0)].weights.numerators.pop_back();
   EXPECT_EQ(failures(), std::set{Proof::structure});
   Victim other = expanded(gossiping(4));

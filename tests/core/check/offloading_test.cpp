@@ -26,7 +26,7 @@ Experiment any_model_to_swap(int ranks) {
   }
 }
 
-RC_GTEST_PROP(Offloading, of_any_model_by_any_strategy_is_proved_and_reads_back, ()) {
+RC_GTEST_PROP(Offloading, of_any_model_with_any_strategy_is_proved_and_reads_back, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
   Experiment e = any_model_to_swap(ranks);
   e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
@@ -82,7 +82,7 @@ void waits_for_no_copy(Victim& victim, const std::string& token) {
   });
 }
 
-TEST(Offloading, of_outputs_that_is_broken_is_found_out) {
+TEST(Offloading, of_outputs_that_is_broken_is_found) {
   // No op waits for the fetch. The next layer in the forward pass requested it first.
   EXPECT_THAT(found_in_offloading([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
               Contains(Proof::races));
@@ -101,7 +101,7 @@ TEST(Offloading, of_outputs_that_is_broken_is_found_out) {
               Contains(Proof::swapping));
 }
 
-TEST(Offloading, of_moments_that_is_broken_is_found_out) {
+TEST(Offloading, of_moments_that_is_broken_is_found) {
   EXPECT_THAT(found_in_offloading([](Victim& v) { waits_for_no_copy(v, "UPD.s3"); }),
               Contains(Proof::races));
   // They are not put back, or are not brought.
@@ -109,7 +109,7 @@ TEST(Offloading, of_moments_that_is_broken_is_found_out) {
               Contains(Proof::swapping));
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
               Contains(Proof::swapping));
-  // Those of another layer, which has its own besides.
+  // The buffer of another layer, which has its own.
   EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "IN.s3").reads = v.op(0, "IN.s2").reads;
                 v.op(0, "OUT.s3").writes = v.op(0, "OUT.s2").writes;
@@ -120,7 +120,7 @@ TEST(Offloading, of_moments_that_is_broken_is_found_out) {
               Contains(Proof::races));
 }
 
-TEST(Offloading, that_copies_what_is_no_copy_is_found_out) {
+TEST(Offloading, of_something_other_than_a_copy_is_found) {
   EXPECT_THAT(
       found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }),
       Contains(Proof::structure));

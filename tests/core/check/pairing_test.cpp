@@ -31,7 +31,7 @@ plan::Plan made(const experiment::Experiment& e) {
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
-// With ranks changed; all that is found. Ranks 0 and 2 ask, 1 and 3 answer.
+// Returns all findings after some ranks were changed. Ranks 0 and 2 ask, 1 and 3 answer.
 std::string flaw(const std::function<void(std::vector<RankPlan>&)>& change) {
   const plan::Plan plan = made(in_pairs(4));
   std::vector<RankPlan> ranks;
@@ -55,7 +55,7 @@ Op& op_of(RankPlan& rank, const char* name, OpKind kind) {
   throw std::runtime_error("no such op");
 }
 
-TEST(PairingProof, every_graph_in_two_halves_is_proved) {
+TEST(PairingProof, accepts_every_bipartite_graph) {
   for (const auto& [ranks, graph] : {std::pair{2, GossipGraph::ring},
                                      {2, GossipGraph::complete},
                                      {4, GossipGraph::ring},
@@ -77,7 +77,7 @@ TEST(PairingProof, every_graph_in_two_halves_is_proved) {
                              testing::Not(testing::Contains(Proof::mixing))));
 }
 
-TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbor_and_back) {
+TEST(PairingProof, accepts_plans_that_exchange_parameters_with_one_neighbor) {
   const plan::Plan plan = made(in_pairs(4));
   const std::int64_t bytes =
       plan.rank_plan(0).buffers[plan.rank_plan(0).buffer("params").index()].bytes();
@@ -87,14 +87,14 @@ TEST(PairingProof, a_step_sends_the_parameters_to_one_neighbor_and_back) {
   EXPECT_EQ(report.traffic.front().bytes_from(1) + report.traffic.front().bytes_from(3), 2 * bytes);
 }
 
-TEST(PairingProof, two_that_ask_each_other_are_found) {
+TEST(PairingProof, finds_two_ranks_that_ask_each_other) {
   EXPECT_EQ(flaw([](auto& ranks) {
               ranks[1].pairs.push_back({1, {0}, 1});
             }),
             "proof_pairing at rank 1");
 }
 
-TEST(PairingProof, ends_that_disagree_are_found) {
+TEST(PairingProof, finds_ends_that_disagree) {
   EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), "proof_pairing at rank 1");
   EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }),
             "proof_pairing at rank 1");
@@ -105,7 +105,7 @@ TEST(PairingProof, ends_that_disagree_are_found) {
             "proof_pairing at rank 0");
 }
 
-TEST(PairingProof, ranks_that_are_cut_off_are_found) {
+TEST(PairingProof, finds_disconnected_ranks) {
   EXPECT_EQ(
       flaw([](auto& ranks) {
         ranks[0].pairs = {{0, {1}, 1}}, ranks[1].pairs = {{0, {1}, 1}},
@@ -117,7 +117,7 @@ TEST(PairingProof, ranks_that_are_cut_off_are_found) {
 }
 
 // A receive in its step would make it wait for a neighbor that may wait for it.
-TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
+TEST(PairingProof, finds_a_rank_that_answers_and_waits_within_its_step) {
   EXPECT_EQ(flaw([](auto& ranks) {
               Op turned = op_of(ranks[1], "answer", OpKind::answer);
               program(ranks[1], "train").ops.push_back(turned);
@@ -125,7 +125,7 @@ TEST(PairingProof, one_that_answers_and_waits_within_its_step_is_found) {
             "proof_pairing at rank 1, program train, op ANSWER<r0");
 }
 
-TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
+TEST(PairingProof, finds_passes_with_parameters_that_an_answer_may_change) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (plan::Access& read : op_of(ranks[1], "train", OpKind::forward).reads)
                 if (read.buffer == ranks[1].buffer("snapshot"))
@@ -139,14 +139,14 @@ TEST(PairingProof, passes_by_parameters_that_an_answer_may_change_are_found) {
             "proof_pairing at rank 1, program train, op F.s0.m0");
 }
 
-TEST(PairingProof, other_weights_than_halves_are_found) {
+TEST(PairingProof, finds_weights_other_than_one_half) {
   EXPECT_EQ(flaw([](auto& ranks) {
               op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
             }),
             "proof_pairing at rank 1, program answer, op ANSWER<r0");
 }
 
-TEST(PairingProof, a_part_that_is_not_averaged_is_found) {
+TEST(PairingProof, finds_a_part_that_is_not_averaged) {
   EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }),
       "proof_pairing at rank 1, program answer, op ANSWER<r0");
@@ -158,7 +158,7 @@ TEST(PairingProof, a_part_that_is_not_averaged_is_found) {
       "proof_pairing at rank 0, program train, op AGREE");
 }
 
-TEST(PairingProof, answers_from_one_place_are_found) {
+TEST(PairingProof, finds_answers_from_the_wrong_position) {
   EXPECT_EQ(flaw([](auto& ranks) {
               auto& ops = program(ranks[1], "answer").ops;
               ops[1].writes.back() = ops[0].writes.back();
@@ -166,7 +166,7 @@ TEST(PairingProof, answers_from_one_place_are_found) {
             "proof_pairing at rank 1, program answer, op ANSWER<r2");
 }
 
-TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
+TEST(PairingProof, finds_a_step_that_does_not_start_from_the_answer) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (Op& op : program(ranks[0], "train").ops)
                 if (op.kind == OpKind::update)
@@ -183,7 +183,7 @@ TEST(PairingProof, a_step_that_does_not_start_from_the_answer_is_found) {
 }
 
 // Nothing that comes back may be overwritten, nor what is offered, before it was read.
-TEST(PairingProof, an_update_that_does_not_wait_for_its_partner_is_a_race) {
+TEST(PairingProof, finds_an_update_that_does_not_wait_for_its_partner) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (Op& op : program(ranks[0], "train").ops)
                 if (op.kind == OpKind::update) op.after.clear();
@@ -191,7 +191,7 @@ TEST(PairingProof, an_update_that_does_not_wait_for_its_partner_is_a_race) {
             "proof_race at rank 0, program train, op UPD.s2");
 }
 
-TEST(PairingProof, an_op_on_the_wrong_side_is_found) {
+TEST(PairingProof, finds_an_op_on_the_wrong_side) {
   EXPECT_EQ(flaw([](auto& ranks) {
               ranks[0].pairs = {{1, {0}, 1}};
             }),

@@ -15,7 +15,7 @@ namespace {
 using experiment::PipelineSchedule;
 using experiment::StrategyKind;
 
-// By hand, anything that gives every rank a layer.
+// Any partition by hand that gives every rank a layer.
 std::vector<experiment::StagePlace> any_places(const model::Model& model, int ranks) {
   std::vector<int> owners;
   for (std::size_t s = 0; s < model.segments.size(); ++s) {
@@ -47,7 +47,7 @@ model::Model model_of(experiment::Experiment e) {
   return strategy::resolved(e).model;
 }
 
-RC_GTEST_PROP(StagePlans, of_any_model_cut_in_any_way_are_proved, ()) {
+RC_GTEST_PROP(StagePlans, of_any_model_with_any_partition_are_proved, ()) {
   const int ranks = *rc::gen::inRange(2, 5);
   experiment::Experiment e = strategy::piped(
       any_model_to_pipe(ranks), *rc::gen::element(PipelineSchedule::gpipe, PipelineSchedule::naive),
@@ -93,7 +93,7 @@ void in_place_of(plan::Op& op, std::int64_t first, plan::BufferId buffer) {
       if (access.buffer == buffer) access.first = first;
 }
 
-TEST(StagePlans, that_are_broken_are_found_out) {
+TEST(StagePlans, that_are_broken_are_found) {
   using testing::Contains;
   EXPECT_TRUE(found_in_stages([](Victim&) {}).empty());
   // A layer reads the output of another micro-batch, which lies beside its own.
@@ -133,7 +133,7 @@ TEST(StagePlans, that_are_broken_are_found_out) {
 
 // The sum in segment 5 takes the output of segment 0 past another rank: the gradient at it has two
 // parts.
-TEST(StagePlans, in_which_a_gradient_misses_a_part_are_found_out) {
+TEST(StagePlans, with_an_incomplete_gradient_are_found) {
   experiment::Experiment e = strategy::piped(strategy::small_rows(3), PipelineSchedule::gpipe);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"1", 1}, {"5", 2}};

@@ -16,8 +16,8 @@ RC_GTEST_PROP(RandomPlans, of_any_graph_are_proved, ()) {
   RC_ASSERT(base::to_string(check(collective::expand(coarse, any_algorithm()))) == "");
 }
 
-// Those whose ranks do not all do the same, with tails of fewer micro-steps among them.
-RC_GTEST_PROP(RandomPlans, of_strategies_of_unlike_ranks_are_proved, ()) {
+// Plans with different ranks, and with tails of fewer micro-steps.
+RC_GTEST_PROP(RandomPlans, of_strategies_with_different_ranks_are_proved, ()) {
   const int ranks = 2 + plan::any_count(3);
   experiment::Experiment e = any_experiment(ranks);
   e.strategy.kind = any_bool() ? experiment::StrategyKind::central_storage
@@ -35,7 +35,7 @@ RC_GTEST_PROP(RandomPlans, of_strategies_of_unlike_ranks_are_proved, ()) {
 
 // The checker's clocks and a graph of what waits for what find the same, whichever of its waits a
 // plan forgets.
-RC_GTEST_PROP(RandomPlans, race_just_when_accesses_have_no_order, ()) {
+RC_GTEST_PROP(RandomPlans, race_exactly_if_accesses_are_unordered, ()) {
   Victim victim(any_graph(2 + plan::any_count(3), Programs::train));
   const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
   RC_PRE(place.has_value());
@@ -48,7 +48,7 @@ RC_GTEST_PROP(RandomPlans, race_just_when_accesses_have_no_order, ()) {
 }
 
 // Rank 1 updates from a sum of which it knows only, by way of another group, that rank 0 has it.
-TEST(Races, an_all_reduce_that_ended_elsewhere_may_not_have_ended_here) {
+TEST(Races, all_reduce_that_ended_on_another_rank_may_still_run_here) {
   const auto rank = [](int number, const std::string& waits) {
     return "rank " + std::to_string(number) +
            "\nlane compute compute\nlane comm.g0 comm g0\nlane comm.g1 comm g1\nbuffer grads fp32 "
@@ -132,11 +132,11 @@ Break of_chunks(Break broken, bool repeated) {
   return broken;
 }
 
-class EveryBreak : public testing::TestWithParam<Break> {};
+class BrokenPlan : public testing::TestWithParam<Break> {};
 
 // A plan that has no place for the break is passed over; rapidcheck gives up, and the test fails,
 // when that is nearly every one.
-TEST_P(EveryBreak, is_caught) {
+TEST_P(BrokenPlan, is_found) {
   int caught = 0;
   rc::detail::checkGTest([&] {
     Victim victim = victim_of(GetParam().of);
@@ -158,7 +158,7 @@ TEST_P(EveryBreak, is_caught) {
   EXPECT_GE(caught, 50) << "plans that were broken so";
 }
 
-INSTANTIATE_TEST_SUITE_P(RandomPlans, EveryBreak, testing::ValuesIn(breaks()),
+INSTANTIATE_TEST_SUITE_P(RandomPlans, BrokenPlan, testing::ValuesIn(breaks()),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

@@ -81,7 +81,7 @@ RC_GTEST_PROP(Recomputing, in_stages_of_any_model_is_proved, ()) {
   expect_proved(strategy::resolved(e));
 }
 
-TEST(Recomputing, by_workers_of_servers_is_proved) {
+TEST(Recomputing, in_workers_of_servers_is_proved) {
   Experiment e = strategy::small_rows(4);
   e.topology.hosts[0].devices[3].role = topology::Role::parameter_server;
   e.strategy.kind = StrategyKind::parameter_server;
@@ -120,7 +120,7 @@ void move_before(Victim& victim, std::size_t rank, const std::string& token,
   ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(victim.first(rank, is(before))), op);
 }
 
-TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
+TEST(Recomputing, in_a_replica_that_is_broken_is_found) {
   const auto found = [](const std::function<void(Victim&)>& breaks) {
     return found_in(chain(2), breaks);
   };
@@ -132,7 +132,7 @@ TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
                 op.reads.front().buffer = v.ranks[0].buffer("act.s0");
               }),
               Contains(Proof::recomputing));
-  // By fewer parameters.
+  // Uses too few parameters.
   EXPECT_THAT(found([](Victim& v) { v.op(0, "R.s0.m1").reads.pop_back(); }),
               Contains(Proof::recomputing));
   // Into another place than the backward pass reads.
@@ -146,7 +146,7 @@ TEST(Recomputing, that_is_broken_in_a_replica_is_found_out) {
 }
 
 // The last micro-step has no backward pass after the update of the layer: it is put there.
-TEST(Recomputing, that_follows_an_update_is_found_out) {
+TEST(Recomputing, after_an_update_is_found) {
   Experiment e = chain(1);
   e.strategy.kind = StrategyKind::one_device;
   EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "UPD.s2", "R.s2.m1"); }),
@@ -156,14 +156,14 @@ TEST(Recomputing, that_follows_an_update_is_found_out) {
   e.training.accumulation_steps = 1;
   EXPECT_THAT(found_in(e, [](Victim& v) { move_before(v, 0, "R.s2.m0", "LOSS.m0"); }),
               testing::IsEmpty())
-      << "sooner is as good, but for memory";
+      << "sooner is allowed, but needs more memory";
   EXPECT_THAT(
       found_in(e,
                [](Victim& v) { v.op(0, "R.s2.m0").reads[1] = v.op(0, "UPD.s4").writes.front(); }),
       Contains(Proof::recomputing));
 }
 
-TEST(Recomputing, of_normalized_rows_that_follows_statistics_again_is_found_out) {
+TEST(Recomputing, of_normalized_rows_after_their_statistics_changed_is_found) {
   Experiment e = strategy::small_normalized_images(2);
   e.model.layers.insert(e.model.layers.begin() + 4, {model::LayerKind::relu, 0});
   e.model.layers[5].back = 4;
@@ -183,7 +183,7 @@ TEST(Recomputing, of_normalized_rows_that_follows_statistics_again_is_found_out)
       << "without the sums of all";
 }
 
-TEST(Recomputing, that_is_broken_in_a_stage_is_found_out) {
+TEST(Recomputing, in_a_stage_that_is_broken_is_found) {
   Experiment e = strategy::piped(chain(2), PipelineSchedule::gpipe, 3);
   e.training.recompute_segments = 9;
   e.strategy.stages.partition = experiment::Partition::by_hand;
@@ -194,7 +194,7 @@ TEST(Recomputing, that_is_broken_in_a_stage_is_found_out) {
   // Left out: the place holds the output of the micro-batch that came last.
   EXPECT_THAT(found([](Victim& v) { v.remove(1, v.first(1, is("R.s3.m0"))); }),
               testing::AllOf(Contains(Proof::passing), Contains(Proof::recomputing)));
-  // From what came in of another micro-batch, which lies beside.
+  // Uses the input of another micro-batch, which is adjacent in memory.
   EXPECT_THAT(found([](Victim& v) {
                 plan::Op& op = v.op(1, "R.s2.m0");
                 op.reads.front().first += op.reads.front().count;
@@ -204,7 +204,7 @@ TEST(Recomputing, that_is_broken_in_a_stage_is_found_out) {
   EXPECT_THAT(found([](Victim& v) { v.op(1, "R.s3.m0").micro = 1; }), Contains(Proof::recomputing));
 }
 
-TEST(Recomputing, of_a_unit_that_is_not_gathered_is_found_out) {
+TEST(Recomputing, of_a_unit_that_is_not_gathered_is_found) {
   Experiment e = chain(2);
   e.strategy.kind = StrategyKind::fsdp;
   e.strategy.bucket_bytes = 2 * 4 * 42;

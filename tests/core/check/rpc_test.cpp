@@ -51,20 +51,20 @@ OpTest learns(std::int32_t segment, std::int32_t micro) {
   };
 }
 
-TEST(BrokenRpc, a_trainer_whose_gradient_the_server_leaves_out_is_found_out) {
+TEST(BrokenRpc, finds_a_trainer_whose_gradient_the_server_omits) {
   Victim victim = whole(RemoteLayers::all);
   victim.remove(2, victim.first(2, learns(0, 3)));
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program train, op UPD.s0"));
 }
 
-TEST(BrokenRpc, a_micro_batch_that_overwrites_what_others_have_left_is_found_out) {
+TEST(BrokenRpc, finds_a_micro_batch_that_overwrites_gradients_of_others) {
   Victim victim = whole(RemoteLayers::embeddings);
   Op& op = victim.train(2)[victim.first(2, learns(0, 2))];
   op.reads.pop_back();
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 2, program train, op UPD.s0"));
 }
 
-TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out) {
+TEST(BrokenRpc, finds_trainers_that_do_not_sum_all_gradients) {
   Victim victim = whole(RemoteLayers::embeddings);
   for (const std::size_t rank : {0u, 1u}) {
     const auto sums = [&](const Op& op) {
@@ -78,7 +78,7 @@ TEST(BrokenRpc, trainers_that_do_not_sum_all_that_they_have_learnt_are_found_out
 }
 
 // Sums the gradients of four trainers in pairs, although all call one server.
-TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
+TEST(BrokenRpc, finds_trainers_that_sum_with_only_some_others) {
   Victim victim = whole(RemoteLayers::embeddings, 4);
   const auto known = static_cast<std::int32_t>(victim.groups.size()) - 1;
   ASSERT_EQ(victim.groups.back().ranks, (std::vector<std::int32_t>{0, 1, 2, 3}));
@@ -93,7 +93,7 @@ TEST(BrokenRpc, trainers_that_sum_with_some_others_alone_are_found_out) {
 }
 
 // A server answers the second trainer by what the first one sent.
-TEST(BrokenRpc, an_answer_to_the_wrong_trainer_is_found_out) {
+TEST(BrokenRpc, finds_an_answer_to_the_wrong_trainer) {
   Victim victim = whole(RemoteLayers::embeddings);
   const auto computes = [](const Op& op) {
     return op.kind == OpKind::forward && op.segment == 0 && op.micro == 1;

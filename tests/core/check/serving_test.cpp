@@ -27,7 +27,7 @@ plan::Plan served(experiment::ServerMode mode = experiment::ServerMode::asynchro
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
-// With one rank changed.
+// Returns the location of the first finding after one rank was changed.
 std::string flaw(const plan::Plan& plan, std::int32_t rank,
                  const std::function<void(plan::RankPlan&)>& change) {
   std::vector<plan::RankPlan> ranks;
@@ -51,7 +51,7 @@ void drop(plan::RankPlan& rank, OpKind kind, std::int32_t bucket) {
                   [&](const plan::Op& op) { return op.kind == kind && op.bucket == bucket; });
 }
 
-TEST(Serving, every_mode_is_proved) {
+TEST(Serving, of_every_mode_is_proved) {
   using experiment::ServerMode;
   for (const ServerMode mode :
        {ServerMode::asynchronous, ServerMode::synchronous, ServerMode::softsync,
@@ -64,7 +64,7 @@ TEST(Serving, every_mode_is_proved) {
   EXPECT_EQ(examine(served()).proofs, (std::vector{Proof::structure, Proof::serving}));
 }
 
-TEST(Serving, traffic_is_the_parameters_each_way) {
+TEST(Serving, traffic_is_the_parameters_in_each_direction) {
   const plan::Plan plan = served();
   const plan::RankPlan worker = plan.rank_plan(0);
   const std::int64_t bytes = worker.buffers[worker.buffer("params").index()].bytes();
@@ -75,63 +75,63 @@ TEST(Serving, traffic_is_the_parameters_each_way) {
   };
   EXPECT_EQ(traffic("train").bytes_from(0), bytes);
   EXPECT_EQ(traffic("turn").bytes_from(3) + traffic("turn").bytes_from(4), 3 * (bytes + 32))
-      << "to three workers, with a turn each";
+      << "sent to three workers with one work assignment each";
 }
 
-TEST(Serving, a_share_that_is_not_pushed_is_found) {
+TEST(Serving, finds_a_shard_that_is_not_pushed) {
   EXPECT_EQ(flaw(served(), 1, [](plan::RankPlan& rank) { drop(rank, OpKind::push, 0); }),
             "proof_serving at rank 1, program train");
 }
 
-TEST(Serving, a_share_that_is_not_pulled_is_found) {
+TEST(Serving, finds_a_shard_that_is_not_pulled) {
   EXPECT_EQ(flaw(served(), 0, [](plan::RankPlan& rank) { drop(rank, OpKind::pull, 1); }),
             "proof_serving at rank 0, program train");
 }
 
-TEST(Serving, a_share_that_no_server_takes_is_found) {
+TEST(Serving, finds_a_shard_that_no_server_receives) {
   EXPECT_EQ(
       flaw(served(), 3,
            [](plan::RankPlan& rank) { drop(rank, OpKind::take, 0), drop(rank, OpKind::give, 0); }),
       "proof_serving at rank 0, program train");
 }
 
-TEST(Serving, ends_of_unlike_length_are_found) {
+TEST(Serving, finds_transfers_whose_ends_differ_in_length) {
   EXPECT_EQ(flaw(served(), 3,
                  [](plan::RankPlan& rank) { --op_of(rank, OpKind::give, 0).reads.front().count; }),
             "proof_serving at rank 0, program train");
 }
 
-TEST(Serving, parameters_that_are_pulled_twice_are_found) {
+TEST(Serving, finds_parameters_that_are_pulled_twice) {
   const auto twice = [](plan::RankPlan& rank) {
     op_of(rank, OpKind::pull, 1).writes.front().first -= 1;
   };
   EXPECT_EQ(flaw(served(), 2, twice), "proof_serving at rank 2, program turn");
 }
 
-TEST(Serving, servers_with_unlike_rules_are_found) {
+TEST(Serving, finds_servers_with_different_rules) {
   EXPECT_EQ(flaw(served(), 4, [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 2; }),
             "proof_serving at rank 4");
 }
 
-TEST(Serving, a_rule_for_other_workers_is_found) {
+TEST(Serving, finds_a_rule_for_other_workers) {
   EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
                  [](plan::RankPlan& rank) { rank.rule->workers = 4; }),
             "proof_serving at rank 3");
 }
 
-TEST(Serving, an_update_of_more_gradients_than_workers_is_found) {
+TEST(Serving, finds_an_update_of_more_gradients_than_workers) {
   EXPECT_EQ(flaw(served(experiment::ServerMode::asynchronous, 3, 1), 3,
                  [](plan::RankPlan& rank) { rank.rule->gradients_per_update = 4; }),
             "proof_serving at rank 3");
 }
 
-TEST(Serving, a_server_op_on_a_worker_is_found) {
+TEST(Serving, finds_a_server_op_on_a_worker) {
   EXPECT_EQ(flaw(served(), 0,
                  [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).kind = OpKind::take; }),
             "proof_structure at rank 0, program turn, op TAKE.b0<r3");
 }
 
-// With a table, of which workers name rows.
+// The plan has a table; workers send the names of its rows.
 plan::Plan with_table(int workers = 2, int servers = 2) {
   experiment::Experiment e = strategy::small_clicks(workers + servers);
   for (int server = 0; server < servers; ++server)
@@ -141,7 +141,7 @@ plan::Plan with_table(int workers = 2, int servers = 2) {
   return strategy::make_plan(experiment::resolve(e, ".").value()).value();
 }
 
-TEST(Serving, named_rows_are_proved) {
+TEST(Serving, of_named_rows_is_proved) {
   for (const int servers : {1, 2, 3}) {
     const base::Problems problems = check(with_table(2, servers));
     EXPECT_TRUE(problems.empty()) << (problems.empty() ? "" : base::to_string(problems.front()));
@@ -151,7 +151,7 @@ TEST(Serving, named_rows_are_proved) {
   EXPECT_EQ(plan::to_text(*parsed), plan::to_text(with_table()));
 }
 
-TEST(Serving, compensation_is_proved) {
+TEST(Serving, with_delay_compensation_is_proved) {
   experiment::Experiment e = strategy::small(3);
   e.topology.hosts[0].devices[0].role = topology::Role::parameter_server;
   e.strategy.kind = experiment::StrategyKind::parameter_server;
@@ -161,7 +161,7 @@ TEST(Serving, compensation_is_proved) {
   EXPECT_TRUE(problems.empty()) << base::to_string(problems.front());
 }
 
-TEST(Serving, rows_without_a_list_are_found) {
+TEST(Serving, finds_rows_without_a_row_list) {
   EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::rows, 0).bucket = 7; }),
       "proof_serving at rank 0, program train, op PACK.b0");
@@ -179,7 +179,7 @@ plan::Op& op_in(plan::RankPlan& rank, const char* program, OpKind kind, std::int
   throw std::runtime_error("no such op");
 }
 
-TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
+TEST(Serving, finds_rows_of_another_list_than_the_sent_one) {
   EXPECT_EQ(flaw(with_table(), 0,
                  [](plan::RankPlan& rank) {
                    plan::Op& list = op_in(rank, "turn", OpKind::push, 0);
@@ -188,7 +188,7 @@ TEST(Serving, another_list_than_the_one_that_is_sent_is_found) {
             "proof_serving at rank 0, program turn, op PULL.b0<r2");
 }
 
-TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
+TEST(Serving, finds_packed_rows_of_another_shard_or_without_a_push) {
   EXPECT_EQ(flaw(with_table(), 0,
                  [](plan::RankPlan& rank) {
                    op_in(rank, "train", OpKind::pack, 0).reads.front().first += 4;
@@ -202,7 +202,7 @@ TEST(Serving, rows_that_are_packed_of_another_share_or_not_pushed_are_found) {
             "proof_serving at rank 0, program train, op PUSH.b0>r2");
 }
 
-TEST(Serving, rows_of_unlike_length_are_found) {
+TEST(Serving, finds_row_transfers_whose_ends_differ_in_length) {
   EXPECT_EQ(
       flaw(with_table(), 0, [](plan::RankPlan& rank) { op_of(rank, OpKind::pull, 0).row = 2; }),
       "proof_serving at rank 0, program train");
@@ -211,7 +211,7 @@ TEST(Serving, rows_of_unlike_length_are_found) {
       "proof_structure at rank 0, program turn, op PULL.b0<r2");
 }
 
-TEST(Serving, lists_of_unlike_length_are_found) {
+TEST(Serving, finds_row_lists_whose_ends_differ_in_length) {
   EXPECT_EQ(
       flaw(with_table(), 1,
            [](plan::RankPlan& rank) {

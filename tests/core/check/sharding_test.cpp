@@ -69,20 +69,20 @@ bool is_found_out(Victim& victim) {
   return proofs.contains(Proof::sharding);
 }
 
-TEST(BrokenSharding, a_unit_that_is_not_gathered_is_found_out) {
+TEST(BrokenSharding, finds_a_unit_that_is_not_gathered) {
   Victim victim = whole(Shard::full);
   for (std::size_t rank = 0; rank < 3; ++rank)
     victim.remove(rank, victim.first(rank, is(OpKind::all_gather)));
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, a_rank_that_gathers_without_its_own_part_is_found_out) {
+TEST(BrokenSharding, finds_a_gather_without_the_shard_of_the_rank) {
   Victim victim = whole(Shard::full);
   victim.remove(1, victim.first(1, is(OpKind::mix)));
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, passes_by_another_unit_are_found_out) {
+TEST(BrokenSharding, finds_passes_with_another_unit) {
   Victim victim = whole(Shard::full);
   std::vector<Op*> forward;
   for (Op& op : victim.train(2))
@@ -91,7 +91,7 @@ TEST(BrokenSharding, passes_by_another_unit_are_found_out) {
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, a_gradient_that_is_not_summed_is_found_out) {
+TEST(BrokenSharding, finds_a_gradient_that_is_not_summed) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
     Victim victim = whole(shard);
     for (std::size_t rank = 0; rank < 3; ++rank)
@@ -100,14 +100,14 @@ TEST(BrokenSharding, a_gradient_that_is_not_summed_is_found_out) {
   }
 }
 
-TEST(BrokenSharding, a_gradient_that_is_summed_twice_is_found_out) {
+TEST(BrokenSharding, finds_a_gradient_that_is_summed_twice) {
   Victim victim = whole(Shard::optimizer);
   for (std::size_t rank = 0; rank < 3; ++rank)
     victim.repeat(rank, victim.first(rank, is(OpKind::reduce_scatter)));
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, a_micro_step_that_is_lost_or_counted_twice_is_found_out) {
+TEST(BrokenSharding, finds_a_micro_step_that_is_lost_or_counted_twice) {
   Victim lost = whole(Shard::full, 3);
   const auto adds_up = [](const Op& op) { return op.kind == OpKind::mix && op.reads.size() == 2; };
   Op& replaces = lost.train(1)[lost.first(1, adds_up)];
@@ -119,13 +119,13 @@ TEST(BrokenSharding, a_micro_step_that_is_lost_or_counted_twice_is_found_out) {
   EXPECT_TRUE(is_found_out(twice));
 }
 
-TEST(BrokenSharding, a_part_of_a_sum_that_is_not_kept_is_found_out) {
+TEST(BrokenSharding, finds_a_shard_of_a_sum_that_is_not_kept) {
   Victim victim = whole(Shard::gradients);
   victim.remove(0, victim.first(0, keeps()));
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, a_part_that_is_not_updated_or_twice_is_found_out) {
+TEST(BrokenSharding, finds_a_shard_that_is_not_updated_or_updated_twice) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer}) {
     Victim left_out = whole(shard);
     left_out.remove(2, left_out.first(2, is(OpKind::update)));
@@ -136,14 +136,14 @@ TEST(BrokenSharding, a_part_that_is_not_updated_or_twice_is_found_out) {
   }
 }
 
-TEST(BrokenSharding, parameters_that_are_not_handed_on_after_the_update_are_found_out) {
+TEST(BrokenSharding, finds_parameters_that_are_not_sent_after_the_update) {
   Victim victim = whole(Shard::optimizer);
   for (std::size_t rank = 0; rank < 3; ++rank)
     victim.remove(rank, victim.find(rank, is(OpKind::all_gather)).back());
   EXPECT_TRUE(is_found_out(victim));
 }
 
-TEST(BrokenSharding, an_update_by_the_gradient_of_another_place_is_found_out) {
+TEST(BrokenSharding, finds_an_update_with_the_gradient_of_another_shard) {
   Victim victim = whole(Shard::full);
   const auto updates = victim.find(0, is(OpKind::update));
   Op &a = victim.train(0)[updates[0]], &b = victim.train(0)[updates[1]];

@@ -54,7 +54,7 @@ RC_GTEST_PROP(SynchronizedPlans, are_proved_coarse_and_expanded, ()) {
   RC_ASSERT(base::to_string(check(plan.expanded(any_algorithm()).plan())) == "");
 }
 
-RC_GTEST_PROP(SynchronizedPlans, survive_the_round_trip_through_text, ()) {
+RC_GTEST_PROP(SynchronizedPlans, read_back_from_text, ()) {
   const std::string text =
       plan::to_text(strategy::make_plan(strategy::resolved(any_synchronized())).value());
   const auto read = plan::parse(text);
@@ -72,7 +72,7 @@ OpTest sums_statistics(const Victim& victim, std::size_t rank) {
 }
 
 // Any of the sums, forward or backward, of any micro-step.
-RC_GTEST_PROP(SynchronizedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) {
+RC_GTEST_PROP(SynchronizedPlans, in_which_all_ranks_omit_a_sum_violate_meaning, ()) {
   Victim victim = coarse(any_synchronized());
   const auto all = victim.find(0, sums_statistics(victim, 0));
   const auto at = static_cast<std::size_t>(plan::any_count(static_cast<int>(all.size()) - 1));
@@ -82,7 +82,7 @@ RC_GTEST_PROP(SynchronizedPlans, of_which_all_forget_a_sum_have_no_meaning, ()) 
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(SynchronizedPlans, in_which_a_rank_forgets_its_own_sums_have_no_meaning, ()) {
+RC_GTEST_PROP(SynchronizedPlans, in_which_a_rank_omits_its_sums_violate_meaning, ()) {
   Victim victim = coarse(any_synchronized());
   const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::statistics; });
   victim.remove(place->rank, place->op);
@@ -90,7 +90,7 @@ RC_GTEST_PROP(SynchronizedPlans, in_which_a_rank_forgets_its_own_sums_have_no_me
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-TEST(Synchronized, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
+TEST(Synchronized, plans_with_unequal_micro_steps_and_empty_ranks_are_proved) {
   auto e = normalized(3);
   e.training.batch_per_rank = 3;
   e.training.accumulation_steps = 3;
@@ -104,7 +104,7 @@ TEST(Synchronized, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
   EXPECT_EQ(first_finding(coarse(e).expanded(collective::Algorithm::ring)), "");
 }
 
-TEST(Synchronized, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
+TEST(Synchronized, pass_that_reads_only_local_sums_violates_meaning) {
   std::set<std::string> readers;
   for (const std::string token : {"AR.b1", "AR.b2", "AR.b3", "AR.b4"}) {
     Victim victim = coarse(normalized(2));
@@ -118,7 +118,7 @@ TEST(Synchronized, a_pass_that_reads_its_own_sums_only_has_no_meaning) {
 }
 
 // Reads values other than the sum, although the sum is correct.
-TEST(Synchronized, a_pass_that_reads_other_sums_has_no_meaning) {
+TEST(Synchronized, pass_that_reads_other_sums_violates_meaning) {
   Victim victim = coarse(normalized(2));
   victim.op(1, "F.s1.m0").reads.pop_back();
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
@@ -130,7 +130,7 @@ TEST(Synchronized, a_pass_that_reads_other_sums_has_no_meaning) {
   EXPECT_EQ(failed(victim), ProofSet{Proof::meaning});
 }
 
-TEST(Synchronized, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning) {
+TEST(Synchronized, gradient_without_the_sums_violates_meaning) {
   Victim victim = coarse(normalized(2));
   const plan::BufferId sums = victim.ranks[0].buffer("gradient_sums.s3");
   std::erase_if(victim.op(0, "B.s3.m0").reads,
@@ -140,7 +140,7 @@ TEST(Synchronized, a_gradient_that_is_handed_on_without_the_sums_has_no_meaning)
 }
 
 // Ranks 0 and 1, and ranks 2 and 3, add up among themselves.
-TEST(Synchronized, sums_over_a_part_of_the_ranks_have_no_meaning) {
+TEST(Synchronized, sums_over_some_of_the_ranks_violate_meaning) {
   Victim victim = coarse(normalized(4));
   victim.groups[1] = {{0, 1}};
   victim.groups.push_back({{2, 3}});
@@ -156,7 +156,7 @@ TEST(Synchronized, sums_over_a_part_of_the_ranks_have_no_meaning) {
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program tail, op F.s1.m0");
 }
 
-TEST(Synchronized, sums_of_another_micro_step_have_no_meaning) {
+TEST(Synchronized, sums_of_another_micro_step_violate_meaning) {
   auto e = normalized(2);
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
@@ -165,7 +165,7 @@ TEST(Synchronized, sums_of_another_micro_step_have_no_meaning) {
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op F.s1.m1");
 }
 
-TEST(Synchronized, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
+TEST(Synchronized, rank_without_samples_that_adds_no_zeros_violates_meaning) {
   auto e = normalized(12);
   e.training.batch_per_rank = 2;
   Victim victim = coarse(e);
@@ -179,7 +179,7 @@ TEST(Synchronized, a_rank_without_samples_that_adds_no_zeros_has_no_meaning) {
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program tail, op B.s1.m0");
 }
 
-TEST(Synchronized, a_pass_that_does_not_wait_for_its_sums_is_a_race) {
+TEST(Synchronized, pass_that_does_not_wait_for_its_sums_is_a_race) {
   for (const char* token : {"F.s1.m0", "B.s1.m0", "F.s3.m0", "B.s3.m0"}) {
     Victim victim = coarse(normalized(2));
     victim.op(0, token).after.clear();

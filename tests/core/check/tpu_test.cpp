@@ -30,7 +30,7 @@ class TorusOfTpus : public testing::TestWithParam<Torus> {};
 
 // a columns, b rows: 2 (a - 1)/a S + 2 (b - 1)/b S/a from every rank, in 2 (a - 1) + 2 (b - 1)
 // rounds; S divides evenly here.
-TEST_P(TorusOfTpus, is_proved_and_sends_what_the_formula_says) {
+TEST_P(TorusOfTpus, is_proved_and_sends_the_bytes_of_the_formula) {
   const Torus& t = GetParam();
   const auto r = on(t, 8);
   const Report report = examine(strategy::make_plan(r).value());

@@ -49,7 +49,7 @@ std::set<Proof> found_in_versions(const std::function<void(Victim&)>& breaks) {
 }
 
 // The middle rank, whose micro-batches come back after one other.
-TEST(Versions, that_are_not_those_of_the_forward_pass_are_found_out) {
+TEST(Versions, that_differ_from_the_forward_pass_are_found) {
   EXPECT_TRUE(found_in_versions([](Victim&) {}).empty());
   const auto back = [](Victim& v) -> plan::Op& {
     return v.train(1)[v.first(1, [&](const plan::Op& op) {
@@ -89,7 +89,7 @@ TEST(Versions, that_are_not_those_of_the_forward_pass_are_found_out) {
               Contains(Proof::versions));
 }
 
-TEST(Versions, whose_updates_are_out_of_order_are_found_out) {
+TEST(Versions, with_updates_out_of_order_are_found) {
   const auto first_update = [](Victim& v, int micro) {
     return v.first(1, [micro](const plan::Op& op) {
       return op.kind == plan::OpKind::update && op.micro == micro;

@@ -48,7 +48,7 @@ RC_GTEST_PROP(VerticalPlans, are_proved_coarse_and_expanded, ()) {
   RC_ASSERT(base::to_string(check(plan.expanded(any_algorithm()).plan())) == "");
 }
 
-RC_GTEST_PROP(VerticalPlans, survive_the_round_trip_through_text, ()) {
+RC_GTEST_PROP(VerticalPlans, read_back_from_text, ()) {
   const std::string text =
       plan::to_text(strategy::make_plan(strategy::resolved(any_vertical())).value());
   const auto read = plan::parse(text);
@@ -57,7 +57,7 @@ RC_GTEST_PROP(VerticalPlans, survive_the_round_trip_through_text, ()) {
 }
 
 // Any exchange of rows, of any micro-step.
-RC_GTEST_PROP(VerticalPlans, of_which_all_forget_to_exchange_rows_have_no_meaning, ()) {
+RC_GTEST_PROP(VerticalPlans, without_an_exchange_of_rows_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
   const OpTest exchanges = [](const Op& op) {
     return op.kind == OpKind::reduce_scatter || op.kind == OpKind::all_gather;
@@ -71,7 +71,7 @@ RC_GTEST_PROP(VerticalPlans, of_which_all_forget_to_exchange_rows_have_no_meanin
 }
 
 // Its own columns, of any micro-step: others then add up what it made of the last, or of nothing.
-RC_GTEST_PROP(VerticalPlans, in_which_a_rank_forgets_its_columns_have_no_meaning, ()) {
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_omits_its_columns_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
   const auto place = any_place(victim, is(OpKind::partial));
   victim.remove(place->rank, place->op);
@@ -79,8 +79,7 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_forgets_its_columns_have_no_meaning
   RC_ASSERT(failed(victim).contains(Proof::meaning));
 }
 
-RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_have_no_meaning,
-              ()) {
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_sends_no_gradients_of_its_rows_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
   const auto place = any_place(
       victim, [](const Op& op) { return op.kind == OpKind::backward_input && op.segment == 0; });
@@ -90,7 +89,7 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_hands_out_no_gradients_of_its_rows_
 }
 
 // Columns are assigned wrongly: some twice, or some to no rank.
-RC_GTEST_PROP(VerticalPlans, in_which_a_rank_has_other_columns_have_no_meaning, ()) {
+RC_GTEST_PROP(VerticalPlans, in_which_a_rank_has_other_columns_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
   const std::size_t rank = any_rank(victim);
   const bool moved = any_bool();
@@ -103,7 +102,7 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_has_other_columns_have_no_meaning, 
   RC_ASSERT(failed(victim).contains(Proof::meaning) || failed(victim).contains(Proof::structure));
 }
 
-TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
+TEST(VerticalPlan, with_unequal_micro_steps_and_empty_ranks_is_proved) {
   auto e = vertical(3);
   e.training.batch_per_rank = 3;
   e.training.accumulation_steps = 3;
@@ -118,20 +117,20 @@ TEST(VerticalPlan, of_unequal_micro_steps_and_ranks_without_samples_is_proved) {
   EXPECT_EQ(first_finding(coarse(e).expanded(collective::Algorithm::ring)), "");
 }
 
-TEST(VerticalPlan, that_goes_on_with_its_own_columns_has_no_meaning) {
+TEST(VerticalPlan, that_continues_with_local_columns_violates_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("RS.b1")));
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op F.s0.m0");
 }
 
-TEST(VerticalPlan, that_learns_from_its_own_rows_alone_has_no_meaning) {
+TEST(VerticalPlan, that_trains_on_local_rows_only_violates_meaning) {
   Victim victim = coarse(vertical(2));
   for (std::size_t rank = 0; rank < 2; ++rank) victim.remove(rank, victim.first(rank, is("AG.b2")));
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train, op W.s0.m0");
 }
 
 // Reads rows other than the rank's shard of the sum, although the shard is there.
-TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
+TEST(VerticalPlan, that_reads_other_rows_violates_meaning) {
   Victim victim = coarse(vertical(3));
   victim.op(1, "F.s0.m0").reads.front().first -= 6;
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train, op F.s0.m0");
@@ -139,7 +138,7 @@ TEST(VerticalPlan, that_reads_other_rows_has_no_meaning) {
 }
 
 // Rows of 6 numbers: chunks that cut them give no rank its rows.
-TEST(VerticalPlan, whose_rows_are_cut_has_no_meaning) {
+TEST(VerticalPlan, with_truncated_rows_violates_meaning) {
   auto e = vertical(3);
   e.data.train_samples = 24 + 10;
   Victim victim = coarse(e);
@@ -152,7 +151,7 @@ TEST(VerticalPlan, whose_rows_are_cut_has_no_meaning) {
   EXPECT_EQ(failed(victim), ProofSet{Proof::structure});
 }
 
-TEST(VerticalPlan, that_sums_another_micro_step_has_no_meaning) {
+TEST(VerticalPlan, that_sums_another_micro_step_violates_meaning) {
   auto e = vertical(2);
   e.training.accumulation_steps = 2;
   Victim victim = coarse(e);
@@ -160,7 +159,7 @@ TEST(VerticalPlan, that_sums_another_micro_step_has_no_meaning) {
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 1, program train");
 }
 
-TEST(VerticalPlan, that_learns_other_columns_than_it_multiplies_has_no_meaning) {
+TEST(VerticalPlan, that_updates_other_columns_than_it_multiplies_violates_meaning) {
   Victim victim = coarse(vertical(2));
   victim.op(0, "W.s0.m0").columns.first += 1;
   EXPECT_EQ(first_finding(victim), "proof_meaning at rank 0, program train");

@@ -18,7 +18,7 @@ experiment::Experiment accumulating(experiment::Experiment e) {
   return e;
 }
 
-// How many ops of compute there are up to that of a token.
+// Returns the number of compute ops up to the op with this token.
 std::int32_t computed_with(Victim& victim, const std::string& token) {
   std::int32_t count = 0;
   for (const Op& op : victim.train(0)) {
@@ -33,7 +33,7 @@ void load_after(Victim& victim, const std::string& token) {
   victim.op(0, "LOAD.m1").after = {{plan::LaneId(1), computed_with(victim, token), 0}};
 }
 
-TEST(Wide, sound_plans_are_proved) {
+TEST(Wide, layers_in_valid_plans_are_proved) {
   for (const int ranks : {1, 2, 3}) {
     const Victim whole = coarse(accumulating(strategy::small_wide_and_deep(ranks)));
     EXPECT_EQ(first_finding(whole), "");
@@ -42,7 +42,7 @@ TEST(Wide, sound_plans_are_proved) {
 }
 
 // Its own forward op reads the sample after that of the first segment, and the logits.
-TEST(Wide, reads_the_sample_and_the_logits) {
+TEST(Wide, layer_reads_the_samples_and_the_logits) {
   Victim victim = coarse(strategy::small_wide_and_deep(2));
   const auto names = [&](const std::vector<plan::Access>& accesses) {
     std::vector<std::string> list;
@@ -73,7 +73,7 @@ Victim with_last_reader(const std::string& reader) {
   return victim;
 }
 
-TEST(Wide, a_sample_that_is_overwritten_before_it_is_looked_up_is_a_race) {
+TEST(Wide, layer_races_with_samples_overwritten_before_the_lookup) {
   for (const auto& [reader, before] :
        {std::pair("F.s3.m0", "F.s2.m0"), std::pair("W.s3.m0", "B.s3.m0")}) {
     Victim victim = with_last_reader(reader);

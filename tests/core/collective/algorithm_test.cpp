@@ -23,7 +23,7 @@ class AllReduce : public testing::TestWithParam<Algorithm> {
 INSTANTIATE_TEST_SUITE_P(All, AllReduce, testing::ValuesIn(kAlgorithms),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
+TEST(Algorithm, parts_cover_all_elements_once_and_differ_by_at_most_one) {
   for (const std::int64_t elements : {0, 1, 5, 6, 7, 100})
     for (int parts = 1; parts <= 9; ++parts) {
       std::int64_t next = 0;
@@ -37,7 +37,7 @@ TEST(Algorithm, parts_cover_everything_once_and_differ_by_one_at_most) {
     }
 }
 
-TEST(Algorithm, all_but_the_automatic_one_are_listed_here) {
+TEST(Algorithm, list_has_all_but_the_automatic_one) {
   EXPECT_EQ(std::size(kAlgorithms) + 1, std::size(base::Names<Algorithm>::table));
 }
 
@@ -46,14 +46,14 @@ TEST_P(AllReduce, of_one_member_does_nothing) {
     EXPECT_TRUE(round.empty());
 }
 
-TEST_P(AllReduce, has_as_many_rounds_for_every_member) {
+TEST_P(AllReduce, has_the_same_number_of_rounds_on_every_member) {
   for (int n = 1; n <= 17; ++n)
     for (int position = 1; position < n; ++position)
       EXPECT_EQ(program(Collective::all_reduce, GetParam(), formation(n), position, 0).size(),
                 program(Collective::all_reduce, GetParam(), formation(n), 0, 0).size());
 }
 
-TEST_P(AllReduce, is_proved_for_1_to_32_members_and_sizes_that_do_not_divide) {
+TEST_P(AllReduce, is_proved_for_1_to_32_members_and_indivisible_sizes) {
   for (int n = 1; n <= 32; ++n)
     for (const std::int64_t elements : {0, 1, n - 1, n, 3 * n + 2})
       expect_proved(GetParam(), n, elements);
@@ -70,7 +70,7 @@ TEST_P(AllReduce, is_proved_over_hosts) {
       expect_proved(on_hosts(GetParam(), hosts, devices), hosts * devices, elements);
 }
 
-TEST_P(AllReduce, is_proved_over_hosts_that_differ_and_mingle) {
+TEST_P(AllReduce, is_proved_over_hosts_of_different_sizes_and_interleaved_ranks) {
   for (const std::vector<int>& hosts :
        {std::vector{0, 0, 0, 1}, {0, 1, 0, 1}, {2, 0, 1, 1, 0}, {0, 1, 1, 1, 1, 2}}) {
     Method method(GetParam());
@@ -90,7 +90,7 @@ TEST_P(AllReduce, is_proved_in_segments) {
     }
 }
 
-TEST(Algorithm, there_are_never_more_segments_than_elements_nor_than_256) {
+TEST(Algorithm, segments_are_at_most_the_elements_and_256) {
   EXPECT_EQ(segments(100, 4, 0), 1);
   EXPECT_EQ(segments(0, 4, 1), 1);
   EXPECT_EQ(segments(100, 4, 400), 1);
@@ -99,7 +99,7 @@ TEST(Algorithm, there_are_never_more_segments_than_elements_nor_than_256) {
   EXPECT_EQ(segments(std::int64_t{1} << 40, 8, 1), 256);
 }
 
-TEST(Algorithm, segments_work_at_once) {
+TEST(Algorithm, segments_run_concurrently) {
   Method method(Algorithm::binary_tree);
   const auto rounds = [&](std::int64_t segment_bytes) {
     method.segment_bytes = segment_bytes;
@@ -110,7 +110,7 @@ TEST(Algorithm, segments_work_at_once) {
   EXPECT_EQ(rounds(40), 13);
 }
 
-TEST(Algorithm, ring_and_torus_talk_to_their_neighbors_only) {
+TEST(Algorithm, ring_and_torus_send_to_neighbors_only) {
   for (int position = 0; position < 5; ++position)
     for (const Round& round : ring(formation(5), position))
       for (const Step& step : round)
@@ -125,7 +125,7 @@ TEST(Algorithm, ring_and_torus_talk_to_their_neighbors_only) {
       }
 }
 
-TEST(Algorithm, no_member_is_an_inner_node_of_both_trees_but_one_end_of_an_odd_group) {
+TEST(Algorithm, double_binary_tree_has_no_member_as_inner_node_of_both_trees) {
   for (int n = 2; n <= 32; ++n) {
     int both = 0;
     for (int position = 0; position < n; ++position) {
@@ -139,7 +139,7 @@ TEST(Algorithm, no_member_is_an_inner_node_of_both_trees_but_one_end_of_an_odd_g
   }
 }
 
-TEST(Algorithm, only_sharded_hierarchical_asks_for_equal_hosts) {
+TEST(Algorithm, only_sharded_hierarchical_requires_equal_hosts) {
   for (const Algorithm algorithm : kAlgorithms)
     EXPECT_EQ(fits(algorithm, formation({0, 0, 1})), algorithm != Algorithm::sharded_hierarchical);
 }
@@ -150,7 +150,7 @@ TEST(Algorithm, sharded_hierarchical_has_no_rounds_on_unequal_hosts) {
     EXPECT_TRUE(sharded_hierarchical(formation({0, 0, 1}), position).empty());
 }
 
-TEST(Formation, the_grid_is_nearest_to_a_square_or_has_a_host_in_a_row) {
+TEST(Formation, grid_is_nearest_to_a_square_or_has_one_host_per_row) {
   const auto columns = [](int members) { return formation(members).columns; };
   EXPECT_EQ(columns(1), 1);
   EXPECT_EQ(columns(7), 7);

@@ -140,19 +140,19 @@ class Bytes : public testing::TestWithParam<Algorithm> {
 INSTANTIATE_TEST_SUITE_P(All, Bytes, testing::ValuesIn(kAlgorithms),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST_P(Bytes, are_those_of_the_formula_for_1_to_9_members) {
+TEST_P(Bytes, equal_the_formula_for_1_to_9_members) {
   for (int n = 1; n <= 9; ++n)
     for (const std::int64_t elements : {0, 1, n - 1, n, 100, 101, 9973})
       expect_formula({1, n, elements});
 }
 
-TEST_P(Bytes, are_those_of_the_formula_over_hosts) {
+TEST_P(Bytes, equal_the_formula_over_hosts) {
   for (const auto& [hosts, devices] : {std::pair{2, 2}, {2, 3}, {3, 2}, {4, 2}})
     for (const std::int64_t elements : {0, 1, 5, 24, 101, 9973})
       expect_formula({hosts, devices, elements});
 }
 
-TEST(Bytes, segments_change_nothing_in_all) {
+TEST(Bytes, do_not_depend_on_segments) {
   for (const Algorithm algorithm : kAlgorithms) {
     Method method(algorithm);
     method.segment_bytes = 60;
@@ -164,9 +164,8 @@ TEST(Bytes, segments_change_nothing_in_all) {
   }
 }
 
-// By algorithm: rounds on the wire for n members on one host, as the plan has them and as the cost
-// counts them.
-TEST(Rounds, are_those_of_the_formula) {
+// Number of rounds for n members on one host by algorithm, in the plan and in the cost model.
+TEST(Rounds, equal_the_formula) {
   for (int n = 2; n <= 33; ++n) {
     const auto rounds = [&](Algorithm algorithm) {
       const int counted = check::examine(one_bucket_expanded(on_hosts(algorithm, 1, n), n, 4 * n))
@@ -191,7 +190,7 @@ TEST(Rounds, are_those_of_the_formula) {
   }
 }
 
-TEST(Rounds, of_hierarchies_are_those_of_a_ring_of_hosts_and_two) {
+TEST(Rounds, of_hierarchies_are_those_of_a_ring_of_hosts_plus_two) {
   const auto rounds = [](Algorithm algorithm) {
     return program(Collective::all_reduce, algorithm, formation({0, 0, 1, 1, 2, 2, 3, 3}), 1, 0)
         .size();

@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 // Ranks send and receive exactly the spans, which are contiguous and complete.
-TEST(ChunkSpans, are_where_the_ops_of_the_plan_have_their_chunks) {
+TEST(ChunkSpans, are_those_of_the_ops_of_the_plan) {
   for (const Algorithm algorithm : kAlgorithms)
     for (const std::int64_t segment_bytes : {0, 60}) {
       SCOPED_TRACE(std::string(base::name_of(algorithm)) + ", segments of " +
@@ -45,14 +45,14 @@ TEST(ChunkSpans, are_where_the_ops_of_the_plan_have_their_chunks) {
     }
 }
 
-TEST(ChunkSpans, of_more_chunks_than_can_be_played_are_none) {
+TEST(ChunkSpans, of_too_many_chunks_are_empty) {
   const Exercise exercise{
       .hosts = std::vector<int>(64, 0), .elements = 1'000'000, .segment_bytes = 4000};
   EXPECT_TRUE(chunk_spans(exercise).empty());
   EXPECT_FALSE(steps(exercise));
 }
 
-TEST(ChunkSpans, ranks_have_their_names_in_the_program) {
+TEST(ChunkSpans, have_the_names_of_ranks_in_the_program) {
   const Exercise exercise{.collective = Collective::broadcast,
                           .algorithm = Algorithm::star,
                           .hosts = {0, 0},
@@ -64,7 +64,7 @@ TEST(ChunkSpans, ranks_have_their_names_in_the_program) {
   EXPECT_EQ(played.program[1].front().token, "RECV.b2.t0.c0<r0");
 }
 
-TEST(ChunkSpans, sums_are_made_as_they_are_asked_for) {
+TEST(ChunkSpans, are_summed_in_the_requested_order) {
   const Steps played =
       steps({.algorithm = Algorithm::star, .hosts = {0, 0}, .elements = 1}).value();
   const State state =

@@ -25,18 +25,18 @@ constexpr Collective kOthers[] = {Collective::reduce_scatter, Collective::all_ga
                                   Collective::broadcast,      Collective::reduce,
                                   Collective::scatter,        Collective::gather};
 
-class Others : public testing::TestWithParam<Collective> {
+class OtherCollectives : public testing::TestWithParam<Collective> {
  protected:
   static plan::Plan coarse(int members, std::int64_t elements, int root) {
     return one_bucket(members, elements, token(GetParam(), root), "");
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Others, testing::ValuesIn(kOthers), [](const auto& row) {
+INSTANTIATE_TEST_SUITE_P(All, OtherCollectives, testing::ValuesIn(kOthers), [](const auto& row) {
   std::string name = token(row.param, 0);
   return name.substr(0, name.find('.'));
 });
 
-TEST_P(Others, are_proved_coarse_and_expanded_for_1_to_32_members) {
+TEST_P(OtherCollectives, are_proved_coarse_and_expanded_for_1_to_32_members) {
   for (int n = 1; n <= 32; ++n)
     for (const std::int64_t elements : {0, 1, n - 1, 3 * n + 2})
       for (const int root : {0, n / 2, n - 1}) {
@@ -51,7 +51,7 @@ TEST_P(Others, are_proved_coarse_and_expanded_for_1_to_32_members) {
       }
 }
 
-TEST_P(Others, are_told_from_an_all_reduce) {
+TEST_P(OtherCollectives, are_distinguished_from_an_all_reduce) {
   plan::Plan plan = expand(coarse(3, 10, 1), Algorithm::ring);
   const auto mistaken = [rank_plan = plan.rank_plan](std::int32_t rank) {
     plan::RankPlan one = rank_plan(rank);
@@ -62,7 +62,7 @@ TEST_P(Others, are_told_from_an_all_reduce) {
   EXPECT_NE(base::to_string(check::examine(plan).problems()), "");
 }
 
-TEST_P(Others, move_the_least_bytes) {
+TEST_P(OtherCollectives, move_the_least_bytes) {
   for (int n = 1; n <= 9; ++n)
     for (const std::int64_t elements : {0, 5, 101}) {
       const check::ProgramTraffic train =
@@ -76,7 +76,7 @@ TEST_P(Others, move_the_least_bytes) {
     }
 }
 
-TEST(Collectives, from_and_to_a_root_take_log2_rounds_over_a_tree_and_one_at_once) {
+TEST(Collectives, from_and_to_a_root_take_log2_rounds_over_a_tree_and_one_round_directly) {
   for (int n = 2; n <= 33; ++n) {
     int log2 = 0;
     while ((1 << log2) < n) ++log2;
@@ -88,14 +88,14 @@ TEST(Collectives, from_and_to_a_root_take_log2_rounds_over_a_tree_and_one_at_onc
   }
 }
 
-TEST(Collectives, what_is_wanted_of_a_bucket_stays_in_the_text) {
+TEST(Collectives, keep_the_requested_algorithm_of_a_bucket_in_the_text) {
   const plan::Plan plan = expand(one_bucket(2, 4, "BCAST.b0<r1", ""), Algorithm::ring);
   const std::string text = plan::to_text(plan);
   EXPECT_NE(text.find("bucket BCAST.b0<r1 group g0 writes grads\n"), std::string::npos);
   EXPECT_EQ(plan::to_text(plan::parse(text).value()), text);
 }
 
-TEST(Collectives, a_norm_of_what_was_scattered_may_read_the_own_chunk_only) {
+TEST(Collectives, norm_after_a_reduce_scatter_may_read_only_the_local_chunk) {
   const plan::Plan plan =
       expand(one_bucket(2, 4, "RS.b0", "NORM.s0 @compute reads grads[0:2] after comm.g0:1\n"),
              Algorithm::ring);

@@ -32,21 +32,21 @@ std::string order_of(const plan::RankPlan& rank, const std::string& token) {
   return after == std::string::npos ? "" : line.substr(after + 7);
 }
 
-TEST(Expand, a_comm_lane_becomes_a_send_lane_and_a_receive_lane) {
+TEST(Expand, splits_a_comm_lane_into_a_send_and_a_receive_lane) {
   const plan::RankPlan rank = expanded("");
   ASSERT_EQ(rank.lanes.size(), 3u);
   EXPECT_EQ(rank.lanes[1], (plan::Lane{"send.g0", plan::LaneKind::send, 0}));
   EXPECT_EQ(rank.lanes[2], (plan::Lane{"recv.g0", plan::LaneKind::recv, 0}));
 }
 
-TEST(Expand, the_first_to_touch_a_chunk_waits_for_what_the_all_reduce_waited_for) {
+TEST(Expand, first_op_of_a_chunk_inherits_the_dependencies_of_the_all_reduce) {
   const plan::RankPlan rank = expanded("");
   EXPECT_EQ(order_of(rank, "SEND.b0.t0.c1>r1"), "compute:1");
   EXPECT_EQ(order_of(rank, "RED.b0.t0.c0<r1"), "compute:1");
   EXPECT_EQ(order_of(rank, "SEND.b1.t0.c1>r1"), "compute:2");
 }
 
-TEST(Expand, a_later_op_on_a_chunk_waits_for_those_it_conflicts_with) {
+TEST(Expand, later_op_of_a_chunk_waits_for_conflicting_ops) {
   const plan::RankPlan rank = expanded("");
   EXPECT_EQ(order_of(rank, "SEND.b0.t1.c0>r1"), "recv.g0:1");  // sends what was summed
   EXPECT_EQ(order_of(rank, "RECV.b0.t1.c1<r1"), "send.g0:1");  // overwrites what the peer reads
@@ -55,7 +55,7 @@ TEST(Expand, a_later_op_on_a_chunk_waits_for_those_it_conflicts_with) {
   EXPECT_EQ(order_of(direct, "RECV.b0.t1.c1<r1"), "send.g0:1");
 }
 
-TEST(Expand, what_only_reads_waits_for_the_receives_and_not_for_the_sends) {
+TEST(Expand, readers_wait_for_receives_and_not_for_sends) {
   const plan::RankPlan rank = expanded(
       "UPD.s1 @compute reads grads[4:8] writes out[4:8] after comm.g0:1\nUPD.s0 @compute reads "
       "grads[0:4] writes out[0:4] after comm.g0:2\n");
@@ -63,7 +63,7 @@ TEST(Expand, what_only_reads_waits_for_the_receives_and_not_for_the_sends) {
   EXPECT_EQ(order_of(rank, "UPD.s0"), "recv.g0:4");
 }
 
-TEST(Expand, what_overwrites_waits_for_the_sends_too) {
+TEST(Expand, writers_also_wait_for_sends) {
   EXPECT_EQ(order_of(expanded("UPD.s1 @compute writes grads[4:8] after comm.g0:1\n"), "UPD.s1"),
             "recv.g0:2 send.g0:2");
   EXPECT_EQ(
@@ -73,12 +73,12 @@ TEST(Expand, what_overwrites_waits_for_the_sends_too) {
             "recv.g0:end send.g0:end");
 }
 
-TEST(Expand, bytes_sent_are_those_of_the_send_ops) {
+TEST(Expand, keeps_the_bytes_in_the_send_ops) {
   const plan::RankPlan rank = expanded("");
   EXPECT_EQ(sent_bytes(rank, rank.programs[0]), 2 * (2 * 16 - 8 - 8));
 }
 
-TEST(Expand, an_all_reduce_alone_vanishes) {
+TEST(Expand, removes_an_all_reduce_of_one_member) {
   const plan::RankPlan rank = one_bucket_expanded(Algorithm::ring, 1, 10).rank_plan(0);
   ASSERT_EQ(rank.programs[0].ops.size(), 2u);
   EXPECT_EQ(rank.programs[0].ops[0].kind, plan::OpKind::backward_weight);

@@ -34,7 +34,7 @@ topology::Topology uneven() {
   return drawing;
 }
 
-TEST(Offers, are_what_every_algorithm_costs_in_their_order) {
+TEST(Offers, list_the_cost_of_every_algorithm_in_order) {
   for (const auto& [hosts, devices] : {std::pair{1, 2}, {2, 3}, {4, 2}}) {
     const Drawn drawn(tests::drawn_hosts(hosts, devices));
     const auto all = offers(100, drawn.work, drawn.network).value();
@@ -47,7 +47,7 @@ TEST(Offers, are_what_every_algorithm_costs_in_their_order) {
   }
 }
 
-TEST(Offers, say_of_what_does_not_fit_why) {
+TEST(Offers, give_the_reason_if_an_algorithm_does_not_fit) {
   const Drawn drawn(uneven());
   const auto all = offers(0, drawn.work, drawn.network).value();
   for (const Offer& offer : all) {
@@ -58,7 +58,7 @@ TEST(Offers, say_of_what_does_not_fit_why) {
   }
 }
 
-TEST(Offers, fit_all_groups_that_go_by_the_algorithm) {
+TEST(Offers, must_fit_all_groups_with_the_algorithm) {
   Drawn drawn(tests::drawn_hosts(2, 2));
   drawn.work.concurrent_groups = {{0, 0, 1, 1}, {0, 1}};
   const auto even = offers(0, drawn.work, drawn.network).value();
@@ -71,7 +71,7 @@ TEST(Offers, fit_all_groups_that_go_by_the_algorithm) {
         << base::name_of(offer.algorithm);
 }
 
-TEST(Offers, are_given_up_when_nobody_waits_for_them) {
+TEST(Offers, are_canceled_when_not_needed) {
   const Drawn drawn(tests::drawn_hosts(1, 4));
   std::stop_source stop;
   stop.request_stop();
@@ -80,7 +80,7 @@ TEST(Offers, are_given_up_when_nobody_waits_for_them) {
   EXPECT_EQ(all.error().code, base::ProblemCode::canceled);
 }
 
-TEST(Offers, the_choice_is_the_one_that_takes_the_least_time) {
+TEST(Offers, choice_is_the_fastest_algorithm) {
   for (const std::int64_t elements : {1, 1000, 10'000'000}) {
     const Drawn drawn(tests::drawn_hosts(2, 4), elements);
     const auto all = offers(0, drawn.work, drawn.network).value();
@@ -92,14 +92,14 @@ TEST(Offers, the_choice_is_the_one_that_takes_the_least_time) {
   }
 }
 
-TEST(Offers, what_does_not_fit_is_never_the_choice) {
+TEST(Offers, choice_never_is_an_algorithm_that_does_not_fit) {
   topology::Topology drawing = uneven();
   for (topology::Link& link : drawing.links) link.bandwidth_bits_per_second = 1e5;
   const Drawn drawn(drawing, 1'000'000);
   EXPECT_NE(choose(0, drawn.work, drawn.network)->algorithm, Algorithm::sharded_hierarchical);
 }
 
-TEST(Flows, add_up_to_the_bytes_that_are_reckoned_with_and_without_segments) {
+TEST(Flows, add_up_to_the_estimated_bytes_with_and_without_segments) {
   for (const auto& [hosts, devices] : {std::pair{1, 2}, {1, 5}, {3, 1}, {2, 3}, {3, 3}, {4, 2}})
     for (const std::int64_t segment_bytes : {0, 100, 1000})
       for (const Algorithm algorithm : kAlgorithms) {
@@ -125,7 +125,7 @@ std::set<Pair> pairs(Algorithm algorithm, const topology::Topology& drawing) {
   return all;
 }
 
-TEST(Flows, of_a_ring_go_to_the_next_alone) {
+TEST(Flows, of_a_ring_go_to_the_next_rank_only) {
   EXPECT_THAT(pairs(Algorithm::ring, tests::drawn_hosts(1, 4)),
               testing::ElementsAre(Pair{0, 1}, Pair{1, 2}, Pair{2, 3}, Pair{3, 0}));
 }
@@ -135,7 +135,7 @@ TEST(Flows, of_a_star_go_to_and_from_its_center) {
     EXPECT_EQ(std::min(from, to), 0);
 }
 
-TEST(Flows, of_a_tree_are_an_edge_up_and_down_for_all_but_the_root) {
+TEST(Flows, of_a_tree_go_up_and_down_one_edge_for_all_but_the_root) {
   const auto all = pairs(Algorithm::binary_tree, tests::drawn_hosts(1, 9));
   EXPECT_EQ(all.size(), 2u * 8);
   for (const auto& [from, to] : all) EXPECT_TRUE(all.contains({to, from}));
@@ -146,7 +146,7 @@ TEST(Flows, of_a_torus_go_along_rows_and_columns) {
     EXPECT_TRUE(from / 4 == to / 4 || from % 4 == to % 4) << from << " " << to;
 }
 
-TEST(Flows, of_leaders_between_hosts_are_of_leaders_only) {
+TEST(Flows, of_leaders_connect_hosts_through_leaders_only) {
   for (const auto& [from, to] : pairs(Algorithm::leader_hierarchical, tests::drawn_hosts(3, 3)))
     EXPECT_TRUE(from / 3 == to / 3 || (from % 3 == 0 && to % 3 == 0)) << from << " " << to;
 }

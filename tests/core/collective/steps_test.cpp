@@ -28,7 +28,7 @@ Exercise exercise(Algorithm algorithm, int hosts, int devices, std::int64_t elem
   return exercise;
 }
 
-// By position and chunk: numbers whose sums tell who is in them.
+// Values by position and chunk, whose sums identify the summands.
 Values telling_values(const Steps& steps) {
   Values values(static_cast<std::size_t>(steps.members()));
   for (int position = 0; position < steps.members(); ++position)
@@ -86,7 +86,7 @@ void expect_bytes(const Steps& steps, const plan::Plan& expanded) {
   EXPECT_EQ(total, total_formula(steps.exercise).bytes) << total_formula(steps.exercise).text;
 }
 
-class Played : public testing::TestWithParam<Algorithm> {
+class AllReduceSteps : public testing::TestWithParam<Algorithm> {
  protected:
   static void expect_played(int hosts, int devices, std::int64_t elements) {
     SCOPED_TRACE(std::to_string(hosts) + "x" + std::to_string(devices) + ", " +
@@ -97,20 +97,20 @@ class Played : public testing::TestWithParam<Algorithm> {
                                              elements));
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, Played, testing::ValuesIn(kAlgorithms),
+INSTANTIATE_TEST_SUITE_P(All, AllReduceSteps, testing::ValuesIn(kAlgorithms),
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
-TEST_P(Played, ends_with_the_plain_sum_and_sends_what_check_counts_for_1_to_9_ranks) {
+TEST_P(AllReduceSteps, sum_is_exact_and_traffic_equals_check_for_1_to_9_ranks) {
   for (int n = 1; n <= 9; ++n)
     for (const std::int64_t elements : {0, 1, n, 101}) expect_played(1, n, elements);
 }
 
-TEST_P(Played, ends_with_the_plain_sum_and_sends_what_check_counts_over_hosts) {
+TEST_P(AllReduceSteps, sum_is_exact_and_traffic_equals_check_over_hosts) {
   for (const auto& [hosts, devices] : kOverHosts)
     for (const std::int64_t elements : {5, 24, 101}) expect_played(hosts, devices, elements);
 }
 
-TEST_P(Played, in_segments_comes_to_the_same) {
+TEST_P(AllReduceSteps, in_segments_has_the_same_result) {
   Exercise cut = exercise(GetParam(), 2, 2, 101);
   cut.segment_bytes = 60;
   const Steps played = steps(cut).value();
@@ -122,7 +122,7 @@ TEST_P(Played, in_segments_comes_to_the_same) {
             404);
 }
 
-TEST_P(Played, shows_the_program_that_ranks_run_line_by_line) {
+TEST_P(AllReduceSteps, shows_the_program_of_the_ranks_line_by_line) {
   const Steps played = steps(exercise(GetParam(), 2, 3, 24)).value();
   const plan::Plan plan = one_bucket_expanded(on_hosts(GetParam(), 2, 3), 6, 24);
   for (int position = 0; position < 6; ++position) {
@@ -136,7 +136,7 @@ TEST_P(Played, shows_the_program_that_ranks_run_line_by_line) {
   }
 }
 
-TEST_P(Played, every_line_is_carried_out_by_steps_of_its_round) {
+TEST_P(AllReduceSteps, lines_are_executed_by_steps_of_their_round) {
   const Steps played = steps(exercise(GetParam(), 3, 2, 24)).value();
   for (const auto& program : played.program)
     for (const Line& line : program) {
@@ -146,8 +146,8 @@ TEST_P(Played, every_line_is_carried_out_by_steps_of_its_round) {
     }
 }
 
-// And so a step back, which is the state before, undoes just that.
-TEST_P(Played, a_step_changes_what_it_says_and_nothing_else) {
+// A step back restores the previous state.
+TEST_P(AllReduceSteps, step_changes_only_what_it_describes) {
   const Steps played = steps(exercise(GetParam(), 2, 2, 24)).value();
   const Values values = telling_values(played);
   for (int step = 1; step <= played.count(); ++step) {
@@ -166,7 +166,7 @@ TEST_P(Played, a_step_changes_what_it_says_and_nothing_else) {
   }
 }
 
-TEST(Steps, of_the_other_collectives_end_with_what_they_are_for) {
+TEST(Steps, of_other_collectives_have_their_defined_result) {
   for (const Collective collective : {Collective::reduce_scatter, Collective::reduce})
     for (int n = 1; n <= 9; ++n)
       for (const int root : {0, n / 2, n - 1})
@@ -179,7 +179,7 @@ TEST(Steps, of_the_other_collectives_end_with_what_they_are_for) {
                           .value());
 }
 
-TEST(Steps, that_share_out_or_collect_end_with_the_values_of_their_owners) {
+TEST(Steps, that_scatter_or_gather_have_the_values_of_their_owners) {
   for (const Collective collective :
        {Collective::all_gather, Collective::broadcast, Collective::scatter, Collective::gather})
     for (int n = 1; n <= 9; ++n)
@@ -210,7 +210,7 @@ TEST(Steps, that_share_out_or_collect_end_with_the_values_of_their_owners) {
         }
 }
 
-TEST(Steps, of_the_other_collectives_send_what_check_counts) {
+TEST(Steps, of_other_collectives_send_the_bytes_that_check_counts) {
   const std::pair<Collective, const char*> tokens[] = {
       {Collective::reduce_scatter, "RS.b0"},  {Collective::all_gather, "AG.b0"},
       {Collective::broadcast, "BCAST.b0<r2"}, {Collective::reduce, "REDUCE.b0>r2"},
@@ -226,7 +226,7 @@ TEST(Steps, of_the_other_collectives_send_what_check_counts) {
                    expand(one_bucket(5, 101, token, ""), algorithm));
 }
 
-TEST(Steps, of_a_table_keep_its_rows_whole) {
+TEST(Steps, of_a_table_keep_rows_complete) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
     Exercise rows = exercise(algorithm, 1, 3, 7 * 5);
     rows.collective = Collective::reduce_scatter;
@@ -237,7 +237,7 @@ TEST(Steps, of_a_table_keep_its_rows_whole) {
   }
 }
 
-TEST(Steps, algorithms_stand_for_the_programs_they_are_carried_out_as) {
+TEST(Steps, of_an_algorithm_are_those_of_the_program_it_expands_to) {
   for (const auto& [collective, name] : base::Names<Collective>::table) {
     const Formation formation = collective::formation({0, 0, 0, 1, 1, 1});
     for (const Algorithm algorithm : kAlgorithms) {
@@ -262,7 +262,7 @@ TEST(Steps, of_a_ring_pass_partial_sums_on) {
   EXPECT_THAT(state.sent, ElementsAre(4, 4, 4));
 }
 
-TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_all_are_in) {
+TEST(Steps, of_a_sum_of_many_add_in_order_after_all_arrive) {
   const Steps played =
       steps({.algorithm = Algorithm::direct, .hosts = {0, 0, 0}, .elements = 3}).value();
   const Values values{{1, 2, 3}, {10, 20, 30}, {100, 200, 300}};
@@ -275,7 +275,7 @@ TEST(Steps, of_a_sum_of_many_take_the_summands_in_order_and_keep_it_aside_till_a
   EXPECT_EQ(sum_of_2(6), PartialSum{});
 }
 
-TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
+TEST(Steps, keep_sums_separate_while_peers_read_the_operands) {
   const Steps played =
       steps({.algorithm = Algorithm::all_to_all, .hosts = {0, 0}, .elements = 1}).value();
   ASSERT_EQ(played.count(), 4);
@@ -287,7 +287,7 @@ TEST(Steps, keep_sums_aside_while_peers_read_what_they_are_sums_of) {
   EXPECT_EQ(played.moves[2].bytes, 0);
 }
 
-TEST(Steps, go_by_rounds_both_ways) {
+TEST(Steps, advance_by_rounds_in_both_directions) {
   const Steps played =
       steps({.algorithm = Algorithm::ring, .hosts = {0, 0, 0}, .elements = 3}).value();
   EXPECT_EQ(played.after_round(0), 3);
@@ -299,7 +299,7 @@ TEST(Steps, go_by_rounds_both_ways) {
   EXPECT_EQ(played.before_round(0), 0);
 }
 
-TEST(Steps, that_nobody_could_follow_are_refused) {
+TEST(Steps, that_are_too_many_to_display_are_refused) {
   const auto refusal = [](const Exercise& exercise) {
     const base::Problem problem = steps(exercise).error();
     EXPECT_EQ(problem.id, "steps_not_shown");
@@ -316,7 +316,7 @@ TEST(Steps, that_nobody_could_follow_are_refused) {
   EXPECT_TRUE(steps({.hosts = std::vector<int>(64), .elements = 64}));
 }
 
-TEST(Steps, choices_are_the_algorithms_that_fit_and_differ) {
+TEST(Steps, choices_are_the_distinct_algorithms_that_fit) {
   EXPECT_EQ(choices(Collective::all_reduce, formation(4)).size(), 10u);
   EXPECT_THAT(choices(Collective::all_reduce, formation({0, 0, 1})),
               testing::Not(testing::Contains(Algorithm::sharded_hierarchical)));
@@ -329,7 +329,7 @@ TEST(Steps, choices_are_the_algorithms_that_fit_and_differ) {
   }
 }
 
-TEST(Steps, seeded_values_are_small_whole_numbers_and_the_same_for_the_same_seed) {
+TEST(Steps, have_small_integer_values_determined_by_the_seed) {
   const Values values = seeded_values(7, 4, 8);
   EXPECT_EQ(values, seeded_values(7, 4, 8));
   EXPECT_NE(values, seeded_values(8, 4, 8));

@@ -30,12 +30,12 @@ void expect_no_ring_is_lost(SpinPolicy patience) {
   EXPECT_EQ(ping.sleepers, 0u);
 }
 
-TEST(FutexEvent, no_ring_is_lost_when_spinning) {
+TEST(FutexEvent, loses_no_signal_while_spinning) {
   expect_no_ring_is_lost({std::chrono::microseconds(40), 50});
 }
-TEST(FutexEvent, no_ring_is_lost_when_sleeping_at_once) { expect_no_ring_is_lost({}); }
+TEST(FutexEvent, loses_no_signal_when_sleeping_immediately) { expect_no_ring_is_lost({}); }
 
-TEST(FutexEvent, a_wait_without_a_ring_ends_at_its_limit) {
+TEST(FutexEvent, wait_ends_at_its_time_limit_without_a_signal) {
   FutexEvent wake_event;
   EXPECT_FALSE(wait_for_event(wake_event, 0, {}, milliseconds(2)));
   EXPECT_FALSE(wait_for_event(wake_event, 0, {}, milliseconds(0)));
@@ -43,7 +43,7 @@ TEST(FutexEvent, a_wait_without_a_ring_ends_at_its_limit) {
   EXPECT_TRUE(wait_for_event(wake_event, 0, {}, milliseconds(0)));
 }
 
-TEST(Listener, one_ring_is_heard_by_every_thread) {
+TEST(Listener, signal_wakes_every_thread) {
   FutexEvent wake_event;
   Listener listener(wake_event, {});
   std::atomic<int> listening{0};
@@ -59,7 +59,7 @@ TEST(Listener, one_ring_is_heard_by_every_thread) {
   second.join();
 }
 
-TEST(SpinPolicy, more_ranks_than_cores_hardly_spin) {
+TEST(SpinPolicy, hardly_spins_if_ranks_exceed_cores) {
   EXPECT_LT(patience(1'000'000).spin, std::chrono::microseconds(5));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// On a virtual clock: exact figures, on any machine.
+// Link shares on a virtual clock: exact figures on any machine.
 #include "core/comm/link_shares.h"
 
 #include <gtest/gtest.h>
@@ -52,13 +52,13 @@ class Shares {
   LinkShares shares_;
 };
 
-TEST(LinkShares, a_message_alone_has_the_narrowest_bandwidth_and_arrives_a_latency_later) {
+TEST(LinkShares, give_a_single_message_the_narrowest_bandwidth_plus_latency) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 5e-6}, {"b", "c", 250e6, 7e-6}})));
   shares->post({0, 2, 0}, 1000, 0);
   EXPECT_EQ(shares.take({0, 2, 0}), (32 + 12) * kMicrosecond);
 }
 
-TEST(LinkShares, meets_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
+TEST(LinkShares, match_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
   for (const double bandwidth : {10e6, 100e6, 1e9, 10e9})
     for (const std::uint64_t bytes : {1u, 1'000u, 65'536u, 1u << 20, 64u << 20}) {
       Shares shares(links_of(chain({{"a", "b", bandwidth, 0}})));
@@ -71,17 +71,17 @@ TEST(LinkShares, meets_the_drawn_bandwidth_from_10_megabits_to_10_gigabits) {
     }
 }
 
-TEST(LinkShares, lanes_that_share_a_way_have_equal_shares_whatever_their_messages) {
+TEST(LinkShares, are_equal_among_lanes_of_any_message_size) {
   Shares shares(links_of(one_host(3, 1e9, 0)));  // both lanes go into rank 2
   shares->post({0, 2, 0}, 1'000'000, 0);
   shares->post({1, 2, 0}, 1'000, 0);
   EXPECT_EQ(shares.take({1, 2, 0}), 16 * kMicrosecond)
-      << "a long message holds up a short one no longer than its share";
+      << "a long message delays a short one by its share only";
   EXPECT_EQ(shares.take({0, 2, 0}), 8 * kMillisecond + 8 * kMicrosecond)
-      << "and gets what the short one leaves";
+      << "and it gets the bandwidth that the short one leaves";
 }
 
-TEST(LinkShares, what_a_narrow_link_cannot_use_goes_to_the_others) {
+TEST(LinkShares, redistribute_what_a_narrow_link_cannot_use) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}, {"b", "c", 250e6, 0}})));
   shares->post({0, 2, 0}, 1000, 0);  // held to 250 Mbit/s by the second link
   shares->post({0, 1, 0}, 3000, 0);  // so 750 Mbit/s of the first are left
@@ -89,7 +89,7 @@ TEST(LinkShares, what_a_narrow_link_cannot_use_goes_to_the_others) {
   EXPECT_EQ(shares.take({0, 1, 0}), 32 * kMicrosecond);
 }
 
-TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
+TEST(LinkShares, redistribute_the_share_of_a_removed_lane) {
   Shares shares(links_of(one_host(3, 1e9, 0)));  // both lanes go into rank 2
   for (int message = 0; message < 3; ++message) shares->post({0, 2, 0}, 1'000'000, 0);
   shares->post({1, 2, 0}, 2'000, 0);
@@ -98,13 +98,13 @@ TEST(LinkShares, what_is_forgotten_leaves_its_share_to_others) {
   EXPECT_FALSE(shares->oldest({0, 2, 0}, 30 * kMillisecond).posted);
   shares->post({0, 2, 0}, 1000, 30 * kMillisecond);
   EXPECT_EQ(shares.take({0, 2, 0}, 30 * kMillisecond), 30 * kMillisecond + 8 * kMicrosecond)
-      << "and the lane is as new";
+      << "the lane is empty again";
 }
 
 // Direction of the first link in a chain of `hosts` hosts: busses come before links.
 DirectedLink way_of_first_link(int hosts) { return 2 * hosts; }
 
-TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) {
+TEST(LinkShares, of_a_cut_link_hold_messages_until_it_is_restored) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 2000, 0);
   shares->set_fraction(way_of_first_link(2), 0, 8 * kMicrosecond);  // half of it is there
@@ -112,13 +112,13 @@ TEST(LinkShares, a_way_that_is_cut_holds_what_is_on_it_until_it_is_whole_again) 
   shares->set_fraction(way_of_first_link(2), 1, 40'000 * kMillisecond);
   EXPECT_NEAR(static_cast<double>(shares.take({0, 1, 0}, 40'000 * kMillisecond)),
               40'000.0 * kMillisecond + 8 * kMicrosecond, 1e3)
-      << "but for what passes at the least rate there is";
+      << "except for bytes at the minimum rate";
   shares->post({1, 0, 0}, 1000, 50'000 * kMillisecond);
   EXPECT_EQ(shares.take({1, 0, 0}, 50'000 * kMillisecond), 50'000 * kMillisecond + 8 * kMicrosecond)
-      << "the way back was never cut";
+      << "the reverse direction was never cut";
 }
 
-TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_they_had) {
+TEST(LinkShares, of_a_slowed_link_carry_its_fraction_and_leave_others_unchanged) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}, {"b", "c", 1e9, 0}})));
   shares->set_fraction(way_of_first_link(3), 0.25, 0);
   shares->post({0, 1, 0}, 1000, 0);
@@ -128,10 +128,10 @@ TEST(LinkShares, a_way_that_is_slowed_carries_its_part_and_leaves_others_what_th
   shares->set_fraction(way_of_first_link(3), 0.5, 100 * kMicrosecond);
   shares->post({0, 1, 0}, 1000, 100 * kMicrosecond);
   EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), 116 * kMicrosecond)
-      << "of what is drawn, not of what was left";
+      << "a fraction of the drawn bandwidth, not of the remaining one";
 }
 
-TEST(LinkShares, the_way_back_is_free) {
+TEST(LinkShares, do_not_count_the_reverse_direction) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 1000, 0);
   shares->post({1, 0, 0}, 1000, 0);
@@ -139,7 +139,7 @@ TEST(LinkShares, the_way_back_is_free) {
   EXPECT_EQ(shares.take({1, 0, 0}), 8 * kMicrosecond);
 }
 
-TEST(LinkShares, channels_of_one_route_share_it) {
+TEST(LinkShares, of_channels_on_one_route_are_equal) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   shares->post({0, 1, 0}, 1000, 0);
   shares->post({0, 1, 1}, 1000, 0);
@@ -147,7 +147,7 @@ TEST(LinkShares, channels_of_one_route_share_it) {
   EXPECT_EQ(shares.take({0, 1, 1}), 16 * kMicrosecond);
 }
 
-TEST(LinkShares, a_message_without_bytes_takes_the_latency_alone_and_waits_its_turn) {
+TEST(LinkShares, of_empty_messages_take_only_the_latency_in_order) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 3e-6}})));
   shares->post({0, 1, 0}, 0, 0);
   EXPECT_EQ(shares.take({0, 1, 0}), 3 * kMicrosecond);
@@ -158,7 +158,7 @@ TEST(LinkShares, a_message_without_bytes_takes_the_latency_alone_and_waits_its_t
     EXPECT_EQ(shares.take({0, 1, 0}, 100 * kMicrosecond), (100 + after + 3) * kMicrosecond);
 }
 
-TEST(LinkShares, a_lane_says_when_it_is_full) {
+TEST(LinkShares, report_a_full_lane) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   for (std::uint64_t message = 0; message < LinkShares::kLaneMessages; ++message) {
     EXPECT_TRUE(shares->has_room({0, 1, 0}));
@@ -170,7 +170,7 @@ TEST(LinkShares, a_lane_says_when_it_is_full) {
   EXPECT_TRUE(shares->has_room({0, 1, 0}));
 }
 
-TEST(LinkShares, nothing_that_was_not_posted_arrives) {
+TEST(LinkShares, deliver_only_posted_messages) {
   Shares shares(links_of(chain({{"a", "b", 1e9, 0}})));
   EXPECT_FALSE(shares->oldest({0, 1, 0}, kMillisecond).posted);
   shares->post({0, 1, 0}, 1, kMillisecond);
@@ -220,7 +220,7 @@ std::vector<Picoseconds> arrivals(const topology::Topology& drawing,
   return all;
 }
 
-TEST(LinkShares, who_looks_when_and_how_late_changes_nothing) {
+TEST(LinkShares, do_not_depend_on_who_polls_or_when) {
   std::mt19937 random(5);
   for (int round = 0; round < 30; ++round) {
     const auto drawing =
@@ -233,7 +233,7 @@ TEST(LinkShares, who_looks_when_and_how_late_changes_nothing) {
 }
 
 // One way that all cross: as long as anything waits for it, it passes its whole bandwidth.
-TEST(LinkShares, a_link_that_anything_waits_for_is_never_idle) {
+TEST(LinkShares, keep_every_used_link_busy) {
   std::mt19937 random(6);
   for (int round = 0; round < 30; ++round) {
     auto postings = any_postings(random, 4, 40);
@@ -268,7 +268,7 @@ void change(Shares& shares, std::mt19937& random, Picoseconds now) {
 
 // Each word may have its value before or after the last change, as after a crash in the middle of
 // it.
-TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_comes) {
+TEST(LinkShares, are_repaired_after_a_partial_change_and_deliver_all_messages) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 500; ++trial) {
     Shares shares(links_of(one_host(4, 1e9, 1e-6)));
@@ -295,7 +295,7 @@ TEST(LinkShares, what_was_changed_in_part_is_mended_and_all_that_was_posted_come
     };
     Shares whole(links_of(one_host(4, 1e9, 1e-6)));
     EXPECT_EQ(alone(shares, last + kMillisecond), alone(whole, 0))
-        << "as on links that were never harmed";
+        << "equal to a run without link faults";
   }
 }
 

@@ -8,7 +8,7 @@
 namespace trainyard::comm {
 namespace {
 
-TEST(ProblemBytes, a_problem_comes_back_whole) {
+TEST(ProblemBytes, decode_to_the_same_problem) {
   const base::Problem problem{"made_by_test",     base::ProblemCode::refused,
                               "rank 3, op AR.b2", "the plans differ",
                               "one plan",         "Install one version everywhere"};
@@ -16,7 +16,7 @@ TEST(ProblemBytes, a_problem_comes_back_whole) {
   EXPECT_EQ(problem_from_bytes(to_bytes({})), base::Problem{});
 }
 
-TEST(ProblemBytes, long_texts_are_cut_to_the_bound) {
+TEST(ProblemBytes, truncate_long_text_to_the_limit) {
   const std::string text(100'000, 'x');
   const auto bytes = to_bytes({"made_by_test", base::ProblemCode::failed, text, text, text, text});
   EXPECT_LE(bytes.size(), kMaxProblemBytes);
@@ -25,7 +25,7 @@ TEST(ProblemBytes, long_texts_are_cut_to_the_bound) {
   EXPECT_GT(problem_from_bytes(bytes).advice.size(), 400u);
 }
 
-TEST(ProblemBytes, any_bytes_are_read_without_harm) {
+TEST(ProblemBytes, of_any_content_are_decoded_safely) {
   const base::Random random(1, base::Purpose::generate, 0);
   for (std::uint64_t i = 0; i < 2000; ++i) {
     std::vector<std::byte> bytes(static_cast<std::size_t>(random.below(i, 40)));

@@ -17,7 +17,7 @@ namespace {
 
 DrawnLinks two_ranks() { return links_of(chain({{"a", "b", 1e9, 5e-6}})); }
 
-TEST(ShapedLinks, a_message_is_seen_when_the_clock_has_come_to_its_arrival_and_not_before) {
+TEST(ShapedLinks, deliver_a_message_at_its_arrival_time_and_not_before) {
   std::int64_t now = 1'000'000;
   const auto links = ShapedLinks::make(two_ranks(), 1, [&] { return now; });
   ASSERT_TRUE(links);
@@ -32,7 +32,7 @@ TEST(ShapedLinks, a_message_is_seen_when_the_clock_has_come_to_its_arrival_and_n
   EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
 }
 
-TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
+TEST(ShapedLinks, are_shared_between_processes) {
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
   const base::Descriptor file(*fd);
@@ -47,7 +47,7 @@ TEST(ShapedLinks, processes_share_what_one_of_them_posts) {
   EXPECT_TRUE((*links)->oldest({0, 1, 0})->arrived);
 }
 
-TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_mended_and_the_others_go_on) {
+TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_repaired) {
   const auto fd = create_shaped_links(two_ranks(), 1);
   ASSERT_TRUE(fd);
   const base::Descriptor file(*fd);
@@ -68,12 +68,12 @@ TEST(ShapedLinks, of_a_rank_that_dies_with_the_lock_are_mended_and_the_others_go
   ASSERT_TRUE((*links)->forget({0, 1, 0}, 1));
   const auto later =
       ShapedLinks::open(file.get(), [] { return base::now_nanoseconds() + 2'000'000'000; });
-  EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "which was on its way";
+  EXPECT_TRUE((*later)->oldest({1, 0, 0})->arrived) << "the message was in transit";
   ASSERT_TRUE((*later)->release({1, 0, 0}));
   EXPECT_TRUE((*later)->post({0, 1, 0}, 1)) << "who comes back";
 }
 
-TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {
+TEST(ShapedLinks, lose_nothing_with_concurrent_posts_and_polls) {
   const auto made = ShapedLinks::make(links_of(one_host(4, 1e15, 0)), 1);
   ASSERT_TRUE(made);
   ShapedLinks& links = **made;
@@ -102,18 +102,18 @@ TEST(ShapedLinks, threads_post_and_look_at_once_and_nothing_is_lost) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(ShapedLinks, files_that_are_not_ours_are_refused) {
+TEST(ShapedLinks, refuse_foreign_files) {
   EXPECT_FALSE(ShapedLinks::open(-1));
   const base::Descriptor unsealed(::memfd_create("unsealed", 0)),
       zeros(::memfd_create("zeros", MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(unsealed.get(), 1 << 20), 0);
   ASSERT_EQ(::ftruncate(zeros.get(), 1 << 20), 0);
   ASSERT_EQ(::fcntl(zeros.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_FALSE(ShapedLinks::open(unsealed.get())) << "could shrink under a reader";
+  EXPECT_FALSE(ShapedLinks::open(unsealed.get())) << "the file could shrink while it is read";
   EXPECT_FALSE(ShapedLinks::open(zeros.get()));
 }
 
-TEST(ShapedLinks, a_lane_that_holds_too_much_and_a_shape_that_cannot_be_are_problems) {
+TEST(ShapedLinks, refuse_full_lanes_and_invalid_shapes) {
   EXPECT_FALSE(create_shaped_links(two_ranks(), 0));
   EXPECT_FALSE(ShapedLinks::make({}, 1));
   const auto links = ShapedLinks::make(two_ranks(), 1);

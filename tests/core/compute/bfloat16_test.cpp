@@ -18,13 +18,13 @@ TEST(Bfloat16, rounds_to_the_nearest_of_eight_bits) {
   EXPECT_EQ(rounded_to_bfloat16(3.14159265F), 3.140625F);
 }
 
-TEST(Bfloat16, rounds_a_tie_to_the_even_one) {
+TEST(Bfloat16, rounds_ties_to_even) {
   EXPECT_EQ(rounded_to_bfloat16(1 + 0x1p-8F), 1);
   EXPECT_EQ(rounded_to_bfloat16(1 + 3 * 0x1p-8F), 1 + 0x1p-6F);
   EXPECT_EQ(rounded_to_bfloat16(2 - 0x1p-8F), 2) << "and carries into the exponent";
 }
 
-TEST(Bfloat16, goes_over_to_infinity_where_half_of_the_last_step_is_reached) {
+TEST(Bfloat16, overflows_to_infinity_at_half_of_the_last_step) {
   constexpr float greatest = 0x1.FEp127F;
   EXPECT_EQ(rounded_to_bfloat16(greatest), greatest);
   EXPECT_EQ(rounded_to_bfloat16(0x1.FEFFFEp127F), greatest);
@@ -33,7 +33,7 @@ TEST(Bfloat16, goes_over_to_infinity_where_half_of_the_last_step_is_reached) {
             -std::numeric_limits<float>::infinity());
 }
 
-TEST(Bfloat16, keeps_what_is_infinite_or_no_number) {
+TEST(Bfloat16, keeps_infinity_and_nan) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(rounded_to_bfloat16(infinity), infinity);
   EXPECT_EQ(rounded_to_bfloat16(-infinity), -infinity);
@@ -41,7 +41,7 @@ TEST(Bfloat16, keeps_what_is_infinite_or_no_number) {
     EXPECT_TRUE(std::isnan(rounded_to_bfloat16(std::bit_cast<float>(bits)))) << std::hex << bits;
 }
 
-TEST(Bfloat16, leaves_what_it_can_hold) {
+TEST(Bfloat16, leaves_representable_numbers_unchanged) {
   for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
     const auto value = std::bit_cast<float>(upper << 16);
     if (std::isnan(value)) continue;
@@ -51,7 +51,7 @@ TEST(Bfloat16, leaves_what_it_can_hold) {
 
 // Neither neighbor is nearer, subnormal numbers included; of two that are equally near it is the
 // even one.
-RC_GTEST_PROP(Bfloat16, is_the_nearest, ()) {
+RC_GTEST_PROP(Bfloat16, is_the_nearest_representable_number, ()) {
   const auto bits = *rc::gen::inRange<std::uint32_t>(0, 0x7F7F0000);  // below the greatest
   const auto value = std::bit_cast<float>(bits), found = rounded_to_bfloat16(value);
   const auto below = std::bit_cast<float>(bits & 0xFFFF0000U),

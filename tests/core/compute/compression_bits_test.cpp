@@ -68,7 +68,7 @@ TEST(HalfBits, every_half_is_decoded_as_by_the_plain_formula) {
 
 // Every upper half of an fp32, with lower halves at and beside all places where either rounding
 // turns.
-TEST(HalfBits, every_fp32_about_a_rounding_boundary_is_encoded_as_by_the_plain_formula) {
+TEST(HalfBits, fp32_near_a_rounding_boundary_is_encoded_as_by_the_plain_formula) {
   const std::uint32_t lower[] = {0,      1,      0xFFF,  0x1000, 0x1001, 0x1FFF, 0x2000,
                                  0x2FFF, 0x3000, 0x3001, 0x4FFF, 0x5000, 0x7FFF, 0x8000,
                                  0x8001, 0xEFFF, 0xF000, 0xF001, 0xFFFF};
@@ -81,7 +81,7 @@ TEST(HalfBits, every_fp32_about_a_rounding_boundary_is_encoded_as_by_the_plain_f
 }
 
 // Between any two neighbors, subnormal ones too, the middle and what lies beside it.
-TEST(HalfBits, fp32_about_the_middle_of_any_two_halves_are_encoded_as_by_the_plain_formula) {
+TEST(HalfBits, fp32_near_the_middle_of_two_halves_is_encoded_as_by_the_plain_formula) {
   for (std::uint16_t half = 0; half < 0x7C00; ++half) {
     const float middle =
         (plain_from_fp16(half) +
@@ -230,7 +230,7 @@ std::pair<std::size_t, std::size_t> floats_of(const CompressionSpec& spec, std::
   return spec.kind == Scheme::top_k ? std::pair{k, k} : std::pair<std::size_t, std::size_t>{0, 0};
 }
 
-RC_GTEST_PROP(CompressionBits, what_is_sent_and_kept_is_that_of_the_plain_formula, ()) {
+RC_GTEST_PROP(CompressionBits, sent_and_kept_values_equal_the_plain_formula, ()) {
   const Scheme kind =
       *rc::gen::element(Scheme::fp16, Scheme::bf16, Scheme::int8, Scheme::sign, Scheme::top_k);
   const CompressionSpec spec{kind, *rc::gen::element(1e-6, 0.01, 0.3, 1.0), 4,
@@ -265,7 +265,7 @@ RC_GTEST_PROP(CompressionBits, what_is_sent_and_kept_is_that_of_the_plain_formul
 }
 
 // One rank per part; each part begins at any address.
-RC_GTEST_PROP(CompressionBits, what_is_decoded_is_added_up_in_order_of_rank, ()) {
+RC_GTEST_PROP(CompressionBits, decoded_values_are_added_in_rank_order, ()) {
   const Scheme kind = *rc::gen::element(Scheme::int8, Scheme::sign);
   const CompressionSpec spec{kind, 0.01, 4, false};
   const auto elements = *rc::gen::inRange<std::int64_t>(1, 3100),
@@ -303,7 +303,7 @@ RC_GTEST_PROP(CompressionBits, what_is_decoded_is_added_up_in_order_of_rank, ())
   RC_ASSERT(std::equal(decoded.begin(), decoded.end(), expected.begin(), expected.end(), same));
 }
 
-RC_GTEST_PROP(CompressionBits, sums_of_halves_are_those_of_the_plain_formula_in_place_too, ()) {
+RC_GTEST_PROP(CompressionBits, sums_of_halves_equal_the_plain_formula_also_in_place, ()) {
   const bool fp16 = *rc::gen::arbitrary<bool>();
   const auto encode = fp16 ? plain_fp16 : plain_bf16;
   const auto decode = fp16 ? plain_from_fp16 : plain_from_bf16;
@@ -330,7 +330,7 @@ RC_GTEST_PROP(CompressionBits, sums_of_halves_are_those_of_the_plain_formula_in_
 
 // Sums of each element in the order of the plain loops, whatever number of columns is carried at
 // once.
-RC_GTEST_PROP(CompressionBits, power_sgd_multiplies_as_plain_loops_do, ()) {
+RC_GTEST_PROP(CompressionBits, products_of_power_sgd_equal_plain_loops, ()) {
   const auto rows = *rc::gen::inRange<std::int64_t>(12, 40),
              columns = *rc::gen::inRange<std::int64_t>(12, 40),
              rank = *rc::gen::inRange<std::int64_t>(1, 7);
@@ -397,7 +397,7 @@ RC_GTEST_PROP(CompressionBits, power_sgd_multiplies_as_plain_loops_do, ()) {
 // 1 + 2^-24 is the middle between two fp32, and becomes 1, the even one. One after another the
 // small numbers are lost beside it; added up among themselves first they are not, and it would be
 // the other.
-TEST(CompressionBits, the_scale_of_signs_is_that_of_a_sum_in_order_where_the_order_matters) {
+TEST(CompressionBits, scale_of_signs_equals_a_sequential_sum) {
   std::vector<float> gradient(4096, 0x1p-60F);
   gradient[0] = 1, gradient[1] = 0x1p-24F;
   std::vector<std::byte> encoded(

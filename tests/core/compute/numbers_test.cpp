@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(All, Numbers,
                          [](const auto& row) { return std::string(base::name_of(row.param)); });
 
 // Any bits at all: numbers, subnormal ones, infinities and NaN.
-TEST_P(Numbers, add_up_as_a_device_adds_them_to_the_bit) {
+TEST_P(Numbers, are_added_bit_for_bit_as_by_a_device) {
   const auto device = reference::make();
   std::mt19937_64 random(7);
   int finite = 0;
@@ -48,7 +48,7 @@ TEST_P(Numbers, add_up_as_a_device_adds_them_to_the_bit) {
   EXPECT_GT(finite, 15'000);
 }
 
-TEST(Number, of_memory_is_what_its_bits_say) {
+TEST(Number, is_read_from_its_bits) {
   const std::uint16_t half = 0x3555, brain = 0x3EAB;
   EXPECT_EQ(number_at(DType::fp16, reinterpret_cast<const std::byte*>(&half)), 0.333251953125);
   EXPECT_EQ(number_at(DType::bf16, reinterpret_cast<const std::byte*>(&brain)), 0.333984375);
@@ -58,7 +58,7 @@ TEST(Number, of_memory_is_what_its_bits_say) {
   EXPECT_EQ(adding_in(DType::byte), nullptr);
 }
 
-TEST(Number, is_the_same_where_its_bits_are_and_any_nan_is_one) {
+TEST(Number, equals_another_with_the_same_bits_and_all_nans_are_equal) {
   EXPECT_TRUE(same_number(0.1, 0.1));
   EXPECT_FALSE(same_number(0.0, -0.0));
   EXPECT_FALSE(same_number(0.1, std::nextafter(0.1, 1)));

@@ -76,8 +76,7 @@ double norm(const std::vector<float>& values) {
   return std::sqrt(sum);
 }
 
-RC_GTEST_PROP(PowerSgd,
-              in_the_mean_over_ranks_what_is_sent_and_kept_is_the_gradient_and_what_was_kept, ()) {
+RC_GTEST_PROP(PowerSgd, sent_and_kept_values_add_up_to_the_gradient_in_the_mean_over_ranks, ()) {
   const auto rows = *rc::gen::inRange<std::int64_t>(2, 30),
              columns = *rc::gen::inRange<std::int64_t>(1, 30);
   const auto count = *rc::gen::inRange<std::size_t>(1, 6);
@@ -107,7 +106,7 @@ RC_GTEST_PROP(PowerSgd,
   }
 }
 
-TEST(PowerSgd, a_vector_and_a_matrix_that_would_not_be_shorter_travel_as_they_are) {
+TEST(PowerSgd, sends_vectors_and_small_matrices_uncompressed) {
   const Matrix matrices[] = {{0, 3, 3}, {9, 1, 50}, {59, 20, 30}};
   const PowerSgdLayout layout = power_sgd_layout(matrices, 2);
   EXPECT_EQ(layout.blocks[0].rank, 0);  // 2 (3 + 3) numbers for 9
@@ -120,7 +119,7 @@ TEST(PowerSgd, a_vector_and_a_matrix_that_would_not_be_shorter_travel_as_they_ar
 
 // A matrix of rank 2 is in the thin matrices whole once they have found it: the second step's guess
 // is the first step's answer.
-TEST(PowerSgd, finds_a_matrix_of_low_rank_and_sends_all_of_it) {
+TEST(PowerSgd, sends_a_low_rank_matrix_exactly) {
   const std::vector<float> u = random_values(2 * 20, 1), v = random_values(2 * 15, 2);
   Ranks ranks({{0, 20, 15}}, 3, 2);
   for (int step = 0; step < 4; ++step) {
@@ -136,7 +135,7 @@ TEST(PowerSgd, finds_a_matrix_of_low_rank_and_sends_all_of_it) {
 }
 
 // A sum of 0 leaves no initial guess; the next nonzero sum is sent nevertheless.
-TEST(PowerSgd, goes_on_after_a_gradient_of_zeros) {
+TEST(PowerSgd, continues_after_a_gradient_of_zeros) {
   Ranks ranks({{0, 12, 9}}, 2, 2);
   ranks.step();
   EXPECT_EQ(norm(ranks.all[0].gradient), 0);
@@ -146,7 +145,7 @@ TEST(PowerSgd, goes_on_after_a_gradient_of_zeros) {
   EXPECT_TRUE(std::isfinite(norm(ranks.all[0].gradient)));
 }
 
-TEST(PowerSgd, what_is_no_number_on_one_rank_is_none_on_all) {
+TEST(PowerSgd, propagates_nan_to_all_ranks) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
     for (const bool feedback : {true, false}) {
@@ -161,7 +160,7 @@ TEST(PowerSgd, what_is_no_number_on_one_rank_is_none_on_all) {
     }
 }
 
-TEST(PowerSgd, without_feedback_the_gradient_is_what_the_two_matrices_say) {
+TEST(PowerSgd, without_feedback_gives_the_product_of_the_two_matrices) {
   Ranks with({{0, 12, 9}}, 2, 2), without({{0, 12, 9}}, 2, 2, false);
   for (std::size_t r = 0; r < 2; ++r)
     with.all[r].gradient = without.all[r].gradient = random_values(108, r);

@@ -34,7 +34,7 @@ void expect_values(const Tensor& tensor, std::initializer_list<double> numbers) 
 
 void run(const Op& op) { conformance::run(*reference::make(), op); }
 
-TEST(reference, a_linear_layer_multiplies_by_the_transposed_weight_and_adds_the_bias) {
+TEST(reference, linear_layer_multiplies_by_the_transposed_weight_and_adds_the_bias) {
   Values values;
   const Tensor input = shaped(vector_of(values, {1, 2, 3, -1, 0, 1}), {2, 3}),
                weight = shaped(vector_of(values, {1, 0, 2, -1, 1, 0}), {2, 3});
@@ -46,7 +46,7 @@ TEST(reference, a_linear_layer_multiplies_by_the_transposed_weight_and_adds_the_
 }
 
 // A 3 x 3 image under a 2 x 2 window: [1 2 3; 4 5 6; 7 8 9] against [1 0; 0 -1] with bias 10.
-TEST(reference, a_convolution_slides_its_weight_over_the_image) {
+TEST(reference, convolution_slides_its_weight_over_the_image) {
   Values values;
   const Tensor input = shaped(vector_of(values, {1, 2, 3, 4, 5, 6, 7, 8, 9}), {1, 3, 3, 1}),
                weight = shaped(vector_of(values, {1, 0, 0, -1}), {1, 1, 2, 2});
@@ -59,7 +59,7 @@ TEST(reference, a_convolution_slides_its_weight_over_the_image) {
   expect_values(padded, {10 - 1, 10 - 3, 10 - 7, 5 - 9 + 10});
 }
 
-TEST(reference, channels_lie_beside_each_other) {
+TEST(reference, channels_are_adjacent) {
   Values values;
   const Tensor input = shaped(vector_of(values, {1, 10, 2, 20}), {1, 1, 2, 2}),
                weight = shaped(vector_of(values, {1, 0.5}), {1, 2, 1, 1});
@@ -68,7 +68,7 @@ TEST(reference, channels_lie_beside_each_other) {
   expect_values(output, {6, 12});
 }
 
-TEST(reference, pools_take_the_largest_or_the_mean) {
+TEST(reference, pooling_takes_the_maximum_or_the_mean) {
   Values values;
   const Tensor input = shaped(vector_of(values, {1, -2, 3, 4}), {1, 2, 2, 1}),
                output = values.zeros(DType::fp64, {1, 1, 1, 1});
@@ -95,7 +95,7 @@ TEST(reference, batch_normalization_follows_the_rule_of_torch) {
   expect_values(output, {5 - 0.1 * 3 / std::sqrt(1.1), 5 + 1.9 * 3 / std::sqrt(1.1)});
 }
 
-TEST(reference, dropout_drops_its_share_and_scales_the_rest) {
+TEST(reference, dropout_drops_its_fraction_and_scales_the_rest) {
   Values values;
   const Tensor input = values.uniform(DType::fp64, {100, 1000}, 1, 1),
                output = values.zeros(DType::fp64, {100, 1000});
@@ -137,7 +137,7 @@ TEST(reference, momentum_and_decay_follow_the_rule_of_torch) {
 
 // After one step from zero moments, Adam moves by the learning rate against the gradient's sign,
 // whatever its size.
-TEST(reference, the_first_step_of_adam_is_the_learning_rate) {
+TEST(reference, adam_moves_by_the_learning_rate_in_the_first_step) {
   for (const double size : {1e-3, 1.0, 1e4}) {
     Values values;
     const Tensor parameters = vector_of(values, {1, 1}),
@@ -158,7 +158,7 @@ TEST(reference, the_first_step_of_adam_is_the_learning_rate) {
   }
 }
 
-TEST(reference, decoupled_decay_leaves_the_moments_alone) {
+TEST(reference, decoupled_weight_decay_does_not_change_the_moments) {
   Values values;
   const Tensor parameters = vector_of(values, {4}), gradient = vector_of(values, {0}),
                first = values.zeros(DType::fp64, {1}), second = values.zeros(DType::fp64, {1});

@@ -26,14 +26,14 @@ void expect_permutation(const Shuffle& of, std::int64_t elements) {
     ASSERT_EQ(times[static_cast<std::size_t>(i)], 1) << i << " of " << elements;
 }
 
-TEST(Shuffle, takes_each_number_to_a_place_of_its_own_and_back) {
+TEST(Shuffle, is_a_bijection) {
   for (std::int64_t elements = 1; elements < 300; ++elements)
     expect_permutation(shuffle(7, elements), elements);
   for (const std::int64_t elements : {1023, 1024, 1025, 65536, 65537, 100000})
     expect_permutation(shuffle(8, elements), elements);
 }
 
-RC_GTEST_PROP(Shuffle, finds_its_way_back_among_more_than_32_bits_count, ()) {
+RC_GTEST_PROP(Shuffle, is_invertible_beyond_32_bits, ()) {
   const auto elements = *rc::gen::inRange<std::int64_t>(1, std::int64_t{1} << 40),
              number = *rc::gen::inRange<std::int64_t>(0, elements);
   const Shuffle of = shuffle(*rc::gen::arbitrary<std::uint64_t>(), elements);
@@ -53,7 +53,7 @@ void expect_alike(const std::vector<int>& times) {
 }
 
 // How often two numbers come to lie where, of all pairs of places.
-TEST(Shuffle, takes_any_two_numbers_to_any_two_places_as_often) {
+TEST(Shuffle, maps_pairs_uniformly) {
   for (const std::int64_t elements : {8, 12, 37}) {
     std::vector<int> pairs(static_cast<std::size_t>(elements * (elements - 1)));
     for (std::uint64_t seed = 0; seed < 40 * pairs.size(); ++seed) {
@@ -66,7 +66,7 @@ TEST(Shuffle, takes_any_two_numbers_to_any_two_places_as_often) {
 }
 
 // A seed determines these indices, on any rank.
-TEST(Shuffle, of_a_seed_stays_what_it_is) {
+TEST(Shuffle, of_a_seed_does_not_change_between_versions) {
   constexpr Shuffle of{base::Random(7, base::Purpose::compress, 3), 1000};
   static_assert(of.number(of.place(999)) == 999);
   std::vector<std::int64_t> places;

@@ -13,7 +13,7 @@ using conformance::Values;
 
 constexpr conformance::Sizes kSome = {4, 3, 2};
 
-TEST(validate, accepts_every_op_that_fits) {
+TEST(validate, accepts_every_valid_op) {
   for (const auto& named : conformance::all_cases())
     for (const auto& sizes : conformance::kSizes) {
       Values values;
@@ -22,7 +22,7 @@ TEST(validate, accepts_every_op_that_fits) {
     }
 }
 
-TEST(validate, accepts_every_op_on_images_that_fits) {
+TEST(validate, accepts_every_valid_op_on_images) {
   for (const auto& named : conformance::image_cases())
     for (const auto& sizes : conformance::kImages) {
       Values values;
@@ -142,13 +142,13 @@ void expect_refused(const char* what, const std::function<void(Tensor&)>& breaks
   }
 }
 
-TEST(validate, refuses_a_shape_that_is_one_too_long) {
+TEST(validate, refuses_a_longer_extent) {
   expect_refused("a longer shape", [](Tensor& tensor) {
     ++tensor.shape.extents[static_cast<std::size_t>(tensor.shape.dimensions - 1)];
   });
 }
 
-TEST(validate, refuses_one_dimension_more) {
+TEST(validate, refuses_an_additional_dimension) {
   expect_refused("a dimension more", [](Tensor& tensor) {
     if (tensor.shape.dimensions == 4)
       tensor.shape = {tensor.elements()};  // one more than four cannot be said
@@ -189,7 +189,7 @@ TEST(validate, refuses_a_negative_extent) {
   EXPECT_FALSE(validate(op));
 }
 
-TEST(validate, refuses_numbers_that_make_no_sense) {
+TEST(validate, refuses_invalid_numbers) {
   Values values;
   auto clip = std::get<ClipFactor>(conformance::clip_factor(values, DType::fp64, kSome).op);
   clip.maximum = 0;
@@ -215,7 +215,7 @@ TEST(validate, refuses_numbers_that_make_no_sense) {
 }
 
 // Whatever further columns samples have, an added bag takes no part in them.
-TEST(validate, takes_samples_of_an_added_bag_that_are_wider_but_no_others) {
+TEST(validate, accepts_wider_samples_only_for_an_added_bag) {
   Values values;
   const auto bag = std::get<AddBag>(conformance::add_bag(values, DType::fp32, kSome).op);
   const auto with = [&](const Tensor& samples) {
@@ -232,8 +232,8 @@ TEST(validate, takes_samples_of_an_added_bag_that_are_wider_but_no_others) {
   EXPECT_FALSE(with({DType::fp32, {batch, inputs}, nullptr}));
 }
 
-// As many as a number of the samples' type can name.
-TEST(validate, refuses_a_table_of_fp32_that_is_longer_than_its_rows_have_numbers) {
+// The number of rows that the type of the samples can represent.
+TEST(validate, refuses_an_fp32_table_with_more_rows_than_fp32_can_number) {
   Values values;
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     auto bag =
@@ -245,7 +245,7 @@ TEST(validate, refuses_a_table_of_fp32_that_is_longer_than_its_rows_have_numbers
   }
 }
 
-TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {
+TEST(validate, refuses_new_parameters_that_partially_overlap_the_old_ones) {
   Values values;
   const Tensor around = values.zeros(DType::fp32, {24});
   for (Case made : {conformance::sgd_update(values, DType::fp32, kSome, 0),
@@ -267,7 +267,7 @@ TEST(validate, refuses_new_parameters_that_overlap_the_old_in_part) {
     }
 }
 
-TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
+TEST(validate, refuses_a_window_larger_than_the_image) {
   for (const Window& window :
        {Window{0, 1, 0}, Window{3, 0, 1}, Window{3, 1, -1}, Window{6, 1, 0}, Window{3, 1, 2}}) {
     Values values;
@@ -281,7 +281,7 @@ TEST(validate, refuses_a_window_that_the_image_cannot_hold) {
   }
 }
 
-TEST(validate, needs_no_memory_for_no_samples) {
+TEST(validate, needs_no_memory_for_zero_samples) {
   Values values;
   auto op = std::get<LinearForward>(
       conformance::linear_forward(values, DType::fp32, {0, 3, 2}, Activation::none).op);

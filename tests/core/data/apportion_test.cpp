@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 
 base::Random random_of(std::uint32_t item) { return {7, base::Purpose::shard, item}; }
 
-RC_GTEST_PROP(Apportion, parts_add_up_and_are_within_one_of_exact, ()) {
+RC_GTEST_PROP(Apportion, parts_add_up_and_are_within_one_of_the_exact_value, ()) {
   const auto total = *rc::gen::inRange<std::int64_t>(0, 100'000'000);
   const auto weights = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(
       rc::gen::map(rc::gen::inRange(1, 1'000'000), [](int w) { return w / 7.0; })));
@@ -28,7 +28,7 @@ RC_GTEST_PROP(Apportion, parts_add_up_and_are_within_one_of_exact, ()) {
                        static_cast<double>(total) * weights[i] / sum) < 1.0 + 1e-6);
 }
 
-TEST(Apportion, largest_remainders_take_what_is_left) {
+TEST(Apportion, largest_remainders_receive_the_rest) {
   EXPECT_THAT(apportion(10, std::vector<double>{1, 1, 1}), ElementsAre(4, 3, 3));
   EXPECT_THAT(apportion(10, std::vector<double>{0.15, 0.58, 0.27}),
               ElementsAre(1, 6, 3));  // 1.5, 5.8, 2.7
@@ -37,7 +37,7 @@ TEST(Apportion, largest_remainders_take_what_is_left) {
 
 // A component of a symmetric Dirichlet over n has mean 1/n and variance (n - 1) / (n^2 (n alpha +
 // 1)).
-TEST(Dirichlet, mean_and_variance_are_those_of_the_distribution) {
+TEST(Dirichlet, has_the_mean_and_variance_of_the_distribution) {
   constexpr int kDraws = 20'000, n = 4;
   for (const double alpha : {0.1, 0.5, 1.0, 10.0}) {
     double sum = 0, squares = 0;
@@ -53,7 +53,7 @@ TEST(Dirichlet, mean_and_variance_are_those_of_the_distribution) {
   }
 }
 
-TEST(Dirichlet, the_smallest_concentration_gives_all_to_one_and_nothing_is_lost) {
+TEST(Dirichlet, with_the_smallest_concentration_gives_all_to_one_part) {
   for (std::uint32_t draw = 0; draw < 100; ++draw) {
     const auto weights = dirichlet(random_of(draw), 0.001, 8);
     EXPECT_EQ(*std::max_element(weights.begin(), weights.end()), 1.0);
@@ -61,7 +61,7 @@ TEST(Dirichlet, the_smallest_concentration_gives_all_to_one_and_nothing_is_lost)
   }
 }
 
-TEST(Dirichlet, depends_on_its_stream_alone) {
+TEST(Dirichlet, depends_only_on_its_stream) {
   EXPECT_EQ(dirichlet(random_of(3), 0.5, 5), dirichlet(random_of(3), 0.5, 5));
   EXPECT_NE(dirichlet(random_of(3), 0.5, 5), dirichlet(random_of(4), 0.5, 5));
 }

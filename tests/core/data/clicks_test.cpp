@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
 
 namespace trainyard::data {
@@ -49,7 +50,7 @@ double bayes_rate(const ClickModel& truth, const Samples& samples, std::size_t w
   return sum / static_cast<double>(samples.labels.size());
 }
 
-TEST(Clicks, are_rows_of_indices_and_then_numbers_in_two_classes) {
+TEST(Clicks, are_rows_of_indices_and_numbers_in_two_classes) {
   DataSpec spec = clicks(100, 20);
   spec.slot_count = 3, spec.dense = 2, spec.vocabulary = 31;
   const auto set = make(spec);
@@ -67,13 +68,13 @@ TEST(Clicks, are_rows_of_indices_and_then_numbers_in_two_classes) {
     }
 }
 
-TEST(Clicks, of_other_sets_have_no_indices) {
+TEST(Clicks, of_other_data_sets_have_no_indices) {
   EXPECT_EQ(indices_of({}).slot_count, 0);
   EXPECT_EQ(indices_of({}).vocabulary, 0);
 }
 
 // 8 slots of 50 indices; each count is within five deviations of a binomial one.
-TEST(Clicks, come_as_often_as_zipf_says) {
+TEST(Clicks, have_zipf_frequencies) {
   for (const double exponent : {0.0, 1.05, 2.0}) {
     DataSpec spec = clicks();
     spec.vocabulary = 400, spec.zipf_exponent = exponent;
@@ -94,7 +95,7 @@ TEST(Clicks, come_as_often_as_zipf_says) {
   }
 }
 
-TEST(Zipf, gives_every_number_a_rank_and_every_rank_its_share) {
+TEST(Zipf, gives_every_number_a_rank_and_every_rank_its_probability) {
   const Zipf zipf(4, 1);  // 12 / 25, 6 / 25, 4 / 25, 3 / 25
   EXPECT_NEAR(zipf.probability(0), 0.48, 1e-15);
   EXPECT_NEAR(zipf.probability(3), 0.12, 1e-15);
@@ -119,7 +120,7 @@ TEST(Clicks, dense_columns_have_mean_zero_and_unit_deviation) {
   }
 }
 
-TEST(Clicks, are_25_to_35_in_a_hundred_whatever_the_seed_and_the_sizes) {
+TEST(Clicks, are_25_to_35_percent_for_every_seed_and_size) {
   for (const double noise : {0.0, 1.0, 4.0})
     for (const std::int64_t seed : {1, 2, 3, 4, 5}) {
       DataSpec spec = clicks(8000, 0);
@@ -135,7 +136,7 @@ TEST(Clicks, are_25_to_35_in_a_hundred_whatever_the_seed_and_the_sizes) {
 }
 
 // Among samples with a click probability of about p, a share of p are clicks.
-TEST(Clicks, follow_the_probabilities_of_the_truth) {
+TEST(Clicks, follow_the_probabilities_of_the_generator) {
   const DataSpec spec = clicks(50'000);
   const ClickModel truth(spec);
   const Samples samples = read_all(*make(spec), Split::train);
@@ -153,7 +154,7 @@ TEST(Clicks, follow_the_probabilities_of_the_truth) {
   }
 }
 
-TEST(Clicks, without_noise_follow_the_score_alone) {
+TEST(Clicks, without_noise_follow_the_score_only) {
   DataSpec spec = clicks(2000);
   spec.noise = 0;
   const ClickModel truth(spec);
@@ -210,7 +211,7 @@ class LogisticModel {
   double bias_ = 0;
 };
 
-TEST(Clicks, can_be_learned_up_to_what_chance_leaves) {
+TEST(Clicks, can_be_learned_up_to_the_bayes_error) {
   for (const std::int64_t seed : {1, 2}) {
     DataSpec spec = clicks(40'000, 20'000);
     spec.seed = seed;
@@ -232,7 +233,7 @@ TEST(Clicks, can_be_learned_up_to_what_chance_leaves) {
   }
 }
 
-TEST(Clicks, depend_on_seed_split_and_index_alone) {
+TEST(Clicks, depend_only_on_seed_split_and_index) {
   DataSpec spec = clicks();
   const auto set = make(spec), small = make(clicks(10, 10));
   EXPECT_EQ(read(*set, Split::train, {4, 9}).features, read(*small, Split::train, {4, 9}).features);
@@ -244,7 +245,7 @@ TEST(Clicks, depend_on_seed_split_and_index_alone) {
 }
 
 // The same people, as it were, are shown the same things; whether they click is another draw.
-TEST(Clicks, of_another_noise_are_the_same_samples) {
+TEST(Clicks, with_other_noise_are_the_same_samples) {
   DataSpec spec = clicks();
   const Samples at_one = read_all(*make(spec), Split::train);
   spec.noise = 10;
@@ -253,7 +254,7 @@ TEST(Clicks, of_another_noise_are_the_same_samples) {
   EXPECT_NE(at_one.labels, at_ten.labels);
 }
 
-TEST(Clicks, train_and_held_out_share_no_sample) {
+TEST(Clicks, of_training_and_held_out_sets_are_disjoint) {
   const auto set = make(clicks(2000, 2000));
   const auto rows = [&](Split split) {
     const Samples samples = read_all(*set, split);
@@ -271,7 +272,7 @@ TEST(Clicks, train_and_held_out_share_no_sample) {
   EXPECT_EQ(std::adjacent_find(train.begin(), train.end()), train.end());
 }
 
-TEST(Clicks, at_the_edges_of_their_fields_are_samples_all_the_same) {
+TEST(Clicks, at_the_limits_of_their_fields_are_valid) {
   DataSpec spec = clicks(50, 1);
   spec.slot_count = 1, spec.vocabulary = 1, spec.dense = 0;
   for (const float feature : read_all(*make(spec), Split::train).features) EXPECT_EQ(feature, 0);
@@ -282,11 +283,12 @@ TEST(Clicks, at_the_edges_of_their_fields_are_samples_all_the_same) {
   EXPECT_LT(*std::max_element(features.begin(), features.end()), static_cast<float>(kMaxIndices));
 }
 
-TEST(Clicks, that_floats_cannot_number_are_a_problem) {
+TEST(Clicks, with_more_indices_than_float_can_represent_are_a_problem) {
   DataSpec spec = clicks();
   spec.vocabulary = kMaxIndices + 1;
-  EXPECT_EQ(open(spec, "").error().where, "data.vocabulary");
-  EXPECT_NE(open(spec, "").error().what.find("2^24"), std::string::npos);
+  EXPECT_THAT(
+      open(spec, "").error(),
+      testing::AllOf(base::IsProblem("out_of_range", "data.vocabulary"), base::Reports("2^24")));
   EXPECT_EQ(inspect(spec, "").error(), open(spec, "").error());
   EXPECT_EQ(survey(spec, "").error(), open(spec, "").error());
   spec.vocabulary = 7;  // fewer than slots

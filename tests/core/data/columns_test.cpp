@@ -21,7 +21,7 @@ std::shared_ptr<const Dataset> blobs(std::int64_t features, std::int64_t samples
   return open(spec, "").value();
 }
 
-TEST(Columns, are_those_of_the_whole_sample) {
+TEST(Columns, are_those_of_the_full_sample) {
   const auto whole = blobs(7, 40), part = only_columns(whole, 3, 2);
   EXPECT_EQ(part->summary().features(), 2);
   EXPECT_EQ(part->summary().train_samples, 40);
@@ -35,7 +35,7 @@ TEST(Columns, are_those_of_the_whole_sample) {
   }
 }
 
-RC_GTEST_PROP(Columns, of_all_ranks_are_all_columns_once, ()) {
+RC_GTEST_PROP(Columns, of_all_ranks_cover_every_column_once, ()) {
   const auto ranks = *rc::gen::inRange<std::int64_t>(1, 40),
              features = *rc::gen::inRange<std::int64_t>(ranks, 2000);
   std::int64_t next = 0, least = features, most = 0;
@@ -50,7 +50,7 @@ RC_GTEST_PROP(Columns, of_all_ranks_are_all_columns_once, ()) {
 
 // Rows of all: the own part of every rank's batches, put together, is the part that it would have
 // loaded by itself.
-RC_GTEST_PROP(MicroBatches, of_all_rows_hold_every_ranks_part_in_order, ()) {
+RC_GTEST_PROP(MicroBatches, of_all_rows_contain_the_part_of_every_rank_in_order, ()) {
   const auto ranks = *rc::gen::inRange<std::int64_t>(1, 5),
              most = *rc::gen::inRange<std::int64_t>(1, 6),
              micro_steps = *rc::gen::inRange<std::int64_t>(1, 4);
@@ -79,7 +79,7 @@ RC_GTEST_PROP(MicroBatches, of_all_rows_hold_every_ranks_part_in_order, ()) {
   }
 }
 
-TEST(InputPipelineRows, brings_the_columns_of_all_rows_and_says_which_are_its_own) {
+TEST(InputPipelineRows, returns_local_columns_of_all_rows_and_marks_local_rows) {
   const auto set = blobs(7, 50);
   Sampler sampler(1, 50, 8, 3);
   InputPipeline pipeline(only_columns(set, 5, 2), sampler, 1, 0, 3, 2, 4, Rows::all);

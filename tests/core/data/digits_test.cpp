@@ -19,7 +19,7 @@ DataSpec digits(std::int64_t train, std::int64_t held_out, double noise = 1) {
   return spec;
 }
 
-TEST(Digits, are_28_by_28_in_ten_balanced_classes) {
+TEST(Digits, are_28_by_28_images_in_ten_balanced_classes) {
   const auto set = make(digits(1000, 200));
   EXPECT_EQ(set->summary().sample_shape, (std::vector<std::int64_t>{28, 28}));
   EXPECT_EQ(set->summary().classes, 10);
@@ -35,7 +35,7 @@ TEST(Digits, have_about_zero_mean_and_unit_deviation) {
   EXPECT_NEAR(deviation, 1, 0.05);
 }
 
-TEST(Digits, a_sample_depends_on_seed_split_and_index_alone) {
+TEST(Digits, depend_only_on_seed_split_and_index) {
   const auto small = make(digits(50, 10)), large = make(digits(5000, 1000));
   EXPECT_EQ(read(*small, Split::train, {7, 3, 49}).features,
             read(*large, Split::train, {7, 3, 49}).features);
@@ -48,7 +48,7 @@ TEST(Digits, a_sample_depends_on_seed_split_and_index_alone) {
             read(*make(other_seed), Split::train, {7}).features);
 }
 
-TEST(Digits, are_the_same_when_read_again_and_in_any_order) {
+TEST(Digits, are_the_same_in_any_order_of_reading) {
   const auto set = make(digits(100, 1));
   const auto first = read(*set, Split::train, {5}).features;
   const auto all = read_all(*set, Split::train).features;
@@ -56,7 +56,7 @@ TEST(Digits, are_the_same_when_read_again_and_in_any_order) {
   EXPECT_EQ(read(*set, Split::train, {5}).features, first);
 }
 
-TEST(Digits, are_the_same_for_threads_that_draw_them_at_once) {
+TEST(Digits, are_the_same_for_concurrent_threads) {
   const auto set = make(digits(400, 1));
   std::array<Samples, 4> seen;
   {
@@ -88,7 +88,7 @@ TEST(Digits, without_noise_are_clean_glyphs_on_blank_paper) {
   }
 }
 
-TEST(Digits, stay_on_the_canvas_under_absurd_noise) {
+TEST(Digits, stay_on_the_canvas_with_extreme_noise) {
   constexpr std::size_t kAround = 28 * 28;
   constexpr std::uint8_t kUntouched = 77;
   std::array<std::uint8_t, kAround + kDigitPixels + kAround> memory{};

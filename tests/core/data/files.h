@@ -40,7 +40,7 @@ class Folder {
   }
 
  private:
-  // In memory where Linux offers it: these tests write thousands of small files.
+  // Uses shared memory if Linux provides it: these tests write thousands of small files.
   static std::filesystem::path place() {
     const std::filesystem::path memory = "/dev/shm";
     return access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();

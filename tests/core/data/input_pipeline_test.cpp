@@ -50,7 +50,7 @@ std::shared_ptr<const Dataset> digits(std::int64_t samples) {
   return open(spec, "").value();
 }
 
-TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
+TEST(InputPipeline, returns_the_batches_of_its_rank_in_order) {
   const auto set = digits(100);
   Sampler sampler(1, 100, 8, 3);
   for (std::int64_t rank = 0; rank < 3; ++rank) {
@@ -70,7 +70,7 @@ TEST(InputPipeline, gives_the_batches_of_its_rank_in_order) {
 }
 
 // Bytes of a data set, converted by its table, equal its numbers.
-TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
+TEST(InputPipeline, returns_bytes_if_there_is_memory_for_them) {
   const auto set = digits(100);
   ASSERT_NE(set->byte_values(), nullptr);
   const AllocateBytes make_room = [](std::int64_t bytes) {
@@ -94,7 +94,7 @@ TEST(InputPipeline, gives_bytes_where_there_is_room_for_them) {
   }
 }
 
-TEST(InputPipeline, gives_numbers_of_a_set_that_has_no_bytes) {
+TEST(InputPipeline, returns_numbers_of_a_set_without_bytes) {
   DataSpec spec;
   spec.kind = DataKind::spirals, spec.train_samples = 30;
   const auto set = open(spec, "").value();
@@ -105,7 +105,7 @@ TEST(InputPipeline, gives_numbers_of_a_set_that_has_no_bytes) {
 }
 
 // 100 samples in steps of 24 for three ranks: eight each, and of the last step 2, 1 and 1.
-TEST(InputPipeline, gives_a_step_in_micro_steps) {
+TEST(InputPipeline, returns_a_step_in_micro_steps) {
   const auto set = digits(100);
   Sampler sampler(1, 100, 8, 3);
   for (std::int64_t rank = 0; rank < 3; ++rank) {
@@ -127,7 +127,7 @@ TEST(InputPipeline, gives_a_step_in_micro_steps) {
   }
 }
 
-TEST(InputPipeline, gives_one_empty_batch_for_a_step_without_samples) {
+TEST(InputPipeline, returns_one_empty_batch_for_a_step_without_samples) {
   InputPipeline pipeline(digits(10),
                          Sampler(1, Shares::owned({8, 2}, 2), {0, 0, 0, 0, 0, 0, 0, 0, 1, 1}), 1, 0,
                          4, 2, 1);
@@ -138,7 +138,7 @@ TEST(InputPipeline, gives_one_empty_batch_for_a_step_without_samples) {
   EXPECT_EQ(pipeline.try_next(), nullptr);
 }
 
-TEST(InputPipeline, gives_the_same_batch_until_it_is_released) {
+TEST(InputPipeline, returns_the_same_batch_until_it_is_released) {
   InputPipeline pipeline(digits(50), Sampler(1, 50, 5, 1), 0, 0, 20, 3);
   const Batch* first = &pipeline.wait_next();
   EXPECT_EQ(pipeline.try_next(), first);
@@ -166,7 +166,7 @@ class Counting : public Dataset {
   DataSummary summary_{{4}, 2, 100, 0};
 };
 
-TEST(InputPipeline, works_ahead_by_its_depth_and_no_further) {
+TEST(InputPipeline, prefetches_up_to_its_depth) {
   constexpr int steps = 2000, depth = 3;  // enough steps to reveal an off-by-one error
   const auto set = std::make_shared<Counting>();
   InputPipeline pipeline(set, Sampler(1, 100, 5, 1), 0, 0, steps, depth);
@@ -182,7 +182,7 @@ TEST(InputPipeline, works_ahead_by_its_depth_and_no_further) {
   EXPECT_EQ(set->furthest, depth) << "one more needs a slot that is in use";
 }
 
-TEST(InputPipeline, allocates_nothing_once_its_slots_are_full) {
+TEST(InputPipeline, allocates_nothing_after_its_slots_are_filled) {
   const auto set = digits(64);
   InputPipeline pipeline(set, Sampler(1, 64, 8, 1), 0, 0, 80);
   for (int step = 0; step < 5; ++step) pipeline.wait_next(), pipeline.release();
@@ -191,7 +191,7 @@ TEST(InputPipeline, allocates_nothing_once_its_slots_are_full) {
   EXPECT_EQ(allocations - before, 0);
 }
 
-TEST(InputPipeline, can_be_destroyed_at_any_moment) {
+TEST(InputPipeline, can_be_destroyed_at_any_time) {
   const auto set = digits(300);
   for (int round = 0; round < 300; ++round) {
     InputPipeline pipeline(set, Sampler(1, 300, 16, 2), round % 2, 0, 1000, 1 + round % 3);
@@ -202,7 +202,7 @@ TEST(InputPipeline, can_be_destroyed_at_any_moment) {
   }
 }
 
-TEST(InputPipeline, with_no_steps_is_empty) {
+TEST(InputPipeline, without_steps_is_empty) {
   InputPipeline pipeline(digits(10), Sampler(1, 10, 5, 1), 0, 7, 7);
   EXPECT_EQ(pipeline.try_next(), nullptr);
 }

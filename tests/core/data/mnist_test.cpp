@@ -13,7 +13,7 @@ std::filesystem::path test_data() {
   return named != nullptr ? named : TRAINYARD_SOURCE_DIR "/../shared/data";
 }
 
-TEST(Mnist, the_ten_thousand_test_digits_are_read_and_split) {
+TEST(Mnist, test_set_is_read_and_split) {
   DataSpec spec;
   spec.kind = DataKind::idx;
   spec.images = "mnist/t10k-images-idx3-ubyte.gz", spec.labels = "mnist/t10k-labels-idx1-ubyte.gz";

@@ -56,7 +56,7 @@ TEST(Points, have_about_zero_mean_and_unit_deviation) {
   }
 }
 
-TEST(Points, depend_on_seed_split_and_index_alone) {
+TEST(Points, depend_only_on_seed_split_and_index) {
   for (const DataKind kind : {DataKind::spirals, DataKind::blobs}) {
     auto spec = points(kind, 3);
     const auto set = open(spec, "").value();
@@ -71,7 +71,7 @@ TEST(Points, depend_on_seed_split_and_index_alone) {
   }
 }
 
-TEST(Points, at_the_default_difficulty_can_be_told_apart) {
+TEST(Points, with_default_noise_can_be_separated) {
   for (const std::uint64_t seed : {1, 2, 3})
     for (auto spec : {points(DataKind::spirals, 3), points(DataKind::blobs, 3)}) {
       spec.seed = static_cast<std::int64_t>(seed);
@@ -80,13 +80,13 @@ TEST(Points, at_the_default_difficulty_can_be_told_apart) {
     }
 }
 
-TEST(Points, get_harder_with_noise) {
+TEST(Points, are_harder_to_separate_with_more_noise) {
   for (const DataKind kind : {DataKind::spirals, DataKind::blobs})
     EXPECT_LT(nearest_neighbor_accuracy(*open(points(kind, 3, 2, 10), "").value()),
               nearest_neighbor_accuracy(*open(points(kind, 3, 2, 0), "").value()));
 }
 
-TEST(Points, an_empty_set_or_one_class_is_a_problem) {
+TEST(Points, of_an_empty_set_or_one_class_are_a_problem) {
   auto spec = points(DataKind::blobs, 1);
   EXPECT_EQ(open(spec, "").error().where, "data.classes");
   spec = points(DataKind::blobs, 2, 0);

@@ -22,7 +22,7 @@ SampleIndices of_all_ranks(Sampler& sampler, std::int64_t step, std::int64_t ran
   return all;
 }
 
-RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
+RC_GTEST_PROP(Sampler, uses_every_index_exactly_once_per_epoch, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
              batch = *rc::gen::inRange<std::int64_t>(1, 40),
              ranks = *rc::gen::inRange<std::int64_t>(1, 9);
@@ -41,7 +41,7 @@ RC_GTEST_PROP(Sampler, every_index_is_used_exactly_once_an_epoch, ()) {
   RC_ASSERT(used == expected);
 }
 
-RC_GTEST_PROP(Sampler, ranks_together_see_what_one_device_sees, ()) {
+RC_GTEST_PROP(Sampler, gives_all_ranks_together_the_samples_of_one_device, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
              batch = *rc::gen::inRange<std::int64_t>(1, 20),
              ranks = *rc::gen::inRange<std::int64_t>(1, 9);
@@ -51,7 +51,7 @@ RC_GTEST_PROP(Sampler, ranks_together_see_what_one_device_sees, ()) {
     RC_ASSERT(of_all_ranks(together, step, ranks) == of_rank(alone, step, 0));
 }
 
-TEST(Sampler, a_tail_smaller_than_the_ranks_leaves_some_with_nothing) {
+TEST(Sampler, leaves_some_ranks_empty_if_the_tail_is_smaller_than_the_ranks) {
   Sampler sampler(1, 34, 8, 4);
   EXPECT_EQ(sampler.shares().steps_per_epoch(), 2);
   EXPECT_EQ(sampler.shares().global_samples(1), 2);
@@ -59,7 +59,7 @@ TEST(Sampler, a_tail_smaller_than_the_ranks_leaves_some_with_nothing) {
     EXPECT_EQ(sampler.shares().samples(1, rank), rank < 2 ? 1 : 0);
 }
 
-TEST(Sampler, epochs_and_seeds_have_orders_of_their_own) {
+TEST(Sampler, has_another_order_for_each_epoch_and_seed) {
   Sampler sampler(1, 100, 100, 1), other(2, 100, 100, 1);
   const auto first = of_rank(sampler, 0, 0);
   EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
@@ -70,7 +70,7 @@ TEST(Sampler, epochs_and_seeds_have_orders_of_their_own) {
 
 // Each index should come first equally often: chi-squared of 10 cells, 9 degrees of freedom, p =
 // 0.001 at 27.9.
-TEST(Sampler, orders_are_uniform) {
+TEST(Sampler, draws_uniform_orders) {
   Sampler sampler(3, 10, 10, 1);
   std::vector<double> times(10);
   constexpr int kEpochs = 5000;

@@ -40,7 +40,7 @@ ShardingSpec any_owning_spec() {
   return spec;
 }
 
-// As a file may have them: any class anywhere, and the indices in any order of its rows.
+// Classes in any order, and row indices in any order, as in a file.
 TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
   TrainingLabels labels;
   labels.classes = *rc::gen::container<std::vector<std::int32_t>>(
@@ -52,7 +52,7 @@ TrainingLabels any_labels(std::int64_t samples, std::int64_t classes) {
 }
 
 // Over kinds that own, ranks, sizes and seeds; iid is shown in sampler_test.cpp.
-RC_GTEST_PROP(Shards, every_index_is_used_exactly_once_an_epoch_by_its_owner, ()) {
+RC_GTEST_PROP(Shards, use_every_index_exactly_once_per_epoch_on_its_owner, ()) {
   const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10),
              samples = *rc::gen::inRange<std::int64_t>(ranks, 300);
   const auto classes = *rc::gen::inRange<std::int64_t>(2, 12),
@@ -75,7 +75,7 @@ RC_GTEST_PROP(Shards, every_index_is_used_exactly_once_an_epoch_by_its_owner, ()
   RC_ASSERT(std::count(used.begin(), used.end(), 1) == samples);
 }
 
-RC_GTEST_PROP(Shards, the_table_counts_what_the_owners_own, ()) {
+RC_GTEST_PROP(Shards, table_counts_the_samples_of_the_owners, ()) {
   const auto ranks = *rc::gen::inRange<std::int64_t>(1, 10),
              samples = *rc::gen::inRange<std::int64_t>(1, 300), classes = std::int64_t{5};
   const ShardingSpec spec = any_owning_spec();
@@ -89,7 +89,7 @@ RC_GTEST_PROP(Shards, the_table_counts_what_the_owners_own, ()) {
   RC_ASSERT(counted == table);
 }
 
-TEST(Shards, contiguous_ones_are_blocks_of_the_file) {
+TEST(Shards, that_are_contiguous_are_blocks_of_the_file) {
   TrainingLabels labels = labels_of(10, 2);
   labels.rows = {9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
   const ShardingSpec spec = spec_of(ShardingKind::contiguous);
@@ -98,7 +98,7 @@ TEST(Shards, contiguous_ones_are_blocks_of_the_file) {
   EXPECT_THAT(owners(spec, table, labels).value(), ElementsAre(2, 2, 2, 1, 1, 1, 0, 0, 0, 0));
 }
 
-TEST(Shards, a_file_sorted_by_class_leaves_contiguous_ranks_one_class_each) {
+TEST(Shards, of_a_file_sorted_by_class_have_one_class_each) {
   TrainingLabels labels = labels_of(40, 4);
   labels.rows.resize(40);
   for (std::int64_t i = 0; i < 40; ++i)
@@ -109,7 +109,7 @@ TEST(Shards, a_file_sorted_by_class_leaves_contiguous_ranks_one_class_each) {
                           ElementsAre(0, 0, 10, 0), ElementsAre(0, 0, 0, 10)));
 }
 
-TEST(Shards, sizes_fall_by_equal_factors) {
+TEST(Shards, of_skewed_size_decrease_by_equal_factors) {
   ShardingSpec spec = spec_of(ShardingKind::size_skew);
   spec.size_ratio = 8;
   EXPECT_THAT(samples_by_rank(count_shards(spec, labels_of(1500, 10), 10, 4)),
@@ -133,13 +133,13 @@ double mean_largest_part(double alpha) {
   return sum / 10;
 }
 
-TEST(Shards, a_small_alpha_gives_each_class_to_few_ranks_and_a_large_one_to_all) {
+TEST(Shards, with_a_small_alpha_concentrate_classes_and_with_a_large_one_spread_them) {
   EXPECT_GT(mean_largest_part(0.01), 0.9);
   EXPECT_LT(mean_largest_part(1000), 0.25);  // a fifth, and little more
   EXPECT_GT(mean_largest_part(0.5), mean_largest_part(10));
 }
 
-TEST(Shards, a_seed_has_shards_of_its_own) {
+TEST(Shards, depend_on_the_seed) {
   ShardingSpec spec = spec_of(ShardingKind::label_skew), other = spec;
   other.seed = 2;
   const TrainingLabels labels = labels_of(1000, 10);
@@ -147,7 +147,7 @@ TEST(Shards, a_seed_has_shards_of_its_own) {
   EXPECT_NE(count_shards(spec, labels, 10, 4), count_shards(other, labels, 10, 4));
 }
 
-TEST(Shards, iid_counts_what_the_first_epoch_deals) {
+TEST(Shards, with_iid_count_the_assignment_of_the_first_epoch) {
   const TrainingLabels labels = labels_of(1003, 10);
   const ShardTable table = count_first_epoch(5, 32, labels, 10, 4);
   Sampler sampler(5, 1003, 32, 4);
@@ -159,7 +159,7 @@ TEST(Shards, iid_counts_what_the_first_epoch_deals) {
   EXPECT_THAT(samples_by_rank(table), ElementsAre(251, 251, 251, 250));
 }
 
-TEST(Shards, other_samples_than_were_counted_are_refused) {
+TEST(Shards, refuse_other_samples_than_were_counted) {
   const TrainingLabels labels = labels_of(100, 4);
   for (const ShardingKind kind :
        {ShardingKind::contiguous, ShardingKind::label_skew, ShardingKind::size_skew}) {
@@ -176,7 +176,7 @@ TEST(Shards, other_samples_than_were_counted_are_refused) {
 }
 
 // The same classes in another order: only who would own them tells.
-TEST(Shards, samples_in_another_order_are_refused_where_it_matters) {
+TEST(Shards, refuse_reordered_samples_if_the_order_matters) {
   const TrainingLabels labels = labels_of(100, 4);
   TrainingLabels sorted = labels;
   std::sort(sorted.classes.begin(), sorted.classes.end());

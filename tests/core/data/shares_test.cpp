@@ -42,7 +42,7 @@ RC_GTEST_PROP(Slice, parts_differ_by_at_most_one_and_cover_all, ()) {
   RC_ASSERT(next == samples);
 }
 
-RC_GTEST_PROP(Shares, a_rank_that_is_left_out_leaves_the_others_as_they_are_alone, ()) {
+RC_GTEST_PROP(Shares, of_other_ranks_do_not_depend_on_an_excluded_rank, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(1, 400),
              batch = *rc::gen::inRange<std::int64_t>(1, 20),
              ranks = *rc::gen::inRange<std::int64_t>(2, 10);
@@ -61,7 +61,7 @@ RC_GTEST_PROP(Shares, a_rank_that_is_left_out_leaves_the_others_as_they_are_alon
   }
 }
 
-RC_GTEST_PROP(Shares, the_steps_of_an_epoch_take_every_sample_once, ()) {
+RC_GTEST_PROP(Shares, take_every_sample_once_per_epoch, ()) {
   const Shares shares = any_shares();
   std::int64_t all = 0;
   for (std::int64_t step = 0; step < shares.steps_per_epoch(); ++step) {
@@ -76,7 +76,7 @@ RC_GTEST_PROP(Shares, the_steps_of_an_epoch_take_every_sample_once, ()) {
   RC_ASSERT(all == shares.epoch_samples());
 }
 
-RC_GTEST_PROP(Shares, stretches_are_the_longest_runs_of_like_steps, ()) {
+RC_GTEST_PROP(Shares, segments_are_the_longest_runs_of_equal_steps, ()) {
   const Shares shares = any_shares();
   const auto stretches = shares.stretches();
   std::int64_t next = 0;
@@ -90,7 +90,7 @@ RC_GTEST_PROP(Shares, stretches_are_the_longest_runs_of_like_steps, ()) {
   RC_ASSERT(next == shares.steps_per_epoch());
 }
 
-TEST(Shares, who_has_fewer_runs_out_first) {
+TEST(Shares, of_smaller_ranks_are_exhausted_first) {
   const Shares shares = Shares::owned({20, 9, 4}, 8);
   EXPECT_EQ(shares.steps_per_epoch(), 3);
   EXPECT_THAT(of_ranks(shares, 0), ElementsAre(8, 8, 4));
@@ -99,12 +99,12 @@ TEST(Shares, who_has_fewer_runs_out_first) {
   EXPECT_THAT(shares.stretches(), ElementsAre(StepRange{0, 1}, StepRange{1, 1}, StepRange{2, 1}));
 }
 
-TEST(Shares, even_ones_end_with_one_short_step) {
+TEST(Shares, of_equal_size_end_with_one_short_step) {
   EXPECT_THAT(Shares::even(250, 8, 3).stretches(), ElementsAre(StepRange{0, 10}, StepRange{10, 1}));
   EXPECT_THAT(Shares::even(240, 8, 3).stretches(), ElementsAre(StepRange{0, 10}));
 }
 
-TEST(Shares, equal_shares_end_together) {
+TEST(Shares, of_equal_size_end_together) {
   EXPECT_THAT(Shares::owned({16, 16, 16}, 8).stretches(), ElementsAre(StepRange{0, 2}));
   EXPECT_THAT(Shares::owned({19, 19}, 8).stretches(),
               ElementsAre(StepRange{0, 2}, StepRange{2, 1}));

@@ -46,10 +46,10 @@ void expect_rows_and_labels(const Both& known) {
   EXPECT_EQ(known.survey.labels.classes, known.labels);
   ASSERT_EQ(known.survey.labels.rows.size(), known.labels.size());
   for (std::size_t i = 0; i < known.labels.size(); ++i)
-    EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "where the file has it";
+    EXPECT_EQ(known.survey.labels.rows[i] / 3, known.labels[i]) << "position in the file";
 }
 
-TEST(Survey, of_a_csv_file_knows_where_each_sample_lies) {
+TEST(Survey, of_a_csv_file_has_the_position_of_each_sample) {
   const Folder folder;
   folder.write("table.csv", table());
   DataSpec spec;
@@ -59,7 +59,7 @@ TEST(Survey, of_a_csv_file_knows_where_each_sample_lies) {
   expect_rows_and_labels(both(spec, folder.path()));
 }
 
-TEST(Survey, of_idx_files_knows_where_each_sample_lies) {
+TEST(Survey, of_idx_files_has_the_position_of_each_sample) {
   const Folder folder;
   folder.write("images", idx({9, 1, 2}, std::string(18, '\x07')));
   folder.write("labels", idx({9}, std::string("\0\0\0\1\1\1\2\2\2", 9)));
@@ -71,7 +71,7 @@ TEST(Survey, of_idx_files_knows_where_each_sample_lies) {
 }
 
 // Though reading shuffles it.
-TEST(Survey, lets_a_sorted_file_be_cut_into_its_classes) {
+TEST(Survey, allows_a_sorted_file_to_be_split_by_class) {
   const Folder folder;
   folder.write("table.csv", table());
   DataSpec spec;
@@ -84,7 +84,7 @@ TEST(Survey, lets_a_sorted_file_be_cut_into_its_classes) {
               ElementsAre(ElementsAre(3, 0, 0), ElementsAre(0, 3, 0), ElementsAre(0, 0, 3)));
 }
 
-TEST(Survey, fails_as_inspect_does) {
+TEST(Survey, fails_like_inspect) {
   DataSpec spec;
   spec.kind = DataKind::idx;
   spec.images = "nowhere", spec.labels = "nowhere";

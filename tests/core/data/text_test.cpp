@@ -5,14 +5,17 @@
 
 #include <set>
 
+#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
 
 namespace trainyard::data {
 namespace {
 
+using base::Advises;
+using base::IsProblem;
+using base::Reports;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 class Text : public testing::Test {
  protected:
@@ -26,10 +29,12 @@ class Text : public testing::Test {
     folder_.write("book.txt", text);
     return open(spec_, folder_.path());
   }
-  std::string problem(const std::string& text) {
+  // The problem of opening this text as a file, or one without an id when there is none.
+  base::Problem problem(const std::string& text) {
     const auto opened = open_written(text);
-    return opened ? "no problem" : base::to_string(opened.error());
+    return opened ? base::Problem{} : opened.error();
   }
+  std::string path() const { return (folder_.path() / "book.txt").string(); }
   // "abcd>bcde": a sample and its labels.
   static std::string shown(const Dataset& set, Split split, std::int64_t index) {
     const auto context = static_cast<std::size_t>(set.summary().features());
@@ -48,7 +53,7 @@ class Text : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(Text, is_cut_into_windows_end_to_end_whose_labels_are_the_characters_that_follow) {
+TEST_F(Text, is_split_into_consecutive_windows_labeled_with_the_next_characters) {
   const auto set =
       open_written("abcdefghijklm").value();  // three windows of four, and one more character
   EXPECT_EQ(set->summary().train_samples, 2);
@@ -60,53 +65,55 @@ TEST_F(Text, is_cut_into_windows_end_to_end_whose_labels_are_the_characters_that
   EXPECT_EQ(shown(*set, Split::held_out, 0), "ijkl>jklm");
 }
 
-TEST_F(Text, numbers_characters_and_not_bytes_in_the_order_of_code_points) {
+TEST_F(Text, numbers_characters_by_code_point_and_not_by_byte) {
   const auto set = open_written("ñandú añil").value();
   EXPECT_THAT(set->vocabulary(), ElementsAre(" ", "a", "d", "i", "l", "n", "ñ", "ú"));
   EXPECT_EQ(shown(*set, Split::train, 0), "ñand>andú");
 }
 
-TEST_F(Text, may_be_packed) {
+TEST_F(Text, can_be_compressed) {
   EXPECT_EQ(shown(*open_written(gzip("abcdefghi")).value(), Split::held_out, 0), "efgh>fghi");
 }
 
-TEST_F(Text, takes_as_many_windows_as_are_asked_for_and_the_last_are_held_out) {
+TEST_F(Text, takes_the_requested_windows_and_holds_out_the_last) {
   spec_.train_samples = 1;
   const auto set = open_written("abcdefghijklm").value();
   EXPECT_EQ(set->summary().train_samples, 1);
   EXPECT_EQ(shown(*set, Split::held_out, 0), "ijkl>jklm");
 }
 
-TEST_F(Text, that_is_not_utf_8_is_refused_by_the_byte) {
+TEST_F(Text, that_is_not_utf_8_is_refused_with_the_byte) {
   EXPECT_THAT(problem("abc\xff"
                       "defghijkl"),
-              AllOf(HasSubstr("book.txt"), HasSubstr("not UTF-8: byte 3"), HasSubstr("iconv")));
+              AllOf(IsProblem("not_utf8", path()), Reports("byte 3"), Advises("iconv")));
 }
 
-TEST_F(Text, that_is_too_short_or_says_nothing_is_refused) {
-  EXPECT_THAT(problem("abcde"), AllOf(HasSubstr("has 1 sample of 4 characters"),
-                                      HasSubstr("1 training and 1 held-out samples")));
-  EXPECT_THAT(problem(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(problem("aaaaaaaaaaaaaa"), HasSubstr("at least two distinct characters"));
+TEST_F(Text, that_is_too_short_or_too_uniform_is_refused) {
+  EXPECT_THAT(problem("abcde"), AllOf(IsProblem("text_too_short", path()), Reports("1 sample of 4"),
+                                      Reports("1 training"), Reports("1 held-out")));
+  EXPECT_THAT(problem(""), AllOf(IsProblem("bad_data_file", path()), Reports("empty")));
+  EXPECT_THAT(problem("aaaaaaaaaaaaaa"), IsProblem("text_too_uniform", path()));
   spec_.train_samples = 2;
-  EXPECT_THAT(problem("abcdefghi"), HasSubstr("2 training and"));
+  EXPECT_THAT(problem("abcdefghi"),
+              AllOf(IsProblem("text_too_short", path()), Reports("2 training")));
 }
 
-TEST_F(Text, that_is_not_there_is_said_with_what_needs_no_file) {
-  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()),
-              AllOf(HasSubstr("book.txt"), HasSubstr("data.kind to grammar")));
+TEST_F(Text, that_is_missing_is_reported_with_an_alternative_without_files) {
+  EXPECT_THAT(open(spec_, folder_.path()).error(),
+              AllOf(IsProblem("missing_file", path()), Advises("grammar")));
   spec_.file = "";
-  EXPECT_THAT(base::to_string(open(spec_, folder_.path()).error()), HasSubstr("data.file"));
+  EXPECT_THAT(open(spec_, folder_.path()).error(), IsProblem("file_not_set", "data.file"));
 }
 
-TEST(Grammar, sentences_are_the_same_whoever_asks_and_of_its_alphabet) {
+TEST(Grammar, sentences_are_reproducible_and_use_its_alphabet) {
   const std::string text = grammar_text(1, 5000), alphabet = grammar_alphabet();
   EXPECT_EQ(text.size(), 5000u);
   EXPECT_EQ(grammar_text(1, 300), text.substr(0, 300));
   EXPECT_NE(grammar_text(2, 300), text.substr(0, 300));
   for (const char character : text)
     ASSERT_NE(alphabet.find(character), std::string::npos) << character;
-  EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size()) << "all of it comes";
+  EXPECT_EQ(std::set<char>(text.begin(), text.end()).size(), alphabet.size())
+      << "every character occurs";
 }
 
 // The verb after "the dog(s)" alone is that of its number.
@@ -124,7 +131,7 @@ TEST(Grammar, verbs_agree_with_their_subjects) {
   EXPECT_EQ(count("\nthe dogs sees "), 0);
 }
 
-TEST(Grammar, is_a_set_that_needs_no_file) {
+TEST(Grammar, is_a_data_set_without_files) {
   DataSpec spec;
   spec.kind = DataKind::grammar;
   spec.train_samples = 20, spec.held_out_samples = 5, spec.context = 8;

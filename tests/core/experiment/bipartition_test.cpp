@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Graphs that fall into two halves, and those that do not: which odd circle it is, is said.
+// Bipartitions of graphs, and odd cycles of graphs that are not bipartite.
 #include "core/experiment/bipartition.h"
 
 #include <gmock/gmock.h>
@@ -9,15 +9,16 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 #include "tests/drawings.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 Experiment in_pairs(int ranks, GossipGraph graph) {
@@ -28,28 +29,28 @@ Experiment in_pairs(int ranks, GossipGraph graph) {
   return e;
 }
 
-Bipartition halves(int ranks, GossipGraph graph) {
+Bipartition bipartition(int ranks, GossipGraph graph) {
   return bipartition_of(graph_of(in_pairs(ranks, graph)));
 }
 
-TEST(Bipartition, of_an_even_ring_are_every_second_rank) {
+TEST(Bipartition, assigns_ranks_of_an_even_ring_alternately) {
   for (const int ranks : {2, 4, 6, 10}) {
-    const Bipartition found = halves(ranks, GossipGraph::ring);
+    const Bipartition found = bipartition(ranks, GossipGraph::ring);
     EXPECT_THAT(found.odd_cycle, IsEmpty());
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], rank % 2 == 0);
   }
 }
 
-TEST(Bipartition, of_an_even_torus_are_a_chessboard) {
-  const Bipartition found = halves(16, GossipGraph::torus);
+TEST(Bipartition, of_an_even_torus_is_a_checkerboard) {
+  const Bipartition found = bipartition(16, GossipGraph::torus);
   ASSERT_THAT(found.odd_cycle, IsEmpty());
   for (int rank = 0; rank < 16; ++rank)
     EXPECT_EQ(found.asks[static_cast<std::size_t>(rank)], (rank / 4 + rank % 4) % 2 == 0);
 }
 
-// The hub of a star answers all others, and rank 0 need not be one that asks.
-TEST(Bipartition, the_larger_one_asks) {
+// The hub of a star is passive. Rank 0 may be passive.
+TEST(Bipartition, larger_side_is_active) {
   const Bipartition found = bipartition_of({{1, 2, 3}, {0}, {0}, {0}});
   EXPECT_THAT(found.odd_cycle, IsEmpty());
   EXPECT_THAT(found.asks, ElementsAre(false, true, true, true));
@@ -57,18 +58,19 @@ TEST(Bipartition, the_larger_one_asks) {
 
 // Checks that the ranks are consecutive neighbors, that the last is a neighbor of the first, and
 // that their number is odd.
-void expect_odd_circle(const Graph& graph, const std::vector<int>& circle) {
-  ASSERT_EQ(circle.size() % 2, 1u);
-  EXPECT_EQ(std::set<int>(circle.begin(), circle.end()).size(), circle.size()) << "each once";
-  for (std::size_t i = 0; i < circle.size(); ++i) {
-    const auto& neighbors = graph[static_cast<std::size_t>(circle[i])];
+void expect_odd_cycle(const Graph& graph, const std::vector<int>& cycle) {
+  ASSERT_EQ(cycle.size() % 2, 1u);
+  EXPECT_EQ(std::set<int>(cycle.begin(), cycle.end()).size(), cycle.size())
+      << "a rank occurs twice";
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const auto& neighbors = graph[static_cast<std::size_t>(cycle[i])];
     EXPECT_TRUE(
-        std::binary_search(neighbors.begin(), neighbors.end(), circle[(i + 1) % circle.size()]))
-        << circle[i];
+        std::binary_search(neighbors.begin(), neighbors.end(), cycle[(i + 1) % cycle.size()]))
+        << cycle[i];
   }
 }
 
-TEST(Bipartition, there_are_none_where_a_circle_is_odd) {
+TEST(Bipartition, does_not_exist_if_a_cycle_is_odd) {
   for (const auto& [ranks, graph] : {std::pair{3, GossipGraph::ring},
                                      {7, GossipGraph::ring},
                                      {3, GossipGraph::complete},
@@ -78,15 +80,15 @@ TEST(Bipartition, there_are_none_where_a_circle_is_odd) {
                                      {4, GossipGraph::exponential},
                                      {8, GossipGraph::exponential}}) {
     SCOPED_TRACE(std::to_string(ranks));
-    expect_odd_circle(graph_of(in_pairs(ranks, graph)), halves(ranks, graph).odd_cycle);
+    expect_odd_cycle(graph_of(in_pairs(ranks, graph)), bipartition(ranks, graph).odd_cycle);
   }
-  EXPECT_EQ(halves(7, GossipGraph::ring).odd_cycle.size(), 7u);
-  EXPECT_EQ(halves(6, GossipGraph::complete).odd_cycle.size(), 3u);
+  EXPECT_EQ(bipartition(7, GossipGraph::ring).odd_cycle.size(), 7u);
+  EXPECT_EQ(bipartition(6, GossipGraph::complete).odd_cycle.size(), 3u);
 }
 
-// For any connected graph: either no edge is inside a half of the bipartition, or there is an odd
-// cycle.
-RC_GTEST_PROP(Bipartition, part_all_neighbors_or_name_an_odd_circle, ()) {
+// In any connected graph, either no edge is inside a side of the bipartition, or an odd cycle
+// exists.
+RC_GTEST_PROP(Bipartition, separates_all_neighbors_or_returns_an_odd_cycle, ()) {
   const int ranks = *rc::gen::inRange(2, 12);
   std::vector<std::set<int>> joined(static_cast<std::size_t>(ranks));
   const auto join = [&](int a, int b) {
@@ -99,7 +101,7 @@ RC_GTEST_PROP(Bipartition, part_all_neighbors_or_name_an_odd_circle, ()) {
   Graph graph;
   for (const auto& one : joined) graph.emplace_back(one.begin(), one.end());
   const Bipartition found = bipartition_of(graph);
-  if (!found.odd_cycle.empty()) return expect_odd_circle(graph, found.odd_cycle);
+  if (!found.odd_cycle.empty()) return expect_odd_cycle(graph, found.odd_cycle);
   for (int rank = 0; rank < ranks; ++rank)
     for (const int other : graph[static_cast<std::size_t>(rank)])
       RC_ASSERT(found.asks[static_cast<std::size_t>(rank)] !=
@@ -107,38 +109,33 @@ RC_GTEST_PROP(Bipartition, part_all_neighbors_or_name_an_odd_circle, ()) {
   RC_ASSERT(2 * std::count(found.asks.begin(), found.asks.end(), true) >= ranks);
 }
 
-std::string refusal(const Experiment& e) {
-  const base::Problems problems = gossip_problems(e);
-  return problems.size() == 1 ? base::to_string(problems.front())
-                              : std::to_string(problems.size()) + " problems";
-}
-
-TEST(Bipartition, a_graph_without_them_is_refused_at_its_field) {
+TEST(Bipartition, refuses_a_graph_that_is_not_bipartite) {
   EXPECT_THAT(gossip_problems(in_pairs(6, GossipGraph::ring)), IsEmpty());
-  EXPECT_THAT(
-      refusal(in_pairs(5, GossipGraph::ring)),
-      AllOf(HasSubstr("strategy.gossip.graph"), HasSubstr("a cycle of 5 neighbors, an odd number"),
-            HasSubstr("Add or remove one worker"),
-            HasSubstr("strategy.gossip.mode to synchronous")));
-  EXPECT_THAT(
-      refusal(in_pairs(4, GossipGraph::complete)),
-      AllOf(HasSubstr("a cycle of 3 neighbors"), HasSubstr("strategy.gossip.graph to ring")));
-  EXPECT_THAT(refusal(in_pairs(13, GossipGraph::ring)),
-              HasSubstr("and 5 others form a cycle of 13"));
-  Experiment is_lockstep = in_pairs(5, GossipGraph::ring);
-  is_lockstep.strategy.gossip.mode = GossipMode::synchronous;
-  EXPECT_THAT(gossip_problems(is_lockstep), IsEmpty());
+  const auto problem = [](const std::string& cycle) {
+    return AllOf(IsProblem("gossip_graph_not_bipartite", "strategy.gossip.graph"), Mentions(cycle));
+  };
+  EXPECT_THAT(gossip_problems(in_pairs(5, GossipGraph::ring)),
+              ElementsAre(AllOf(problem("cycle of 5"), Mentions("strategy.gossip.mode"))));
+  EXPECT_THAT(gossip_problems(in_pairs(4, GossipGraph::complete)),
+              ElementsAre(AllOf(problem("cycle of 3"), Mentions("strategy.gossip.graph to ring"))));
+  EXPECT_THAT(gossip_problems(in_pairs(13, GossipGraph::ring)),
+              ElementsAre(AllOf(problem("cycle of 13"), Mentions("5 others"))));
+  Experiment synchronous = in_pairs(5, GossipGraph::ring);
+  synchronous.strategy.gossip.mode = GossipMode::synchronous;
+  EXPECT_THAT(gossip_problems(synchronous), IsEmpty());
 }
 
-TEST(Bipartition, who_is_cut_off_is_named_first) {
+TEST(Bipartition, reports_disconnected_ranks_first) {
   Experiment e = in_pairs(1, GossipGraph::drawn);
   e.topology.hosts.clear();
   for (const char* name : {"a", "b"}) e.topology.hosts.push_back(tests::drawn_host(name, 3));
-  EXPECT_THAT(refusal(e), HasSubstr("ranks 3, 4 and 5 are not connected with rank 0"));
+  EXPECT_THAT(gossip_problems(e),
+              ElementsAre(AllOf(IsProblem("bad_gossip_weight", "strategy.gossip.graph"),
+                                Mentions("ranks 3, 4 and 5"))));
 }
 
-// No matrix says how they come together: who averages when is the run's own.
-TEST(Bipartition, without_steps_in_common_there_is_no_second_eigenvalue) {
+// Asynchronous gossip has no mixing matrix: the pairs that average are determined at run time.
+TEST(Bipartition, asynchronous_gossip_has_no_second_eigenvalue) {
   Experiment e = in_pairs(4, GossipGraph::ring);
   EXPECT_FALSE(lambda_2(resolve(e, ".").value()));
   e.strategy.gossip.mode = GossipMode::synchronous;

@@ -14,7 +14,7 @@
 namespace trainyard::experiment {
 namespace {
 
-RC_GTEST_PROP(Buckets, hold_every_element_of_the_gradient_once, ()) {
+RC_GTEST_PROP(Buckets, contain_every_element_of_the_gradient_once, ()) {
   const Resolved r = resolved(any_experiment());
   std::int64_t end = r.model.elements;
   for (const Bucket& bucket : buckets(r)) {
@@ -24,7 +24,7 @@ RC_GTEST_PROP(Buckets, hold_every_element_of_the_gradient_once, ()) {
   RC_ASSERT(end == 0);
 }
 
-RC_GTEST_PROP(Buckets, the_largest_is_what_an_algorithm_is_judged_by, ()) {
+RC_GTEST_PROP(Buckets, largest_bucket_determines_the_algorithm, ()) {
   const Resolved r = resolved(any_experiment());
   const collective::Work work = largest_reduction(r);
   std::int64_t most = 0;
@@ -34,7 +34,7 @@ RC_GTEST_PROP(Buckets, the_largest_is_what_an_algorithm_is_judged_by, ()) {
   RC_ASSERT(static_cast<int>(work.devices.size()) == r.world());
 }
 
-RC_GTEST_PROP(Buckets, travel_as_they_are_where_nothing_is_compressed, ()) {
+RC_GTEST_PROP(Buckets, are_all_reduced_in_the_gradient_format_without_compression, ()) {
   Experiment experiment = any_experiment();
   experiment.strategy.compression = {};
   const Resolved r = resolved(experiment);
@@ -47,9 +47,9 @@ RC_GTEST_PROP(Buckets, travel_as_they_are_where_nothing_is_compressed, ()) {
   }
 }
 
-// A gather by ring or direct is judged by the bytes of all ranks; algorithms that reduce are not
-// offered.
-TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
+// The cost of a gather by ring or direct is computed from the bytes of all ranks. Algorithms that
+// only reduce are not offered.
+TEST(Buckets, gathered_buckets_support_only_ring_and_direct) {
   Experiment experiment = small(2, 3);
   experiment.strategy.compression.kind = compute::compression::Scheme::sign;
   const Resolved r = resolved(experiment);
@@ -67,7 +67,7 @@ TEST(Buckets, of_which_parts_are_gathered_are_offered_ring_and_direct) {
   }
 }
 
-TEST(Buckets, auto_is_what_costs_least_for_the_largest) {
+TEST(Buckets, auto_selects_the_cheapest_algorithm_for_the_largest_bucket) {
   for (const std::int64_t bytes : {1, 100'000, 100'000'000}) {
     Experiment experiment = small(2, 3);
     experiment.strategy.algorithm = collective::Algorithm::automatic;
@@ -81,7 +81,7 @@ TEST(Buckets, auto_is_what_costs_least_for_the_largest) {
   }
 }
 
-TEST(Buckets, no_reason_is_given_for_what_a_user_named_or_where_nothing_is_reduced) {
+TEST(Buckets, algorithm_reason_is_empty_unless_auto_selects_one) {
   EXPECT_EQ(resolved(small(1, 2)).algorithm_reason, "");
   Experiment alone = small(1, 1);
   alone.strategy.algorithm = collective::Algorithm::automatic;

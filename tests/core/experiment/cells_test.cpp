@@ -32,8 +32,8 @@ std::string text(const std::vector<Cell>& cells) {
   return line;
 }
 
-// All ranks at once, each cell as long as its pass takes: how long, and how long each rank idles in
-// that. Nothing where some wait for ever.
+// Simulates all ranks in parallel. Returns the length and the idle time of each rank, or nullopt if
+// ranks deadlock.
 struct Played {
   int length = 0;
   std::vector<int> idle;  // by rank
@@ -94,7 +94,7 @@ double bubble(const Played& played) {
          (played.length * static_cast<double>(played.idle.size()));
 }
 
-TEST(Cells, are_those_of_the_papers) {
+TEST(Cells, match_the_schedules_of_the_papers) {
   EXPECT_EQ(text(cells_of(S::naive, is_round_robin(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
   EXPECT_EQ(text(cells_of(S::gpipe, is_round_robin(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
   EXPECT_EQ(text(cells_of(S::one_forward_one_backward, is_round_robin(3), 0, 4)),
@@ -107,7 +107,7 @@ TEST(Cells, are_those_of_the_papers) {
             "F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 F1.2 B1.0 F1.3 B1.1 F3.2 B3.2 F3.3 B3.3 B1.2 B1.3");
 }
 
-TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_come_to_an_end) {
+TEST(Cells, pass_every_micro_batch_through_every_stage_in_order_without_deadlock) {
   for (const S schedule :
        {S::naive, S::gpipe, S::one_forward_one_backward, S::interleaved_1f1b, S::zb_h1})
     for (int p = 1; p <= 8; ++p)
@@ -130,14 +130,13 @@ TEST(Cells, take_every_micro_batch_through_every_stage_both_ways_in_order_and_co
         }
 }
 
-// Any ranks for any stages.
-TEST(Cells, of_naive_and_gpipe_suit_any_owners) {
+TEST(Cells, naive_and_gpipe_support_any_owners) {
   for (const S schedule : {S::naive, S::gpipe})
     for (const auto& ranks : {std::vector{0, 1, 0}, {1, 0, 2, 1, 0}, {2, 1, 0, 1, 2}})
       EXPECT_TRUE(play(schedule, ranks, 3));
 }
 
-TEST(Cells, idle_as_long_as_the_formulas_say) {
+TEST(Cells, have_the_idle_time_of_the_formulas) {
   for (int p = 1; p <= 8; ++p)
     for (int m = p; m <= 4 * p; m += p) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
@@ -156,7 +155,7 @@ TEST(Cells, idle_as_long_as_the_formulas_say) {
     }
 }
 
-TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
+TEST(Cells, of_1f1b_hold_at_most_one_micro_batch_for_each_remaining_stage) {
   for (int p = 1; p <= 8; ++p)
     for (const int m : {1, p, 4 * p})
       for (int k = 0; k < p; ++k) {
@@ -168,9 +167,9 @@ TEST(Cells, of_1f1b_hold_no_more_micro_batches_than_stages_follow_and_itself) {
       }
 }
 
-// A stage that two callers share takes one micro-batch of each forward, then backward. A caller's
-// own stages take their micro-batches alone. The last round may be short.
-TEST(Cells, of_called_stages_serve_the_callers_in_rounds) {
+// A stage that two callers share takes one micro-batch of each forward, then backward. The
+// stages of a caller take only its micro-batches. The last round may be short.
+TEST(Cells, shared_stages_serve_callers_in_rounds) {
   const std::vector<int> ranks{0, 1, 0};
   EXPECT_EQ(text(cells_of(S::naive, ranks, 1, 3, {2, -1})), "F1.0 F1.1 B1.0 B1.1 F1.2 B1.2");
   EXPECT_EQ(text(cells_of(S::naive, ranks, 0, 3, {2, 0})),

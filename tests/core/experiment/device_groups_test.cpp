@@ -6,13 +6,13 @@
 #include <rapidcheck/gtest.h>
 
 #include "core/base/json.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::IsEmpty;
 
 Json with_devices(const Json& devices) {
@@ -85,22 +85,22 @@ RC_GTEST_PROP(DeviceGroup, expands_to_the_devices_that_it_joined, ()) {
   RC_ASSERT(document == given);
 }
 
-TEST(DeviceGroups, refuse_counts_that_are_none) {
+TEST(DeviceGroups, refuse_invalid_counts) {
   for (const char* count : {"0", "-1", "1.5", "\"4\"", "true", "null", "4097", "1e300"}) {
     const auto problems = problems_of(
         (R"([{"name": "a"}, {"name": "cpu", "count": )" + std::string(count) + "}]").c_str());
     EXPECT_THAT(problems,
-                ElementsAre(Field(&base::Problem::where, "topology.hosts[0].devices[1].count")))
+                ElementsAre(base::IsProblem("bad_count", "topology.hosts[0].devices[1].count")))
         << count;
   }
 }
 
-TEST(DeviceGroups, have_together_at_most_the_devices_of_a_host) {
+TEST(DeviceGroups, are_limited_to_the_devices_of_a_host) {
   EXPECT_THAT(problems_of(R"([{"name": "a", "count": 4000}, {"name": "b", "count": 97}])"),
-              ElementsAre(Field(&base::Problem::where, "topology.hosts[0].devices[1].count")));
+              ElementsAre(base::IsProblem("bad_count", "topology.hosts[0].devices[1].count")));
 }
 
-TEST(DeviceGroups, leave_a_document_alone_that_is_none) {
+TEST(DeviceGroups, do_not_change_an_invalid_document) {
   for (const char* text : {"3", "{}", R"({"topology": 3})", R"({"topology": {"hosts": 3}})",
                            R"({"topology": {"hosts": [3, {"devices": {}}]}})"}) {
     Json document = Json::parse(text);

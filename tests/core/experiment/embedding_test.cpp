@@ -9,17 +9,16 @@
 #include "core/data/clicks.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/resolve.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
-using base::Problem;
+using base::IsProblem;
 using model::LayerKind;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::Field;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -39,10 +38,6 @@ Experiment wide_and_deep() {
   return e;
 }
 
-auto at(const std::string& where, const std::string& id) {
-  return AllOf(Field(&Problem::where, where), Field(&Problem::id, id));
-}
-
 TEST(Embedding, defaults_of_data_and_layer_fit) {
   EXPECT_THAT(validate(of_clicks(), "."), IsEmpty());
   const Resolved resolved = resolve(of_clicks(), ".").value();
@@ -51,11 +46,11 @@ TEST(Embedding, defaults_of_data_and_layer_fit) {
   EXPECT_EQ(resolved_from_json(to_json(resolved)).value().document, resolved.document);
 }
 
-// Else an index without a row would come while training.
-TEST(Embedding, needs_a_row_for_every_index) {
+// Otherwise an index without a row may occur during training.
+TEST(Embedding, requires_a_row_for_every_index) {
   Experiment e = of_clicks();
   e.model.layers[0].rows = 19'999;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].rows", "too_few_rows")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("too_few_rows", "model.layers[0].rows")));
   EXPECT_FALSE(resolve(e, ".").has_value());
   e.data.vocabulary = 19'999;
   EXPECT_THAT(validate(e, "."), IsEmpty());
@@ -63,33 +58,35 @@ TEST(Embedding, needs_a_row_for_every_index) {
   EXPECT_THAT(validate(e, "."), IsEmpty());
 }
 
-TEST(Embedding, needs_as_many_slots_as_the_data_have) {
+TEST(Embedding, requires_the_slots_of_the_data) {
   for (const std::int64_t slots : {1, 7, 9, 16, 17}) {
     Experiment e = of_clicks();
     e.model.layers[0].slot_count = slots;
-    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "slots_differ")))
+    EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("slots_differ", "model.layers[0].slots")))
         << slots;
   }
 }
 
-TEST(Embedding, indices_are_no_amounts) {
+TEST(Embedding, data_with_indices_require_an_embedding) {
   Experiment e = of_clicks();
   e.model.layers.erase(e.model.layers.begin());
-  const auto problems = validate(e, ".");
-  EXPECT_THAT(problems, ElementsAre(at("model.layers[0]", "indices_without_table")));
-  EXPECT_THAT(problems[0].advice, HasSubstr("embedding_bag with 8 slots and 20,000 rows"));
+  EXPECT_THAT(
+      validate(e, "."),
+      ElementsAre(AllOf(IsProblem("indices_without_table", "model.layers[0]"),
+                        Mentions("embedding_bag"), Mentions("8 slots"), Mentions("20,000 rows"))));
 }
 
-TEST(Embedding, is_refused_where_data_have_no_indices) {
+TEST(Embedding, is_refused_if_data_have_no_indices) {
   for (const data::DataKind kind : {data::DataKind::digits, data::DataKind::blobs}) {
     Experiment e = of_clicks();
     e.data.kind = kind;
     e.data.features = 20;
-    EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "table_without_indices")));
+    EXPECT_THAT(validate(e, "."),
+                ElementsAre(IsProblem("table_without_indices", "model.layers[0]")));
   }
 }
 
-// The units of its output layer are filled in, not those of the layer that comes last.
+// The units of the output layer are resolved, not those of the last layer.
 TEST(Wide, defaults_of_data_and_layer_fit) {
   EXPECT_THAT(validate(wide_and_deep(), "."), IsEmpty());
   const Resolved resolved = resolve(wide_and_deep(), ".").value();
@@ -100,47 +97,47 @@ TEST(Wide, defaults_of_data_and_layer_fit) {
 }
 
 // Each problem is reported separately.
-TEST(Wide, needs_the_slots_of_the_data_and_a_row_for_every_index) {
+TEST(Wide, requires_the_slots_of_the_data_and_a_row_for_every_index) {
   Experiment e = wide_and_deep();
   e.model.layers[4].rows = 19'999;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].rows", "too_few_rows")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("too_few_rows", "model.layers[4].rows")));
   e.model.layers[4].slot_count = 7;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[4].slots", "slots_differ"),
-                                            at("model.layers[4].rows", "too_few_rows")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("slots_differ", "model.layers[4].slots"),
+                                            IsProblem("too_few_rows", "model.layers[4].rows")));
   EXPECT_FALSE(resolve(e, ".").has_value());
   e.model.layers[4] = e.model.layers[0] = {.kind = LayerKind::embedding_bag, .slot_count = 7};
   e.model.layers[4].kind = LayerKind::wide;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0].slots", "slots_differ"),
-                                            at("model.layers[4].slots", "slots_differ")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("slots_differ", "model.layers[0].slots"),
+                                            IsProblem("slots_differ", "model.layers[4].slots")));
 }
 
-TEST(Wide, is_refused_where_data_have_no_indices) {
+TEST(Wide, is_refused_if_data_have_no_indices) {
   Experiment e = wide_and_deep();
   e.data.kind = data::DataKind::blobs;
   e.data.features = 20;
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "table_without_indices"),
-                                            at("model.layers[4]", "table_without_indices")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("table_without_indices", "model.layers[0]"),
+                                            IsProblem("table_without_indices", "model.layers[4]")));
 }
 
-// It is no excuse to take indices for amounts.
-TEST(Wide, needs_an_embedding_bag_first) {
+// A wide layer does not make a linear first layer valid for indices.
+TEST(Wide, requires_an_embedding_bag_first) {
   Experiment e = wide_and_deep();
   e.model.layers.erase(e.model.layers.begin());
-  EXPECT_THAT(validate(e, "."), ElementsAre(at("model.layers[0]", "indices_without_table")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("indices_without_table", "model.layers[0]")));
 }
 
-// A rank would have some indices of a sample, and not the others.
-TEST(Wide, does_not_go_with_columns_that_are_split) {
+// A rank would have only some indices of a sample.
+TEST(Wide, does_not_support_vertical_sharding) {
   Experiment e = wide_and_deep();
   e.data.kind = data::DataKind::blobs;
   e.data.features = 20;
   e.data.sharding.kind = data::ShardingKind::vertical;
   e.model.layers.erase(e.model.layers.begin());
   EXPECT_THAT(validate(e, "."),
-              testing::Contains(at("data.sharding.kind", "vertical_not_supported")));
+              testing::Contains(IsProblem("vertical_not_supported", "data.sharding.kind")));
 }
 
-TEST(Embedding, has_nothing_to_say_of_other_models) {
+TEST(Embedding, other_models_have_no_embedding_problems) {
   EXPECT_THAT(embedding_problems(small()), IsEmpty());
   Experiment e = small();
   e.model.layers.clear();
@@ -148,20 +145,21 @@ TEST(Embedding, has_nothing_to_say_of_other_models) {
 }
 
 // Both the document and the generator refuse vocabularies larger than floats can represent.
-TEST(Embedding, vocabularies_beyond_what_floats_can_name_are_refused) {
+TEST(Embedding, vocabulary_beyond_exact_floats_is_refused) {
   Experiment e = of_clicks();
   e.data.vocabulary = data::kMaxIndices + 1;
-  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::where, "data.vocabulary")));
+  EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("out_of_range", "data.vocabulary")));
 }
 
-// A table is no sum over columns of numbers.
-TEST(Embedding, does_not_go_with_vertical_sharding) {
+// The output of a table is not a sum over columns of numbers.
+TEST(Embedding, does_not_support_vertical_sharding) {
   Experiment e = of_clicks();
   e.data.sharding.kind = data::ShardingKind::vertical;
-  EXPECT_THAT(validate(e, "."), ElementsAre(Field(&Problem::id, "vertical_not_supported")));
+  EXPECT_THAT(validate(e, "."),
+              ElementsAre(IsProblem("vertical_not_supported", "data.sharding.kind")));
 }
 
-TEST(Embedding, goes_with_labels_that_are_dealt_out_unequally) {
+TEST(Embedding, supports_label_skew) {
   Experiment e = of_clicks();
   e.data.sharding.kind = data::ShardingKind::label_skew;
   EXPECT_THAT(validate(e, "."), IsEmpty());

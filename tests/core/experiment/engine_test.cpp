@@ -9,12 +9,13 @@
 #include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/validation_result.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
-using testing::HasSubstr;
+using base::IsProblem;
 
 std::vector<std::string> places(const base::Problems& problems) {
   std::vector<std::string> all;
@@ -34,25 +35,24 @@ Experiment with_gloo(int hosts, int devices) {
   return e;
 }
 
-TEST(Engine, that_is_not_in_the_build_is_a_problem_that_says_how_to_get_it) {
+TEST(Engine, not_in_the_build_is_reported_with_its_package_and_option) {
   constexpr std::array only_own{Engine::own};
   EXPECT_TRUE(absent_engine(Engine::own, only_own).empty());
   const auto problems = absent_engine(Engine::gloo, only_own);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_EQ(problems[0].code, base::ProblemCode::unavailable);
-  EXPECT_EQ(problems[0].where, "strategy.engine");
   EXPECT_EQ(problems[0].accepted, "own");
-  EXPECT_THAT(problems[0].advice,
-              testing::AllOf(HasSubstr("libgloo-dev"), HasSubstr("TRAINYARD_GLOO=ON")));
+  EXPECT_THAT(problems[0], testing::AllOf(IsProblem("engine_not_built", "strategy.engine"),
+                                          Mentions("libgloo-dev"), Mentions("TRAINYARD_GLOO=ON")));
   constexpr std::array both{Engine::own, Engine::gloo};
   EXPECT_TRUE(absent_engine(Engine::gloo, both).empty());
 }
 
-TEST(Engine, of_another_kind_takes_no_imposed_links_and_no_transport_of_ours) {
+TEST(Engine, other_than_own_refuses_imposed_links_and_transports) {
   Experiment e = with_gloo(1, 3);
   EXPECT_TRUE(engine_problems(e).empty());
   e.run.transport = TransportKind::inproc;
-  EXPECT_TRUE(engine_problems(e).empty()) << "threads";
+  EXPECT_TRUE(engine_problems(e).empty()) << "inproc runs ranks as threads";
   e.run.links = LinkSpeed::imposed;
   e.run.transport = TransportKind::shm;
   EXPECT_THAT(places(engine_problems(e)), testing::ElementsAre("run.links", "run.transport"));
@@ -71,7 +71,7 @@ Experiment with_nccl(StrategyKind kind) {
   return e;
 }
 
-TEST(Engine, of_gpus_takes_no_threads) {
+TEST(Engine, nccl_refuses_threads) {
   Experiment e = with_nccl(StrategyKind::ddp);
   e.run.transport = TransportKind::inproc;
   const auto problems = engine_problems(e);
@@ -80,7 +80,7 @@ TEST(Engine, of_gpus_takes_no_threads) {
   EXPECT_EQ(problems[0].accepted, "auto");
 }
 
-TEST(Engine, of_gpus_takes_every_strategy_that_passes_things_in_collectives) {
+TEST(Engine, nccl_supports_every_strategy_that_uses_collectives) {
   using enum StrategyKind;
   for (const StrategyKind kind :
        {mirrored, ddp, fsdp, model_parallel, pipeline, tensor_parallel, hybrid, local_sgd})
@@ -90,21 +90,22 @@ TEST(Engine, of_gpus_takes_every_strategy_that_passes_things_in_collectives) {
         << base::name_of(kind);
 }
 
-TEST(Engine, of_gpus_asks_that_all_who_train_are_on_one) {
+TEST(Engine, nccl_requires_a_gpu_for_every_worker) {
   Experiment e = with_nccl(StrategyKind::mirrored);
   e.topology.hosts[0].devices[1].gpu = -1;
   const auto problems = engine_problems(e);
-  ASSERT_THAT(places(problems), testing::ElementsAre("topology.hosts[0].devices[1].gpu"));
-  EXPECT_THAT(problems[0].what,
-              HasSubstr("nccl works between GPUs, but " + e.topology.hosts[0].devices[1].name +
-                        " is not mapped to a GPU"));
+  EXPECT_THAT(problems, testing::ElementsAre(testing::AllOf(
+                            IsProblem("device_without_gpu", "topology.hosts[0].devices[1].gpu"),
+                            Mentions(e.topology.hosts[0].devices[1].name))));
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_TRUE(engine_problems(e).empty());
   constexpr std::array without{Engine::own, Engine::gloo};
-  EXPECT_THAT(absent_engine(Engine::nccl, without).at(0).advice, HasSubstr("libnccl-dev"));
+  EXPECT_THAT(absent_engine(Engine::nccl, without),
+              testing::ElementsAre(testing::AllOf(IsProblem("engine_not_built", "strategy.engine"),
+                                                  Mentions("libnccl-dev"))));
 }
 
-TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
+TEST(Engine, other_than_own_does_not_use_algorithm_and_segments) {
   Experiment e = with_gloo(1, 3);
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (const base::FieldDescription& field : strategy_fields(e))
@@ -118,14 +119,14 @@ TEST(Engine, leaves_algorithm_and_segments_without_meaning) {
     EXPECT_EQ(field.used, field.name == "kind") << field.name;
 }
 
-TEST(Engine, is_asked_for_only_where_there_are_peers) {
+TEST(Engine, is_used_only_with_several_ranks) {
   if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
   EXPECT_EQ(engine_of(resolve(with_gloo(1, 3), ".").value()), Engine::gloo);
   EXPECT_EQ(engine_of(resolve(with_gloo(1, 1), ".").value()), Engine::own);
   EXPECT_EQ(engine_of(resolve(small(1, 3), ".").value()), Engine::own);
 }
 
-TEST(Engine, a_resolved_experiment_names_no_transport_that_would_carry_nothing) {
+TEST(Engine, resolved_experiment_has_no_unused_transport) {
   if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
   const Resolved r = resolve(with_gloo(2, 2), ".").value();
   EXPECT_EQ(r.document.run.transport, TransportKind::automatic);

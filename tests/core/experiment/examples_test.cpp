@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every example in resources/experiments loads, means something, and is written as our own writer
-// writes it.
+// Every example in resources/experiments loads, is valid, and has the format of saved files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,17 +41,17 @@ class Example : public ::testing::TestWithParam<std::filesystem::path> {
   }
 };
 
-TEST_P(Example, is_written_as_the_software_writes_it) {
+TEST_P(Example, is_in_the_format_of_saved_files) {
   expect_golden(GetParam(), to_document(loaded()));
 }
 
-TEST_P(Example, means_something) {
+TEST_P(Example, is_valid_except_for_missing_data_files) {
   EXPECT_THAT(validate(loaded(), kExamples),
               Each(AllOf(Field(&Problem::code, ProblemCode::unavailable),
                          Field(&Problem::where, StartsWith("data.")))));
 }
 
-TEST_P(Example, has_a_name_notes_and_a_place_for_everything) {
+TEST_P(Example, has_a_name_notes_and_positions) {
   const Experiment experiment = loaded();
   EXPECT_FALSE(experiment.name.empty());
   EXPECT_FALSE(experiment.notes.empty());
@@ -65,7 +64,7 @@ TEST_P(Example, has_a_name_notes_and_a_place_for_everything) {
 INSTANTIATE_TEST_SUITE_P(Resources, Example, ::testing::ValuesIn(examples()),
                          [](const auto& file) { return file.param.stem().string(); });
 
-TEST(Examples, one_device_and_four_take_the_same_global_batch) {
+TEST(Examples, one_and_four_devices_have_the_same_global_batch) {
   const auto resolved = [](const char* name) {
     return resolve(load(kExamples / name).value(), kExamples).value();
   };
@@ -77,7 +76,7 @@ TEST(Examples, one_device_and_four_take_the_same_global_batch) {
   EXPECT_EQ(one.document.data, four.document.data);
 }
 
-TEST(Examples, mnist_says_which_file_to_get) {
+TEST(Examples, mnist_reports_its_missing_file) {
   const auto problems =
       validate(load(kExamples / "four_devices_mirrored_mnist.json").value(), "/nowhere");
   EXPECT_THAT(problems, Contains(AllOf(Field(&Problem::where, "data.images"),

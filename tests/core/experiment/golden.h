@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Files of the tree that the software itself writes. TRAINYARD_UPDATE_GOLDEN=1 rewrites them
-// instead of comparing.
+// Golden files of the repository. TRAINYARD_UPDATE_GOLDEN=1 rewrites them instead of comparing.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +27,7 @@ inline void expect_golden(const std::filesystem::path& file, const std::string& 
   }
   EXPECT_EQ(base::read_file(file, 64u << 20).value_or("(cannot be read)"), text)
       << file
-      << " is not what the software writes. If the change is meant, run this test with "
+      << " differs from the output of the software. If the change is intended, run this test with "
          "TRAINYARD_UPDATE_GOLDEN=1 in the environment and review the difference.";
 }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/experiment/imposed.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/core/experiment/samples.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 Experiment imposed(double scale) {
   Experiment experiment = small(2, 2);
@@ -15,14 +21,14 @@ Experiment imposed(double scale) {
   return experiment;
 }
 
-TEST(Imposed, nothing_changes_where_links_are_only_drawn) {
+TEST(Imposed, drawn_links_are_unchanged) {
   Experiment experiment = small(2, 2);
   experiment.run.link_scale = 0.1;
   EXPECT_EQ(as_imposed(experiment), experiment.topology);
   EXPECT_EQ(as_imposed(imposed(1)), experiment.topology);
 }
 
-TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
+TEST(Imposed, scale_slows_links_and_buses) {
   const topology::Topology drawn = imposed(0.1).topology, scaled = as_imposed(imposed(0.1));
   EXPECT_DOUBLE_EQ(scaled.links[1].bandwidth_bits_per_second,
                    drawn.links[1].bandwidth_bits_per_second / 10);
@@ -32,42 +38,41 @@ TEST(Imposed, a_scale_makes_links_and_busses_slower_in_all_they_do) {
   EXPECT_DOUBLE_EQ(scaled.hosts[1].bus_latency_seconds, drawn.hosts[1].bus_latency_seconds * 10);
 }
 
-TEST(Imposed, what_is_said_is_what_is_done) {
-  EXPECT_EQ(speeds_line(small().run), "speeds of devices and links: drawn, not imposed");
-  EXPECT_EQ(speeds_line(imposed(1).run),
-            "speeds of links: imposed; of devices: drawn, not imposed");
-  EXPECT_EQ(speeds_line(imposed(0.05).run),
-            "speeds of links: imposed at 0.05 of drawn; of devices: drawn, not imposed");
-  EXPECT_EQ(link_speeds_line(small().run), "drawn, not imposed");
+TEST(Imposed, speeds_line_states_imposed_and_drawn_speeds) {
+  EXPECT_THAT(speeds_line(small().run), HasSubstr("devices and links: drawn"));
+  EXPECT_THAT(speeds_line(imposed(1).run),
+              AllOf(HasSubstr("links: imposed;"), HasSubstr("devices: drawn")));
+  EXPECT_THAT(speeds_line(imposed(0.05).run),
+              AllOf(HasSubstr("links: imposed at 0.05"), HasSubstr("devices: drawn")));
+  EXPECT_THAT(link_speeds_line(small().run), HasSubstr("drawn"));
   EXPECT_EQ(link_speeds_line(imposed(1).run), "imposed");
-  EXPECT_EQ(link_speeds_line(imposed(0.1).run), "imposed at 0.1 of drawn");
+  EXPECT_THAT(link_speeds_line(imposed(0.1).run), HasSubstr("imposed at 0.1"));
 }
 
-TEST(Imposed, pacing_and_slowness_have_words) {
+TEST(Imposed, lines_state_pacing_slowdown_and_jitter) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
-  EXPECT_EQ(speeds_line(run),
-            "speeds of links: drawn, not imposed; of devices: PACED to the drawn speeds");
-  EXPECT_EQ(slow_down_line(1, 0), "not slowed down");
-  EXPECT_EQ(slow_down_line(2.5, 0), "slowed down 2.5 times");
-  EXPECT_EQ(slow_down_line(1, 0.2), "with a jitter of 0.2");
-  EXPECT_EQ(slow_down_line(3, 0.2), "slowed down 3 times, with a jitter of 0.2");
+  EXPECT_THAT(speeds_line(run), AllOf(HasSubstr("links: drawn"), HasSubstr("devices: PACED")));
+  EXPECT_THAT(slow_down_line(1, 0), AllOf(Not(HasSubstr("times")), Not(HasSubstr("jitter"))));
+  EXPECT_THAT(slow_down_line(2.5, 0), AllOf(HasSubstr("2.5 times"), Not(HasSubstr("jitter"))));
+  EXPECT_THAT(slow_down_line(1, 0.2), AllOf(Not(HasSubstr("times")), HasSubstr("jitter of 0.2")));
+  EXPECT_THAT(slow_down_line(3, 0.2), AllOf(HasSubstr("3 times"), HasSubstr("jitter of 0.2")));
 }
 
-TEST(Imposed, a_run_may_be_silent_for_as_long_as_its_slowest_link_takes) {
+TEST(Imposed, max_op_gap_is_the_time_of_the_slowest_link) {
   Experiment experiment = imposed(1);
   for (topology::Link& link : experiment.topology.links)
     link.bandwidth_bits_per_second = 1e5, link.latency_seconds = 2;
   for (topology::Host& host : experiment.topology.hosts) host.bus_latency_seconds = 0;
   const Resolved resolved = resolve(experiment, ".").value();
   const double bits =
-      static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // of 4 ranks, for each of 4
+      static_cast<double>(resolved.model.elements) * 32 * 4 * 4;  // from 4 ranks to each of 4
   EXPECT_DOUBLE_EQ(max_op_gap_seconds(resolved), bits / 1e5 + 4);
   experiment.run.links = LinkSpeed::drawn_only;
   EXPECT_EQ(max_op_gap_seconds(resolve(experiment, ".").value()), 0);
 }
 
-TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
+TEST(Imposed, max_op_gap_of_data_parallel_includes_the_scatter) {
   Experiment e = imposed(1);
   e.topology.hosts.resize(1);
   e.topology.links.clear();
@@ -80,9 +85,11 @@ TEST(Imposed, a_rank_that_hands_out_rows_may_be_silent_as_long_as_they_take) {
   EXPECT_GT(max_op_gap_seconds(resolve(e, ".").value()), mirrored);
 }
 
-TEST(Imposed, an_impossible_scale_is_a_problem) {
+TEST(Imposed, invalid_scale_is_refused) {
   for (const double scale : {0.0, -1.0, 1e7})
-    EXPECT_EQ(validate(imposed(scale), ".").size(), 1u) << scale;
+    EXPECT_THAT(validate(imposed(scale), "."),
+                testing::ElementsAre(base::IsProblem("out_of_range", "run.link_scale")))
+        << scale;
 }
 
 }  // namespace

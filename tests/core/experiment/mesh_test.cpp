@@ -17,8 +17,12 @@
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+using testing::Optional;
 
 Experiment meshed(int data, int pipeline, int tensor, int hosts = 1) {
   const int ranks = std::max(data, 1) * pipeline * tensor;
@@ -34,7 +38,7 @@ Experiment on(Experiment e, const topology::Topology& topology) {
   return e;
 }
 
-TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
+TEST(Mesh, orders_ranks_by_tensor_part_then_replica_then_stage) {
   const Mesh mesh{2, 3, 4};
   for (int rank = 0; rank < mesh.ranks(); ++rank)
     EXPECT_EQ(mesh.rank_of(mesh.place_of(rank)), rank);
@@ -46,7 +50,7 @@ TEST(Mesh, counts_ranks_by_part_then_replica_then_stage) {
   EXPECT_THAT(mesh.stage(1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-TEST(Mesh, of_all_strategies_has_every_worker_once) {
+TEST(Mesh, of_every_strategy_contains_each_worker_once) {
   const auto of = [](StrategyKind kind) {
     Experiment e;
     e.topology = tests::drawn_hosts(1, 6);
@@ -60,28 +64,29 @@ TEST(Mesh, of_all_strategies_has_every_worker_once) {
   EXPECT_EQ(of(StrategyKind::hybrid), (Mesh{2, 3, 1}));
 }
 
-TEST(Mesh, takes_as_many_replicas_as_there_are_devices_for) {
+TEST(Mesh, number_of_replicas_defaults_to_all_devices) {
   Experiment e = meshed(2, 2, 2);
   e.strategy.mesh.data = 0;
   const Resolved resolved = strategy::resolved(e);
   EXPECT_EQ(mesh_of(resolved), (Mesh{2, 2, 2}));
   EXPECT_EQ(resolved.global_batch, 16);
-  EXPECT_EQ(mesh_line(resolved),
-            "2 x 2 x 2: 2 replicas of 2 stages, each with 2 devices that share its layers");
+  EXPECT_THAT(mesh_line(resolved), Optional(AllOf(HasSubstr("2 x 2 x 2"), HasSubstr("2 replicas"),
+                                                  HasSubstr("2 stages"), HasSubstr("2 devices"))));
 }
 
-TEST(Mesh, that_does_not_cover_the_workers_is_refused) {
+TEST(Mesh, refuses_a_size_that_does_not_cover_the_workers) {
   Experiment more = on(meshed(2, 2, 2), tests::drawn_hosts(1, 6));
   EXPECT_EQ(first_problem(more).where, "strategy.mesh");
   EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
   more.strategy.mesh.data = 0;
   EXPECT_EQ(first_problem(more).id, "mesh_not_covered");
-  EXPECT_THAT(first_problem(more).accepted, HasSubstr("a multiple of 4"));
+  EXPECT_THAT(first_problem(more).accepted, HasSubstr("of 4"));
   const Experiment fewer = on(meshed(1, 2, 2), tests::drawn_hosts(1, 8));
-  EXPECT_THAT(first_problem(fewer).advice, HasSubstr("strategy.mesh.data to 2"));
+  EXPECT_THAT(first_problem(fewer), AllOf(IsProblem("mesh_not_covered", "strategy.mesh"),
+                                          Mentions("strategy.mesh.data to 2")));
 }
 
-TEST(Mesh, out_of_all_range_is_refused) {
+TEST(Mesh, refuses_sizes_out_of_range) {
   Experiment none = meshed(1, 2, 2), huge = meshed(1, 2, 2);
   none.strategy.mesh.pipeline = 0;
   EXPECT_EQ(first_problem(none).where, "strategy.mesh.pipeline");
@@ -89,23 +94,23 @@ TEST(Mesh, out_of_all_range_is_refused) {
   EXPECT_EQ(first_problem(huge).where, "strategy.mesh");
 }
 
-TEST(Mesh, whose_parts_of_a_stage_are_on_two_hosts_is_refused) {
+TEST(Mesh, refuses_a_tensor_group_on_two_hosts) {
   topology::Topology uneven = tests::drawn_hosts(2, 3);
   const base::Problem problem = first_problem(on(meshed(3, 1, 2), uneven));
   EXPECT_EQ(problem.where, "strategy.mesh.tensor");
   EXPECT_EQ(problem.id, "tensor_group_on_several_hosts");
-  EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))).what, "");
+  EXPECT_EQ(first_problem(on(meshed(2, 1, 2), tests::drawn_hosts(2, 2))), base::Problem{});
 }
 
-TEST(Mesh, refuses_what_it_cannot_do) {
+TEST(Mesh, refuses_unsupported_settings) {
   Experiment sharded = meshed(2, 2, 1);
   sharded.strategy.mesh.shards_data = true;
   for (const Shard shard : {Shard::optimizer, Shard::gradients, Shard::full}) {
     sharded.strategy.fsdp.shard = shard;
-    EXPECT_EQ(first_problem(sharded).what, "");
+    EXPECT_EQ(first_problem(sharded), base::Problem{});
   }
   sharded.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(first_problem(sharded).what, "") << "all replicas of a place are on the one host";
+  EXPECT_EQ(first_problem(sharded), base::Problem{}) << "all replicas are on one host";
   Experiment alone = on(sharded, tests::drawn_hosts(4, 1));
   EXPECT_EQ(first_problem(alone).where, "strategy.fsdp.group");
   EXPECT_EQ(first_problem(alone).id, "fsdp_group_not_even");
@@ -140,11 +145,11 @@ TEST(Mesh, refuses_attention_heads_that_cannot_be_divided_among_the_devices_of_a
   }
 }
 
-TEST(Mesh, of_devices_that_share_layers_refuses_what_it_cannot_do) {
+TEST(Mesh, tensor_parallel_refuses_unsupported_settings) {
   const auto problem = [](auto change) {
     Experiment e = strategy::small_gpt(2);
     e.strategy.kind = StrategyKind::tensor_parallel;
-    EXPECT_EQ(first_problem(e).what, "");
+    EXPECT_EQ(first_problem(e), base::Problem{});
     change(e);
     return first_problem(e).where;
   };
@@ -157,7 +162,7 @@ TEST(Mesh, of_devices_that_share_layers_refuses_what_it_cannot_do) {
             "strategy.compression.kind");
 }
 
-// All ranks stand evenly, those that sum do not; and the other way round.
+// First all ranks are on even hosts and the reducing ranks are not; then the reverse.
 TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   Experiment e = meshed(6, 2, 1, 3);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
@@ -165,7 +170,7 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   EXPECT_EQ(first_problem(e).id, "hosts_not_even");
   e = meshed(4, 2, 1, 4);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_EQ(first_problem(e).what, "");
+  EXPECT_EQ(first_problem(e), base::Problem{});
   std::swap(e.topology.hosts[2].devices[1], e.topology.hosts[3].devices[0]);
   e.topology.hosts[2].devices.push_back(e.topology.hosts[3].devices[1]),
       e.topology.hosts[3].devices.pop_back();
@@ -174,36 +179,34 @@ TEST(Mesh, refuses_an_algorithm_that_does_not_fit_one_of_its_groups) {
   for (topology::Device& device : tests::drawn_host("", 2, 6).devices)
     e.topology.hosts[2].devices.push_back(device);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
-  EXPECT_EQ(first_problem(e).what, "");
+  EXPECT_EQ(first_problem(e), base::Problem{});
   e.training.clip_norm = 1;
-  EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the norm is that of all";
+  EXPECT_EQ(first_problem(e).id, "hosts_not_even") << "the gradient norm is reduced over all ranks";
 }
 
-TEST(Mesh, says_so_where_one_replica_has_nobody_to_share_with) {
+TEST(Mesh, reports_unused_sharding_with_one_replica) {
   Experiment e = meshed(1, 2, 2);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_line(strategy::resolved(e)),
-              HasSubstr("; strategy.mesh.shards_data has no effect"));
+  EXPECT_THAT(*mesh_line(strategy::resolved(e)), HasSubstr("strategy.mesh.shards_data"));
   e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
-  EXPECT_THAT(*mesh_line(strategy::resolved(e)), testing::Not(HasSubstr("has no effect")));
+  EXPECT_THAT(*mesh_line(strategy::resolved(e)), Not(HasSubstr("strategy.mesh.shards_data")));
 }
 
-TEST(Mesh, says_so_where_all_who_share_are_on_one_host) {
+TEST(Mesh, reports_an_unused_shard_group_on_one_host) {
   Experiment e = meshed(2, 2, 1);
   e.strategy.mesh.shards_data = true;
-  EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "nobody asked for it";
+  EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt) << "the group is not set";
   e.strategy.fsdp.group = ShardGroup::host;
-  EXPECT_EQ(
-      unused_shard_group(strategy::resolved(e)),
-      "strategy.fsdp.group=host has no effect: all ranks of a sharding group are on one host");
+  EXPECT_THAT(unused_shard_group(strategy::resolved(e)),
+              Optional(HasSubstr("strategy.fsdp.group=host")));
   e = on(meshed(4, 1, 1), tests::drawn_hosts(2, 2));
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.group = ShardGroup::host;
   EXPECT_EQ(unused_shard_group(strategy::resolved(e)), std::nullopt);
 }
 
-TEST(Mesh, shares_a_step_out_among_replicas) {
+TEST(Mesh, divides_a_step_among_replicas) {
   const Resolved e = strategy::resolved(meshed(3, 2, 1));
   EXPECT_EQ(e.global_batch, 24);
   std::vector<std::int64_t> tail, held_out;
@@ -215,7 +218,7 @@ TEST(Mesh, shares_a_step_out_among_replicas) {
   EXPECT_THAT(held_out, ElementsAre(18, 18, 17, 18, 18, 17));
 }
 
-TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_parts_have_alike) {
+TEST(Mesh, each_replica_has_every_element_once_except_replicated_parameters) {
   const Resolved e = strategy::resolved(meshed(2, 2, 2));
   EXPECT_EQ(identical_parameter_groups(e),
             (std::vector<std::vector<int>>{{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
@@ -228,7 +231,7 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   on_hosts.strategy.fsdp.group = ShardGroup::host;
   EXPECT_EQ(identical_parameter_groups(strategy::resolved(on_hosts)),
             (std::vector<std::vector<int>>{{0, 4}, {2, 6}, {1, 5}, {3, 7}}))
-      << "one of each host";
+      << "one rank of each host";
   for (int replica = 0; replica < 2; ++replica) {
     std::int64_t elements = 0;
     for (int stage = 0; stage < 2; ++stage)
@@ -240,8 +243,8 @@ TEST(Mesh, has_every_element_of_the_model_in_each_replica_once_but_for_what_part
   }
 }
 
-// A rank has two of four stages: what it learns of one is there long before that of the other.
-TEST(Mesh, has_no_bucket_of_two_stages) {
+// A rank has two of four stages, whose gradients are complete at different times.
+TEST(Mesh, bucket_has_parameters_of_one_stage) {
   Experiment e = meshed(2, 2, 1);
   e.strategy.stages.schedule = PipelineSchedule::interleaved_1f1b;
   e.training.accumulation_steps = 2;
@@ -261,20 +264,18 @@ TEST(Mesh, has_no_bucket_of_two_stages) {
   }
 }
 
-// Bubble and what is said are those of one pipeline.
-TEST(Mesh, idles_as_one_of_its_pipelines) {
+TEST(Mesh, has_the_bubble_of_one_pipeline) {
   Experiment e = meshed(2, 2, 2);
   e.training.batch_per_rank = 2;
   e.training.accumulation_steps = 4;
   const Resolved resolved = strategy::resolved(e);
   EXPECT_DOUBLE_EQ(ideal_bubble_fraction(resolved).value(), 1.0 / (4 + 1));
-  EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3 have layers 0 to "));
-  EXPECT_THAT(tensor_split_text(resolved).value(), HasSubstr("of its stage"));
+  EXPECT_THAT(stages_line(resolved).value(), HasSubstr("ranks 0 to 3"));
+  EXPECT_THAT(tensor_split_text(resolved).value(), HasSubstr("stage"));
 }
 
-// A ring of replicas moves 2 (d - 1) S of the gradient in all; that moments are sharded changes
-// nothing of it.
-TEST(MeshBytes, of_gradients_are_those_of_an_all_reduce_whether_moments_are_sharded_or_not) {
+// A ring of replicas sends 2 (d - 1) S bytes of gradients in total, also with sharded moments.
+TEST(MeshBytes, equal_those_of_an_all_reduce_with_and_without_sharded_moments) {
   Experiment e = meshed(4, 1, 1);
   e.data.held_out_samples = 0;
   e.training.steps = 1;

@@ -10,7 +10,7 @@ base::Problem first_problem(const Experiment& e) {
   return problems.empty() ? base::Problem{} : problems.front();
 }
 
-std::string problems_of(const Experiment& e) { return base::to_string(validate(e, ".")); }
+base::Problems problems_of(const Experiment& e) { return validate(e, "."); }
 
 base::Problem refused(const Experiment& e) {
   const auto resolved = resolve(e, ".");

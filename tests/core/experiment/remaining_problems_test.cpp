@@ -15,23 +15,23 @@ namespace {
 using base::Json;
 using ::testing::ElementsAre;
 
-class Besides : public ::testing::Test {
+class RemainingProblems : public ::testing::Test {
  protected:
   void SetUp() override {
     file_ = std::filesystem::temp_directory_path() /
-            ("trainyard-besides-" + std::to_string(::getpid()) + ".json");
+            ("trainyard-remaining-problems-" + std::to_string(::getpid()) + ".json");
     write(to_json(small(2, 1)));
   }
   void TearDown() override { std::filesystem::remove(file_); }
 
-  // In version 1, which may contain the keys of all kinds.
+  // Writes version 1, which may contain the keys of all kinds.
   void write(Json document) {
     if (document.is_object() && document.value("version", 0) == kVersion) document["version"] = 1;
     ASSERT_TRUE(base::write_file_atomically(file_, document.dump()).has_value());
   }
 
-  // Locations of all problems, without the file, or with the command line if the value is from
-  // there.
+  // Returns the locations of all problems without their source, and checks the source: the command
+  // line for values of overrides, otherwise the file.
   std::vector<std::string> places(const std::vector<std::string>& overrides = {}) {
     std::vector<std::string> found;
     const auto loaded = load(file_, overrides, file_.parent_path());
@@ -51,7 +51,7 @@ class Besides : public ::testing::Test {
   std::filesystem::path file_;
 };
 
-TEST_F(Besides, fields_come_first_then_the_meaning_and_nothing_twice) {
+TEST_F(RemainingProblems, follow_problems_of_fields_without_duplicates) {
   Json document = to_json(small(2, 2));
   document["training"]["batch_per_rank"] = 0;
   document["training"]["precision"] = "fp23";
@@ -62,7 +62,7 @@ TEST_F(Besides, fields_come_first_then_the_meaning_and_nothing_twice) {
                                     "topology.links[1].to", "strategy.kind"));
 }
 
-TEST_F(Besides, what_only_the_command_line_knows_is_blamed_on_it) {
+TEST_F(RemainingProblems, of_overrides_are_located_at_the_command_line) {
   const auto wheres = [&](const std::string& given) {
     std::vector<std::string> all;
     const auto loaded = load(file_, {given}, file_.parent_path());
@@ -79,13 +79,13 @@ TEST_F(Besides, what_only_the_command_line_knows_is_blamed_on_it) {
   EXPECT_THAT(wheres("name=other"), ElementsAre(file_.string() + ": training"));
 }
 
-TEST_F(Besides, overrides_are_judged_alike) {
+TEST_F(RemainingProblems, include_those_of_overrides) {
   EXPECT_THAT(places({"training.batch_per_rank=0", "data.kind=csv", "topology.hosts[1].x=far"}),
               ElementsAre("topology.hosts[1].x", "training.batch_per_rank", "data.file"));
 }
 
-// A window reads files on the thread that draws it.
-TEST_F(Besides, what_only_reads_the_file_tells_the_meaning_and_asks_no_data) {
+// The workbench reads documents on the GUI thread.
+TEST_F(RemainingProblems, do_not_access_data_files_if_only_the_document_is_read) {
   const auto loaded = load(file_, {"training.batch_per_rank=0", "data.kind=csv",
                                    "data.file=none.csv", "topology.links[0].to=gone"});
   ASSERT_FALSE(loaded);
@@ -95,28 +95,27 @@ TEST_F(Besides, what_only_reads_the_file_tells_the_meaning_and_asks_no_data) {
   EXPECT_THAT(all, ::testing::Not(::testing::HasSubstr("none.csv")));
 }
 
-TEST_F(Besides, nothing_is_said_that_comes_of_a_default_alone) {
+TEST_F(RemainingProblems, exclude_those_caused_by_defaults_of_invalid_fields) {
   EXPECT_THAT(places({"model.layers[1].kind=rellu"}), ElementsAre("model.layers[1].kind"));
   EXPECT_THAT(places({"strategy.kind=[]", "data.seed=-1"}),
               ElementsAre("data.seed", "strategy.kind"));
   EXPECT_THAT(places({"data.kind=cvs", "model.layers[2].units=3"}), ElementsAre("data.kind"))
-      << "who knows how many classes there are";
+      << "the number of classes is unknown";
   EXPECT_THAT(places({"topology.hosts=7"}), ElementsAre("topology.hosts"));
   EXPECT_THAT(places({"topology.hosts[0].devices=7"}), ElementsAre("topology.hosts[0].devices"));
   EXPECT_THAT(places({"topology.hosts[0].name=" + std::string(65, 'n')}),
               ElementsAre("topology.hosts[0].name"));
-  EXPECT_THAT(places({"topology.links=7"}), ElementsAre("topology.links"))
-      << "who knows what leads where";
+  EXPECT_THAT(places({"topology.links=7"}), ElementsAre("topology.links")) << "routes are unknown";
   EXPECT_THAT(places({"topology.hosts[1].devices[0].role=ilde", "strategy.kind=one_device"}),
               ElementsAre("topology.hosts[1].devices[0].role"));
   EXPECT_THAT(places({"strategy.kind=hybrid", "strategy.mesh.data=3", "strategy.mesh.pipeline=0"}),
               ElementsAre("strategy.mesh.pipeline"));
   EXPECT_THAT(places({"strategy.kind=hybrid", "strategy.mesh.pipeline=0", "run.clock=virtual"}),
               ElementsAre("strategy.mesh.pipeline", "run.clock"))
-      << "which no mesh is asked for";
+      << "run.clock does not depend on the mesh";
 }
 
-TEST_F(Besides, a_key_that_is_unknown_may_be_meant_for_what_is_missing_beside_it) {
+TEST_F(RemainingProblems, exclude_a_missing_key_next_to_an_unknown_key) {
   EXPECT_THAT(places({"colour=3", "strategy.kind=one_device"}),
               ElementsAre("colour", "strategy.kind"));
   Json document = to_json(small(2, 1));
@@ -127,7 +126,7 @@ TEST_F(Besides, a_key_that_is_unknown_may_be_meant_for_what_is_missing_beside_it
   EXPECT_THAT(places(), ElementsAre("topolgy"));
 }
 
-TEST_F(Besides, a_document_of_no_known_version_is_judged_no_further) {
+TEST_F(RemainingProblems, are_empty_for_an_unknown_version) {
   write(Json::parse(R"({"version": 0})"));
   EXPECT_THAT(places(), ElementsAre("version"));
   write(Json::parse(R"({"strategy": {"kind": "one_device"}})"));

@@ -8,22 +8,23 @@
 #include <numeric>
 
 #include "core/base/fields.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/resolved.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
-std::string error_of(const Json& json) {
+base::Problem error_of(const Json& json) {
   const auto read = resolved_from_json(json);
-  return read ? "" : base::to_string(read.error());
+  return read ? base::Problem{} : read.error();
 }
 
-RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
+RC_GTEST_PROP(Resolve, sent_experiment_is_received_unchanged, ()) {
   const Resolved sent = resolved(any_experiment());
   const auto received = resolved_from_json(base::parse_json(to_json(sent).dump(), "").value());
   RC_ASSERT(received.has_value());
@@ -37,12 +38,12 @@ RC_GTEST_PROP(Resolve, what_is_sent_says_everything_again, ()) {
   RC_ASSERT(received->global_batch == sent.global_batch);
 }
 
-RC_GTEST_PROP(Resolve, done_twice_changes_nothing, ()) {
+RC_GTEST_PROP(Resolve, is_idempotent, ()) {
   const Resolved once = resolved(any_experiment());
   RC_ASSERT(resolved(once.document).document == once.document);
 }
 
-RC_GTEST_PROP(Resolve, the_steps_of_an_epoch_hold_every_sample_once, ()) {
+RC_GTEST_PROP(Resolve, steps_of_an_epoch_contain_every_sample_once, ()) {
   const Resolved r = resolved(any_experiment());
   RC_ASSERT(r.full_steps_per_epoch * r.global_batch + r.tail_samples == r.data.train_samples);
   if (!data::owns_samples(r.document.data.sharding)) {
@@ -74,7 +75,7 @@ TEST(Resolve, counts_batches_and_steps) {
   EXPECT_EQ(r.steps, 24);
 }
 
-TEST(Resolve, steps_win_over_epochs) {
+TEST(Resolve, steps_take_precedence_over_epochs) {
   Experiment experiment = small();
   experiment.training.steps = 5;
   EXPECT_EQ(resolved(experiment).steps, 5);
@@ -89,7 +90,7 @@ TEST(Resolve, ranks_are_the_workers_in_drawing_order) {
   EXPECT_THAT(r.hosts, ElementsAre(0, 1, 1));
 }
 
-TEST(Resolve, one_device_learns_from_the_same_global_batch) {
+TEST(Resolve, one_device_has_the_same_global_batch) {
   const Resolved drawn = resolved(small(2, 2)), alone = on_one_device(drawn);
   ASSERT_GT(drawn.world(), 1);
   EXPECT_EQ(alone.world(), 1);
@@ -100,7 +101,7 @@ TEST(Resolve, one_device_learns_from_the_same_global_batch) {
   EXPECT_EQ(alone.steps, drawn.steps);
 }
 
-TEST(Resolve, the_one_device_is_the_fastest_that_computes) {
+TEST(Resolve, one_device_is_the_fastest_worker) {
   Experiment e = small(2, 2);
   e.topology.hosts[0].devices[0].slow_down = 5;
   EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
@@ -110,10 +111,11 @@ TEST(Resolve, the_one_device_is_the_fastest_that_computes) {
   EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(1));
   e = small(1, 3);
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
-  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(2)) << "of equals";
+  EXPECT_EQ(on_one_device(resolved(e)).ranks.front(), topology::DeviceId(2))
+      << "the chief precedes equal workers";
 }
 
-TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
+TEST(Resolve, largest_shard_determines_the_steps_of_an_epoch) {
   Experiment experiment = small(1, 4);
   experiment.data.train_samples = 1500;
   experiment.data.sharding.kind = data::ShardingKind::size_skew;
@@ -131,8 +133,8 @@ TEST(Resolve, the_largest_shard_sets_the_steps_of_an_epoch) {
   EXPECT_FALSE(data::owns_samples(alone.document.data.sharding));
 }
 
-// The files are asked once more, by each rank, and must be as they were.
-TEST(Resolve, a_sampler_takes_what_was_counted) {
+// Each rank reads the data files again; they must be unchanged.
+TEST(Resolve, sampler_draws_the_counted_samples) {
   Experiment experiment = small(1, 3);
   experiment.data.train_samples = 300;
   experiment.data.sharding.kind = data::ShardingKind::label_skew;
@@ -149,7 +151,7 @@ TEST(Resolve, a_sampler_takes_what_was_counted) {
   EXPECT_EQ(sampler(r).error().code, base::ProblemCode::refused);
 }
 
-TEST(Resolve, leaves_nothing_automatic) {
+TEST(Resolve, resolves_all_automatic_settings) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::blobs;
   experiment.data.classes = 4;
@@ -159,7 +161,7 @@ TEST(Resolve, leaves_nothing_automatic) {
   EXPECT_EQ(document.run.evaluate_every_steps, 125);
 }
 
-TEST(Resolve, the_transport_follows_the_hosts) {
+TEST(Resolve, transport_depends_on_the_hosts) {
   const auto transport = [](int hosts, int devices) {
     return resolved(small(hosts, devices)).document.run.transport;
   };
@@ -180,7 +182,7 @@ TEST(Resolve, fails_with_the_first_problem_of_validate) {
   EXPECT_EQ(result.error(), validate(experiment, "/nowhere").front());
 }
 
-TEST(Resolve, more_steps_than_a_document_can_say_are_a_problem) {
+TEST(Resolve, refuses_more_steps_than_the_document_allows) {
   Experiment experiment = small(1, 1);
   experiment.training.epochs = 1'000'000;
   experiment.training.batch_per_rank = 1;
@@ -190,30 +192,33 @@ TEST(Resolve, more_steps_than_a_document_can_say_are_a_problem) {
   EXPECT_EQ(result.error().where, "training.steps");
 }
 
-TEST(Received, damage_is_told_and_never_fatal) {
+TEST(Received, damage_is_reported_without_a_crash) {
   const Json good = to_json(resolved(small()));
   const auto broken = [&](const std::string& path, Json value) {
     Json json = good;
     EXPECT_TRUE(base::set_value_at(json, path, std::move(value)).has_value());
     return error_of(json);
   };
-  EXPECT_EQ(error_of(good), "");
-  EXPECT_THAT(error_of(Json::array()), HasSubstr("not a resolved experiment"));
-  EXPECT_THAT(error_of({{"document", good["document"]}}), HasSubstr("not a resolved experiment"));
-  EXPECT_THAT(broken("document.version", 3), HasSubstr("this software reads versions up to 2"));
+  EXPECT_EQ(error_of(good), base::Problem{});
+  EXPECT_THAT(error_of(Json::array()), IsProblem("not_a_resolved_experiment", ""));
+  EXPECT_THAT(error_of({{"document", good["document"]}}),
+              IsProblem("not_a_resolved_experiment", ""));
+  EXPECT_THAT(broken("document.version", 3), IsProblem("newer_version", "version"));
   EXPECT_THAT(broken("document.topology.hosts[0].devices", Json::array()),
-              HasSubstr("no device has the role worker"));
+              IsProblem("no_worker", "topology.hosts"));
   EXPECT_THAT(broken("document.training.batch_per_rank", 5000),
-              HasSubstr("exceed the 8,000 training samples"));
-  EXPECT_THAT(broken("document.model.layers[2].units", 9), HasSubstr("the data has 10 classes"));
-  EXPECT_THAT(broken("data.classes", -1), HasSubstr("data.classes: the number -1 is out of range"));
-  EXPECT_THAT(broken("data.sample_shape", {28, 0}), HasSubstr("data.sample_shape"));
+              IsProblem("batch_exceeds_data", "training.batch_per_rank"));
+  EXPECT_THAT(broken("document.model.layers[2].units", 9),
+              IsProblem("units_differ_from_classes", "model.layers[2]"));
+  EXPECT_THAT(broken("data.classes", -1), IsProblem("out_of_range", "data.classes"));
+  EXPECT_THAT(broken("data.sample_shape", {28, 0}),
+              IsProblem("bad_data_summary", "data.sample_shape"));
   EXPECT_THAT(broken("data.sample_shape", {1'000'000'000'000, 1'000'000'000'000}),
-              HasSubstr("data.sample_shape"));
-  EXPECT_THAT(broken("data.sample_shape", "x"), HasSubstr("expected a list"));
+              IsProblem("bad_data_summary", "data.sample_shape"));
+  EXPECT_THAT(broken("data.sample_shape", "x"), IsProblem("wrong_type", "data.sample_shape"));
 }
 
-TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
+TEST(Received, shards_must_match_ranks_and_classes) {
   Experiment experiment = small(1, 2);
   experiment.data.sharding.kind = data::ShardingKind::size_skew;
   const Json good = to_json(resolved(experiment));
@@ -222,26 +227,27 @@ TEST(Received, shards_must_be_those_of_its_ranks_and_classes) {
     json["shards"] = std::move(shards);
     return error_of(json);
   };
-  EXPECT_EQ(error_of(good), "");
+  EXPECT_EQ(error_of(good), base::Problem{});
   Json counts = good["shards"];
-  EXPECT_THAT(with(Json::array()),
-              HasSubstr("shards: the table does not contain the samples of each rank and class"));
-  EXPECT_THAT(with({counts[0]}), HasSubstr("2 lists of 10 numbers, with a sum of 8,000"));
-  EXPECT_THAT(with({counts[0], "x"}), HasSubstr("shards"));
-  EXPECT_THAT(with({counts[0], counts[0]}), HasSubstr("shards"));
+  EXPECT_THAT(with(Json::array()), IsProblem("bad_shards", "shards"));
+  EXPECT_THAT(with({counts[0]}),
+              testing::AllOf(IsProblem("bad_shards", "shards"), Mentions("8,000")));
+  EXPECT_THAT(with({counts[0], "x"}), IsProblem("bad_shards", "shards"));
+  EXPECT_THAT(with({counts[0], counts[0]}), IsProblem("bad_shards", "shards"));
   counts[1][3] = -5;
-  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  EXPECT_THAT(with(counts), IsProblem("bad_shards", "shards"));
   counts[1][3] = 1e9;
-  EXPECT_THAT(with(counts), HasSubstr("shards"));
+  EXPECT_THAT(with(counts), IsProblem("bad_shards", "shards"));
   Json without = good;
   without.erase("shards");
-  EXPECT_THAT(error_of(without), HasSubstr("shards"));
+  EXPECT_THAT(error_of(without), IsProblem("bad_shards", "shards"));
   const Json one_class(std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0, 0, 0}),
       nothing(std::vector<std::int64_t>(10));
-  EXPECT_THAT(with({one_class, nothing}), HasSubstr("rank 1 would own no sample"));
+  EXPECT_THAT(with({one_class, nothing}),
+              testing::AllOf(IsProblem("rank_without_samples"), Mentions("rank 1")));
 }
 
-TEST(Received, asks_no_file) {
+TEST(Received, experiment_does_not_access_data_files) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "/nowhere/images";

@@ -12,7 +12,8 @@
 namespace trainyard::experiment {
 namespace {
 
-using testing::HasSubstr;
+using base::IsProblem;
+using testing::AllOf;
 using topology::Role;
 
 topology::Device& device(Experiment& e, std::size_t number) {
@@ -28,7 +29,7 @@ Experiment evaluated() {
   return e;
 }
 
-TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
+TEST(Roles, evaluator_is_the_last_rank) {
   const Resolved resolved = resolve(evaluated(), ".").value();
   EXPECT_EQ(resolved.world(), 5);
   EXPECT_EQ(resolved.workers(), 3);
@@ -43,16 +44,16 @@ TEST(Roles, an_evaluator_is_the_last_rank_wherever_it_is_drawn) {
   EXPECT_FALSE(keeps_parameters(resolved.document, 4));
   EXPECT_TRUE(is_loss_allowed(resolved, 4));
   EXPECT_EQ(resolve(resolved.document, ".")->document, resolved.document)
-      << "resolved once is resolved";
+      << "resolving is idempotent";
 }
 
-TEST(Roles, an_evaluator_measures_all_held_out_samples_and_workers_none) {
+TEST(Roles, evaluator_measures_all_held_out_samples) {
   const Resolved resolved = resolve(evaluated(), ".").value();
   EXPECT_EQ(resolved.held_out(4), std::pair(std::int64_t{0}, resolved.data.held_out_samples));
   for (int rank = 0; rank < 4; ++rank) EXPECT_EQ(resolved.held_out(rank).second, 0);
 }
 
-TEST(Roles, with_an_evaluator_checkpoints_are_written_whenever_there_is_to_be_an_evaluation) {
+TEST(Roles, evaluator_requires_a_checkpoint_for_each_evaluation) {
   Experiment e = evaluated();
   e.run.evaluate_every_steps = 30;
   EXPECT_EQ(resolve(e, ".")->document.run.checkpoint_every_steps, 30);
@@ -63,7 +64,7 @@ TEST(Roles, with_an_evaluator_checkpoints_are_written_whenever_there_is_to_be_an
   EXPECT_EQ(resolve(e, ".")->document.run.checkpoint_every_steps, 0);
 }
 
-TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refused) {
+TEST(Roles, evaluator_without_checkpoints_or_samples_is_refused) {
   Experiment e = evaluated();
   e.run.clock = RunClock::virtual_time;
   EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
@@ -71,15 +72,16 @@ TEST(Roles, an_evaluator_that_would_have_nothing_to_read_or_to_measure_is_refuse
   e = evaluated();
   device(e, 1).role = Role::worker;
   e.strategy.kind = StrategyKind::mirrored;
-  EXPECT_THAT(refused(e).what, HasSubstr("mirrored writes one only at the end"));
+  EXPECT_THAT(refused(e), AllOf(IsProblem("role_not_used", "topology.hosts[0].devices[0].role"),
+                                Mentions("mirrored")));
   e = evaluated();
   e.data.held_out_samples = 0;
   if (resolve(e, ".")) {
-    EXPECT_GT(resolve(e, ".")->data.held_out_samples, 0) << "0 is all that there are";
+    EXPECT_GT(resolve(e, ".")->data.held_out_samples, 0) << "0 means all held-out samples";
   }
 }
 
-TEST(Roles, there_is_one_evaluator_and_one_chief) {
+TEST(Roles, allow_one_evaluator_and_one_chief) {
   Experiment e = evaluated();
   device(e, 2).role = Role::evaluator;
   EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[2].role");
@@ -90,7 +92,7 @@ TEST(Roles, there_is_one_evaluator_and_one_chief) {
   EXPECT_EQ(refused(e).accepted, "one chief");
 }
 
-TEST(Roles, the_chief_is_a_worker_like_others_and_without_one_the_first_is) {
+TEST(Roles, chief_is_a_worker_by_default_the_first) {
   Experiment e = evaluated();
   EXPECT_EQ(resolve(e, ".")->chief, 0);
   device(e, 4).role = Role::chief;
@@ -105,7 +107,7 @@ TEST(Roles, the_chief_is_a_worker_like_others_and_without_one_the_first_is) {
   EXPECT_EQ(resolve(mirrored, ".")->world(), 3);
 }
 
-TEST(Roles, who_does_not_end_with_the_parameters_cannot_be_the_chief) {
+TEST(Roles, chief_must_keep_the_parameters) {
   Experiment e = small(1, 3);
   e.strategy.kind = StrategyKind::data_parallel;
   device(e, 0).role = Role::chief;
@@ -115,7 +117,7 @@ TEST(Roles, who_does_not_end_with_the_parameters_cannot_be_the_chief) {
   e = small(1, 3);
   e.strategy.kind = StrategyKind::central_storage;
   for (const std::size_t gpu : {1U, 2U}) device(e, gpu).kind = topology::DeviceKind::gpu;
-  EXPECT_EQ(resolve(e, ".")->chief, 1) << "the first that takes samples";
+  EXPECT_EQ(resolve(e, ".")->chief, 1) << "rank 0 is the storage";
   device(e, 0).role = Role::chief;
   EXPECT_EQ(refused(e).id, "wrong_chief");
 }

@@ -84,7 +84,7 @@ CompressionSpec any_compression() {
           *rc::gen::arbitrary<bool>()};
 }
 
-// As its data ask for.
+// Adds an embedding that fits the data.
 void look_up_indices(Experiment& experiment) {
   data::DataSpec& data = experiment.data;
   data.slot_count = *rc::gen::inRange<std::int64_t>(1, 30);
@@ -147,7 +147,7 @@ Experiment any_experiment() {
   experiment.data.sharding.kind = *rc::gen::element(
       data::ShardingKind::iid, data::ShardingKind::contiguous, data::ShardingKind::size_skew);
   experiment.data.sharding.size_ratio =
-      any_number(1, 1.5);  // the least shard of nine ranks and samples is one sample still
+      any_number(1, 1.5);  // the smallest shard of 9 ranks and 9 samples has one sample
   experiment.training = any_training(experiment.data.train_samples / 9);
   if (experiment.training.precision == Precision::fp32 &&
       experiment.strategy.average == AveragedQuantity::gradients)

@@ -13,12 +13,12 @@ TrainingSpec training(ScheduleSpec schedule) {
   return spec;
 }
 
-TEST(LearningRate, constant_stays) {
+TEST(LearningRate, with_constant_schedule_does_not_change) {
   for (const std::int64_t step : {0, 1, 999})
     EXPECT_DOUBLE_EQ(learning_rate(training({}), step, 1000), 0.5);
 }
 
-TEST(LearningRate, warm_up_is_linear_and_ends_at_the_full_rate) {
+TEST(LearningRate, warms_up_linearly_to_the_full_rate) {
   const TrainingSpec spec = training({.warmup_steps = 4});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 0, 10), 0.125);
   EXPECT_DOUBLE_EQ(learning_rate(spec, 1, 10), 0.25);
@@ -27,7 +27,7 @@ TEST(LearningRate, warm_up_is_linear_and_ends_at_the_full_rate) {
   EXPECT_DOUBLE_EQ(learning_rate(spec, 4, 10), 0.5);
 }
 
-TEST(LearningRate, step_takes_the_factor_after_every_so_many_steps) {
+TEST(LearningRate, with_step_schedule_is_multiplied_at_each_interval) {
   const TrainingSpec spec =
       training({.kind = ScheduleKind::step, .every_steps = 100, .factor = 0.1});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 99, 1000), 0.5);
@@ -35,7 +35,7 @@ TEST(LearningRate, step_takes_the_factor_after_every_so_many_steps) {
   EXPECT_NEAR(learning_rate(spec, 250, 1000), 0.005, 1e-17);
 }
 
-TEST(LearningRate, step_counts_through_the_warm_up) {
+TEST(LearningRate, with_step_schedule_counts_steps_of_the_warm_up) {
   const TrainingSpec spec =
       training({.kind = ScheduleKind::step, .warmup_steps = 4, .every_steps = 2, .factor = 0.5});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 1, 10), 0.25);
@@ -43,7 +43,7 @@ TEST(LearningRate, step_counts_through_the_warm_up) {
   EXPECT_DOUBLE_EQ(learning_rate(spec, 4, 10), 0.125);
 }
 
-TEST(LearningRate, cosine_falls_to_the_final_fraction_at_the_last_step) {
+TEST(LearningRate, with_cosine_schedule_falls_to_the_final_fraction) {
   const TrainingSpec spec = training({.kind = ScheduleKind::cosine, .final_fraction = 0.2});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 0, 101), 0.5);
   EXPECT_NEAR(learning_rate(spec, 25, 101), 0.5 * (0.2 + 0.8 * 0.85355339059327378),
@@ -52,7 +52,7 @@ TEST(LearningRate, cosine_falls_to_the_final_fraction_at_the_last_step) {
   EXPECT_NEAR(learning_rate(spec, 100, 101), 0.1, 1e-15);
 }
 
-TEST(LearningRate, cosine_begins_after_the_warm_up) {
+TEST(LearningRate, with_cosine_schedule_begins_after_the_warm_up) {
   const TrainingSpec spec = training({.kind = ScheduleKind::cosine, .warmup_steps = 10});
   EXPECT_DOUBLE_EQ(learning_rate(spec, 4, 31), 0.25);
   EXPECT_DOUBLE_EQ(learning_rate(spec, 10, 31), 0.5);
@@ -60,7 +60,7 @@ TEST(LearningRate, cosine_begins_after_the_warm_up) {
   EXPECT_NEAR(learning_rate(spec, 30, 31), 0, 1e-15);
 }
 
-TEST(LearningRate, a_run_too_short_for_its_schedule_keeps_the_rate) {
+TEST(LearningRate, is_unchanged_in_a_run_too_short_for_its_schedule) {
   EXPECT_DOUBLE_EQ(learning_rate(training({.kind = ScheduleKind::cosine}), 0, 1), 0.5);
   EXPECT_DOUBLE_EQ(learning_rate(training({.kind = ScheduleKind::cosine, .warmup_steps = 5}), 5, 6),
                    0.5);

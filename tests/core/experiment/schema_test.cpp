@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The JSON Schema of experiment documents, as a validator that is not ours reads it.
+// The JSON Schema of experiment documents, checked with an independent validator.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -57,7 +57,7 @@ TEST_F(DocumentSchema, accepts_every_example) {
   EXPECT_GT(examples, 20);
 }
 
-TEST_F(DocumentSchema, refuses_what_the_software_refuses) {
+TEST_F(DocumentSchema, refuses_invalid_documents) {
   for (const char* text : {
            R"({})",
            R"({"version": 1})",

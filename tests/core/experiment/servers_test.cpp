@@ -13,7 +13,9 @@
 namespace trainyard::experiment {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Optional;
 
 // Servers are drawn first.
 Experiment served(int workers, int servers) {
@@ -25,7 +27,7 @@ Experiment served(int workers, int servers) {
   return e;
 }
 
-TEST(Servers, are_the_last_ranks_wherever_they_are_drawn) {
+TEST(Servers, are_the_last_ranks) {
   const Resolved resolved = resolve(served(3, 2), ".").value();
   EXPECT_EQ(resolved.world(), 5);
   EXPECT_EQ(resolved.workers(), 3);
@@ -40,7 +42,7 @@ TEST(Servers, are_the_last_ranks_wherever_they_are_drawn) {
   EXPECT_FALSE(keeps_parameters(resolved.document, 3));
 }
 
-TEST(Servers, a_resolved_experiment_comes_back_from_json_as_it_was) {
+TEST(Servers, are_kept_in_a_resolved_experiment_from_json) {
   const Resolved resolved = resolve(served(3, 2), ".").value();
   const auto back = resolved_from_json(to_json(resolved));
   ASSERT_TRUE(back);
@@ -49,7 +51,7 @@ TEST(Servers, a_resolved_experiment_comes_back_from_json_as_it_was) {
   EXPECT_EQ(back->hosts, resolved.hosts);
 }
 
-TEST(Servers, out_of_step_a_step_is_one_batch_and_in_step_one_of_each_worker) {
+TEST(Servers, step_is_one_batch_if_asynchronous_and_one_of_each_worker_if_synchronous) {
   Experiment e = served(3, 1);
   EXPECT_EQ(resolve(e, ".")->global_batch, e.training.batch_per_rank);
   for (const ServerMode mode : {ServerMode::synchronous, ServerMode::backup_workers}) {
@@ -59,17 +61,17 @@ TEST(Servers, out_of_step_a_step_is_one_batch_and_in_step_one_of_each_worker) {
 }
 
 // Three asynchronous workers never need three batches at the same time.
-TEST(Servers, a_batch_fits_where_a_step_has_the_samples_for_it) {
+TEST(Servers, batch_must_not_exceed_the_samples_of_a_step) {
   Experiment e = served(3, 1);
   e.training.batch_per_rank = resolve(e, ".")->data.train_samples;
   EXPECT_EQ(ranks_of_step(e), 1);
-  EXPECT_EQ(refused(e).what, "");
+  EXPECT_EQ(refused(e), base::Problem{});
   e.strategy.servers.mode = ServerMode::synchronous;
   EXPECT_EQ(ranks_of_step(e), 3);
   EXPECT_EQ(refused(e).where, "training.batch_per_rank");
 }
 
-TEST(Servers, an_update_takes_as_many_gradients_as_its_mode_says) {
+TEST(Servers, mode_determines_the_gradients_of_an_update) {
   ServerSpec servers;
   const auto count = [&](ServerMode mode, std::int64_t n = 1) {
     servers.mode = mode, servers.softsync = n;
@@ -85,7 +87,7 @@ TEST(Servers, an_update_takes_as_many_gradients_as_its_mode_says) {
   EXPECT_EQ(count(ServerMode::backup_workers), 6);
 }
 
-TEST(Servers, keep_every_parameter_once) {
+TEST(Servers, have_every_parameter_once) {
   for (const int servers : {1, 2, 5})
     for (const VariablePlacement placement :
          {VariablePlacement::balanced, VariablePlacement::round_robin}) {
@@ -108,7 +110,7 @@ TEST(Servers, keep_every_parameter_once) {
     }
 }
 
-TEST(Servers, take_whole_variables_in_turn) {
+TEST(Servers, have_variables_in_round_robin) {
   Experiment e = served(2, 2);
   e.strategy.servers.placement = VariablePlacement::round_robin;
   const Resolved resolved = resolve(e, ".").value();
@@ -125,7 +127,7 @@ TEST(Servers, take_whole_variables_in_turn) {
   }
 }
 
-TEST(Servers, what_is_not_placed_by_hand_goes_to_who_has_least) {
+TEST(Servers, with_the_fewest_elements_have_variables_not_placed_by_hand) {
   Experiment e = served(2, 2);
   e.strategy.servers.placement = VariablePlacement::by_hand;
   const std::string first = resolve(e, ".")->model.parameters.front().name;
@@ -149,15 +151,15 @@ TEST(Servers, what_is_not_placed_by_hand_goes_to_who_has_least) {
   EXPECT_EQ(refused(e).id, "unknown_variable");
 }
 
-TEST(Servers, shares_end_where_buckets_end) {
+TEST(Servers, shares_end_at_bucket_boundaries) {
   Experiment e = served(2, 1);
   e.strategy.bucket_bytes = 1;
   const Resolved resolved = resolve(e, ".").value();
   EXPECT_EQ(shares_of_servers(resolved).size(), buckets(resolved).size());
 }
 
-// A table of rows that are looked up is apart from what lies beside it, and its rows are whole.
-TEST(Servers, keep_whole_rows_of_tables) {
+// An embedding table has separate shares, each with complete rows.
+TEST(Servers, have_complete_rows_of_tables) {
   for (const int servers : {1, 2, 3, 7}) {
     Experiment e = served(2, servers);
     e.data.kind = data::DataKind::clicks;
@@ -186,7 +188,7 @@ TEST(Servers, keep_whole_rows_of_tables) {
   }
 }
 
-TEST(Servers, what_is_missing_is_said) {
+TEST(Servers, require_a_server_and_a_worker) {
   Experiment e = served(2, 1);
   e.topology.hosts[0].devices[0].role = topology::Role::idle;
   EXPECT_EQ(refused(e).id, "no_server");
@@ -195,14 +197,14 @@ TEST(Servers, what_is_missing_is_said) {
   EXPECT_EQ(refused(e).id, "no_worker");
 }
 
-TEST(Servers, a_server_in_another_strategy_is_refused_at_its_role) {
+TEST(Servers, other_strategies_refuse_a_server_at_its_role) {
   Experiment e = served(2, 1);
   e.strategy.kind = StrategyKind::mirrored;
   EXPECT_EQ(refused(e).where, "topology.hosts[0].devices[0].role");
   EXPECT_EQ(refused(e).id, "role_not_used");
 }
 
-TEST(Servers, numbers_of_modes_fit_the_workers) {
+TEST(Servers, parameters_of_modes_must_not_exceed_the_workers) {
   Experiment e = served(3, 1);
   e.strategy.servers = {.mode = ServerMode::softsync, .softsync = 4};
   EXPECT_EQ(refused(e).where, "strategy.servers.softsync");
@@ -213,60 +215,55 @@ TEST(Servers, numbers_of_modes_fit_the_workers) {
   EXPECT_EQ(refused(e).where, "strategy.servers.bound");
 }
 
-// Each server would leave out other workers.
-TEST(Servers, backups_need_one_server) {
+// Each server would drop the gradients of different workers.
+TEST(Servers, backup_workers_require_one_server) {
   Experiment e = served(3, 2);
   e.strategy.servers.mode = ServerMode::backup_workers;
   EXPECT_EQ(refused(e).id, "backups_with_several_servers");
   e.topology.hosts[0].devices[1].role = topology::Role::idle;
-  EXPECT_EQ(refused(e).what, "");
+  EXPECT_EQ(refused(e), base::Problem{});
 }
 
-TEST(Servers, a_virtual_clock_is_for_who_comes_before_whom) {
+TEST(Servers, virtual_clock_requires_servers) {
   Experiment e = served(3, 1);
   e.run.clock = RunClock::virtual_time;
-  EXPECT_EQ(refused(e).what, "");
+  EXPECT_EQ(refused(e), base::Problem{});
   e.topology.hosts[0].devices[0].role = topology::Role::idle;
   e.strategy.kind = StrategyKind::mirrored;
   EXPECT_EQ(refused(e).where, "run.clock");
 }
 
-TEST(Servers, what_is_known_of_staleness_is_what_the_literature_says) {
+TEST(Servers, staleness_theory_matches_the_literature) {
   const auto theory = [](ServerSpec servers, int workers) {
     return staleness_theory(servers, workers);
   };
   EXPECT_EQ(theory({.mode = ServerMode::asynchronous}, 8).mean, 7);
   EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 4}, 8).mean, 3.5);
   EXPECT_EQ(theory({.mode = ServerMode::softsync, .softsync = 3}, 8).mean, std::nullopt)
-      << "an update takes 2, and 3 x 2 is not 8";
+      << "an update takes 2 gradients, and 3 x 2 is not 8";
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).most, 15);
   EXPECT_EQ(theory({.mode = ServerMode::stale_synchronous, .bound = 2}, 4).mean, std::nullopt);
   EXPECT_EQ(theory({.mode = ServerMode::backup_workers}, 4).most, 0);
 }
 
-TEST(Servers, a_softsync_that_does_not_divide_the_workers_is_said_to_be_what_it_is) {
-  const auto said = [](int workers, std::int64_t n, ServerMode mode = ServerMode::softsync) {
+TEST(Servers, softsync_line_states_the_gradients_of_an_update) {
+  const auto line = [](int workers, std::int64_t n, ServerMode mode = ServerMode::softsync) {
     Experiment e = served(workers, 1);
     e.strategy.servers.mode = mode, e.strategy.servers.softsync = n;
-    return softsync_line(e).value_or("");
+    return softsync_line(e);
   };
-  for (const std::int64_t divides : {1, 2, 4, 8}) EXPECT_EQ(said(8, divides), "");
-  EXPECT_EQ(said(8, 3, ServerMode::asynchronous), "");
-  EXPECT_EQ(said(8, 9), "") << "which is refused";
-  EXPECT_EQ(said(8, 5),
-            "8 workers cannot be divided evenly by softsync 5: an update takes 1 gradient, as "
-            "asynchronous does");
-  EXPECT_EQ(
-      said(8, 3),
-      "8 workers cannot be divided evenly by softsync 3: an update takes 2 gradients, as with "
-      "softsync 4");
-  EXPECT_EQ(
-      said(7, 3),
-      "7 workers cannot be divided evenly by softsync 3: an update takes 2 gradients, for which "
-      "there is no formula of the mean staleness");
+  for (const std::int64_t divisor : {1, 2, 4, 8}) EXPECT_EQ(line(8, divisor), std::nullopt);
+  EXPECT_EQ(line(8, 3, ServerMode::asynchronous), std::nullopt);
+  EXPECT_EQ(line(8, 9), std::nullopt) << "validation refuses more than the workers";
+  EXPECT_THAT(line(8, 5), Optional(AllOf(HasSubstr("8 workers"), HasSubstr("softsync 5"),
+                                         HasSubstr("1 gradient"), HasSubstr("asynchronous"))));
+  EXPECT_THAT(line(8, 3), Optional(AllOf(HasSubstr("softsync 3"), HasSubstr("2 gradients"),
+                                         HasSubstr("softsync 4"))));
+  EXPECT_THAT(line(7, 3), Optional(AllOf(HasSubstr("7 workers"), HasSubstr("softsync 3"),
+                                         HasSubstr("2 gradients"), HasSubstr("staleness"))));
 }
 
-TEST(Servers, what_needs_the_whole_gradient_is_refused) {
+TEST(Servers, settings_that_need_the_global_gradient_are_refused) {
   const auto where = [](auto change) {
     Experiment e = served(2, 1);
     change(e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Synchronized batch normalization: when it is available, when it is refused, and the messages.
+// Synchronized batch normalization: supported and refused settings.
 #include "core/experiment/sync_batch_norm.h"
 
 #include <gmock/gmock.h>
@@ -8,12 +8,14 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/validation_result.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 #include "tests/drawings.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Problem;
 using model::LayerKind;
 using ::testing::AllOf;
@@ -31,7 +33,7 @@ Experiment normalized(int hosts = 1, int devices = 2) {
   return e;
 }
 
-TEST(Synchronized, goes_with_every_strategy_that_all_reduces_gradients) {
+TEST(SyncBatchNorm, is_supported_by_every_strategy_that_all_reduces_gradients) {
   Experiment e = normalized(2, 2);
   for (const StrategyKind kind :
        {StrategyKind::mirrored, StrategyKind::multi_worker_mirrored, StrategyKind::ddp}) {
@@ -41,7 +43,7 @@ TEST(Synchronized, goes_with_every_strategy_that_all_reduces_gradients) {
   }
 }
 
-TEST(Synchronized, is_without_effect_on_one_rank) {
+TEST(SyncBatchNorm, has_no_effect_on_one_rank) {
   Experiment e = normalized(1, 1);
   for (const StrategyKind kind : {StrategyKind::one_device, StrategyKind::mirrored}) {
     e.strategy.kind = kind;
@@ -50,48 +52,44 @@ TEST(Synchronized, is_without_effect_on_one_rank) {
   }
 }
 
-void expect_synchronized_refused(const Experiment& e, const std::string& id,
-                                 const std::string& advice) {
-  const auto problems = validate(e, ".");
-  EXPECT_THAT(problems, ElementsAre(Field(&Problem::where, "model.layers[1].synchronized"),
-                                    Field(&Problem::where, "model.layers[3].synchronized")))
-      << base::to_string(problems);
-  for (const Problem& problem : problems) {
-    EXPECT_EQ(problem.id, id);
-    EXPECT_EQ(problem.accepted, "false");
-    EXPECT_THAT(problem.advice, HasSubstr(advice));
-  }
+// `setting`: a setting or kind that the text names, which distinguishes the reasons.
+void expect_synchronized_refused(const Experiment& e, const std::string& setting) {
+  const auto problem = [&](const char* where) {
+    return AllOf(IsProblem("synchronized_not_supported", where), Field(&Problem::accepted, "false"),
+                 Mentions(setting));
+  };
+  EXPECT_THAT(validate(e, "."), ElementsAre(problem("model.layers[1].synchronized"),
+                                            problem("model.layers[3].synchronized")));
 }
 
-TEST(Synchronized, is_refused_where_one_rank_sums) {
+TEST(SyncBatchNorm, is_refused_if_one_rank_reduces) {
   Experiment e = normalized();
   e.strategy.kind = StrategyKind::data_parallel;
-  expect_synchronized_refused(e, "synchronized_not_supported", "mirrored");
+  expect_synchronized_refused(e, "mirrored");
   e.topology = tests::drawn_storage(2, 1);
   e.strategy.kind = StrategyKind::central_storage;
-  expect_synchronized_refused(e, "synchronized_not_supported", "mirrored");
+  expect_synchronized_refused(e, "mirrored");
 }
 
-TEST(Synchronized, is_refused_where_weights_are_averaged) {
+TEST(SyncBatchNorm, is_refused_if_weights_are_averaged) {
   Experiment e = normalized();
   e.strategy.average = AveragedQuantity::weights;
-  expect_synchronized_refused(e, "synchronized_not_supported", "strategy.average to gradients");
+  expect_synchronized_refused(e, "strategy.average to gradients");
 }
 
-TEST(Synchronized, trains_as_one_device_does) {
+TEST(SyncBatchNorm, is_equivalent_to_one_device) {
   Experiment e = normalized();
   EXPECT_EQ(equivalence_caveats(e), std::nullopt);
   e.model.layers[1].synchronized = false;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              HasSubstr("batch_norm normalizes over the samples of each rank"));
+              AllOf(HasSubstr("batch_norm"), HasSubstr("each rank")));
   e.model.layers[1].synchronized = true;
   e.training.accumulation_steps = 2;
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
-              AllOf(HasSubstr("the samples of each micro-step"), Not(HasSubstr("each rank"))));
+              AllOf(HasSubstr("each micro-step"), Not(HasSubstr("each rank"))));
 }
 
-// Only of layers that normalize is it asked.
-TEST(Synchronized, means_nothing_to_other_layers) {
+TEST(SyncBatchNorm, is_ignored_by_other_layers) {
   Experiment e = normalized();
   for (model::LayerSpec& layer : e.model.layers)
     layer.synchronized = layer.kind != LayerKind::batch_norm;
@@ -101,11 +99,12 @@ TEST(Synchronized, means_nothing_to_other_layers) {
   EXPECT_FALSE(synchronizes(resolve(e, ".").value()));
 }
 
-TEST(Synchronized, sums_two_numbers_a_channel_each_way_and_one_count) {
+TEST(SyncBatchNorm, reduces_two_numbers_per_channel_and_pass_and_one_count) {
   EXPECT_THAT(summed_elements(resolve(normalized(), ".").value()), ElementsAre(13, 12, 9, 8));
   Experiment e = normalized();
   e.model.layers.erase(
-      e.model.layers.begin());  // the first with parameters: no gradient is wanted before it
+      e.model.layers
+          .begin());  // the first layer with parameters, which needs no gradient of its input
   EXPECT_EQ(summed_elements(resolve(e, ".").value()).size(), 3u);
 }
 

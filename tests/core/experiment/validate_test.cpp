@@ -11,14 +11,17 @@
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/placement.h"
+#include "tests/core/experiment/problems.h"
 #include "tests/core/experiment/samples.h"
 
 namespace trainyard::experiment {
 namespace {
 
+using base::IsProblem;
 using base::Problem;
 using base::ProblemCode;
 using base::Problems;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
@@ -27,26 +30,24 @@ using ::testing::UnorderedElementsAre;
 
 Problems validated(const Experiment& experiment) { return validate(experiment, "/nowhere"); }
 
-// The change has exactly one effect: this problem.
+// Expects that the change causes exactly this problem.
 template <class Change>
 void expect_problem(Change change, const std::string& where, const std::string& id, int hosts = 2,
                     int devices = 2) {
   Experiment experiment = small(hosts, devices);
   change(experiment);
   const Problems problems = validated(experiment);
-  ASSERT_EQ(problems.size(), 1u) << base::to_string(problems);
-  EXPECT_EQ(problems[0].where, where);
-  EXPECT_EQ(problems[0].id, id);
+  ASSERT_THAT(problems, ElementsAre(IsProblem(id, where)));
   EXPECT_FALSE(problems[0].accepted.empty());
 }
 
-RC_GTEST_PROP(Validate, what_is_right_has_no_problem, ()) {
+RC_GTEST_PROP(Validate, finds_no_problem_in_valid_experiments, ()) {
   const Problems problems = validated(any_experiment());
   RC_LOG(base::to_string(problems));
   RC_ASSERT(problems.empty());
 }
 
-TEST(Validate, a_drawing_without_workers_has_nothing_to_run_on) {
+TEST(Validate, drawing_requires_a_worker) {
   expect_problem(
       [](Experiment& e) {
         for (auto& host : e.topology.hosts) host.devices.clear();
@@ -61,7 +62,7 @@ TEST(Validate, a_drawing_without_workers_has_nothing_to_run_on) {
   expect_problem([](Experiment& e) { e.topology = {}; }, "topology.hosts", "no_worker");
 }
 
-TEST(Validate, names_are_unique_over_the_drawing) {
+TEST(Validate, names_must_be_unique_in_the_drawing) {
   expect_problem([](Experiment& e) { e.topology.hosts[1].devices[1].name = "host0.cpu0"; },
                  "topology.hosts[1].devices[1].name", "duplicate_name");
   expect_problem(
@@ -71,12 +72,12 @@ TEST(Validate, names_are_unique_over_the_drawing) {
       "topology.switches[1].name", "duplicate_name");
 }
 
-TEST(Validate, an_empty_name_is_told_once) {
+TEST(Validate, empty_name_is_reported_once) {
   expect_problem([](Experiment& e) { e.topology.hosts[0].devices[0].name = ""; },
                  "topology.hosts[0].devices[0].name", "wrong_length");
 }
 
-TEST(Validate, links_need_two_ends) {
+TEST(Validate, link_ends_must_exist_and_be_valid) {
   expect_problem([](Experiment& e) { e.topology.links[0].to = "gone"; }, "topology.links[0].to",
                  "unknown_link_end");
   expect_problem([](Experiment& e) { e.topology.links[0].to = "host0"; }, "topology.links[0]",
@@ -88,7 +89,7 @@ TEST(Validate, links_need_two_ends) {
       "topology.links[2]", "link_leaves_host");
 }
 
-TEST(Validate, cycles_and_parallel_links_are_legal) {
+TEST(Validate, accepts_cycles_and_parallel_links) {
   Experiment experiment = small(3, 1);
   for (const auto& [from, to] :
        {std::pair{"host0", "host1"}, {"host1", "host2"}, {"host2", "host0"}, {"host0", "host1"}})
@@ -96,19 +97,19 @@ TEST(Validate, cycles_and_parallel_links_are_legal) {
   EXPECT_THAT(validated(experiment), IsEmpty());
 }
 
-TEST(Validate, a_worker_without_a_route_is_told_at_its_host) {
+TEST(Validate, worker_without_a_route_is_reported_at_its_host) {
   expect_problem([](Experiment& e) { e.topology.links.pop_back(); }, "topology.hosts[2]",
                  "no_route", 3, 2);
 }
 
-TEST(Validate, an_idle_device_may_be_out_of_reach) {
+TEST(Validate, idle_device_may_be_disconnected) {
   Experiment experiment = small(2, 1);
   experiment.topology.links.clear();
   experiment.topology.hosts[1].devices[0].role = topology::Role::idle;
   EXPECT_THAT(validated(experiment), IsEmpty());
 }
 
-TEST(Validate, one_device_holds_one_worker) {
+TEST(Validate, one_device_requires_one_worker) {
   const auto one_device = [](Experiment& e) { e.strategy.kind = StrategyKind::one_device; };
   expect_problem(one_device, "strategy.kind", "too_many_workers");
   Experiment fits = small(1, 1);
@@ -116,36 +117,33 @@ TEST(Validate, one_device_holds_one_worker) {
   EXPECT_THAT(validated(fits), IsEmpty());
 }
 
-TEST(Validate, mirrored_holds_one_worker_or_many) {
+TEST(Validate, mirrored_supports_any_number_of_workers) {
   for (const int devices : {1, 2, 16})
     EXPECT_THAT(validated(small(1, devices)), IsEmpty()) << devices;
 }
 
-TEST(Validate, multi_worker_mirrored_asks_for_workers_on_several_hosts) {
+TEST(Validate, multi_worker_mirrored_requires_several_hosts) {
   const auto multi_worker = [](Experiment& e) {
     e.strategy.kind = StrategyKind::multi_worker_mirrored;
   };
   Experiment one_host = small(1, 4), two_hosts = small(2, 2);
   multi_worker(one_host);
   multi_worker(two_hosts);
-  ASSERT_EQ(validated(one_host).size(), 1u);
-  EXPECT_EQ(validated(one_host)[0].where, "strategy.kind");
+  EXPECT_THAT(validated(one_host), ElementsAre(IsProblem("one_host", "strategy.kind")));
   EXPECT_THAT(validated(two_hosts), IsEmpty());
 }
 
-TEST(Validate, sharded_hierarchical_asks_for_equally_many_workers_on_every_host) {
+TEST(Validate, sharded_hierarchical_requires_equal_numbers_of_workers_per_host) {
   Experiment e = small(2, 2);
   e.strategy.algorithm = collective::Algorithm::sharded_hierarchical;
   EXPECT_THAT(validated(e), IsEmpty());
   e.topology.hosts[1].devices[0].role = topology::Role::idle;
-  ASSERT_EQ(validated(e).size(), 1u);
-  EXPECT_EQ(validated(e)[0].where, "strategy.algorithm");
-  EXPECT_EQ(validated(e)[0].id, "hosts_not_even");
+  EXPECT_THAT(validated(e), ElementsAre(IsProblem("hosts_not_even", "strategy.algorithm")));
   e.strategy.algorithm = collective::Algorithm::automatic;
   EXPECT_THAT(validated(e), IsEmpty());
 }
 
-TEST(Validate, another_machine_is_not_available) {
+TEST(Validate, remote_address_is_unavailable) {
   expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; },
                  "topology.hosts[1].address", "other_machine");
   Experiment experiment = small();
@@ -153,7 +151,7 @@ TEST(Validate, another_machine_is_not_available) {
   EXPECT_EQ(validated(experiment).front().code, ProblemCode::unavailable);
 }
 
-TEST(Validate, this_machine_goes_by_many_names) {
+TEST(Validate, accepts_all_names_of_this_machine) {
   char name[256] = {};
   ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);
   for (const std::string address :
@@ -164,7 +162,7 @@ TEST(Validate, this_machine_goes_by_many_names) {
   }
 }
 
-TEST(Validate, an_accelerator_needs_emulation) {
+TEST(Validate, accelerator_requires_emulation) {
   expect_problem(
       [](Experiment& e) {
         e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu, e.run.emulate = false;
@@ -177,7 +175,7 @@ TEST(Validate, an_accelerator_needs_emulation) {
   EXPECT_THAT(validated(idle), IsEmpty());
 }
 
-TEST(Validate, a_global_batch_is_at_least_the_ranks_and_at_most_the_samples) {
+TEST(Validate, global_batch_must_not_exceed_the_samples) {
   expect_problem([](Experiment& e) { e.data.train_samples = 3; }, "data.train_samples",
                  "too_few_samples");
   expect_problem(
@@ -207,7 +205,7 @@ TEST(Validate, every_rank_must_own_a_sample) {
       "data.sharding.size_ratio", "rank_without_samples");
 }
 
-TEST(Validate, parameters_of_shardings_have_ranges) {
+TEST(Validate, sharding_parameters_must_be_in_range) {
   const auto with = [](double alpha, double size_ratio) {
     return [=](Experiment& e) {
       e.data.sharding.kind = data::ShardingKind::label_skew;
@@ -222,22 +220,21 @@ TEST(Validate, parameters_of_shardings_have_ranges) {
   expect_problem(with(1, 0.5), "data.sharding.size_ratio", "out_of_range");
 }
 
-TEST(Validate, shards_by_label_need_labels) {
+TEST(Validate, label_skew_requires_labels) {
   Experiment experiment = small(2, 2);
   experiment.data.sharding.kind = data::ShardingKind::label_skew;
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "images";
-  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.labels")));
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("file_not_set", "data.labels")));
 }
 
-TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) {
+TEST(Validate, averaged_weights_have_a_caveat_if_the_update_is_not_linear) {
   Experiment experiment = small(2, 2);
   experiment.strategy.average = AveragedQuantity::weights;
   experiment.training.optimizer.momentum = 0;
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.clip_norm = 1;
-  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("clips its gradient by its local norm"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("local norm"));
   experiment.training.clip_norm = 0;
   experiment.training.optimizer.momentum = 0.9;
   EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("local momentum"));
@@ -247,15 +244,14 @@ TEST(Validate, weights_that_are_averaged_differ_where_the_update_is_not_linear) 
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank averages nothing";
 }
 
-TEST(Validate, batch_normalization_sees_a_micro_step_only) {
+TEST(Validate, batch_norm_has_a_caveat_with_micro_steps) {
   Experiment experiment = small();
   experiment.topology = star(1, 1);
   experiment.model.layers.insert(experiment.model.layers.begin() + 1,
                                  {model::LayerKind::batch_norm, 0});
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   experiment.training.accumulation_steps = 2;
-  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("the samples of each micro-step"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("each micro-step"));
 }
 
 TEST(Validate, only_mirrored_averages_weights) {
@@ -269,7 +265,7 @@ TEST(Validate, only_mirrored_averages_weights) {
   }
 }
 
-TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
+TEST(Validate, samples_of_a_step_must_not_exceed_the_data) {
   const auto with = [](std::int64_t micro_steps) {
     return [micro_steps](Experiment& e) { e.training.accumulation_steps = micro_steps; };
   };
@@ -278,9 +274,8 @@ TEST(Validate, a_step_takes_no_more_samples_than_there_are) {
   expect_problem(with(4097), "training.accumulation_steps", "out_of_range");
 }
 
-// However many ranks its stages are on, a pipeline takes the samples of a step once; and a mesh
-// once for each replica.
-TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
+// A pipeline takes the samples of a step once, and a mesh once per replica.
+TEST(Validate, only_replicas_multiply_the_samples_of_a_step) {
   const auto with = [](StrategyKind kind) {
     return [kind](Experiment& e) {
       e.topology = star(2, 2);
@@ -297,31 +292,28 @@ TEST(Validate, of_a_model_that_is_cut_up_replicas_take_the_samples) {
   expect_problem(with(StrategyKind::ddp), "training.accumulation_steps", "batch_exceeds_data");
 }
 
-TEST(Validate, only_shards_are_outside_the_promise_of_one_device) {
+TEST(Validate, shards_of_ranks_have_a_caveat) {
   Experiment experiment = small(2, 2);
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
   for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew,
                           data::ShardingKind::size_skew}) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
-    EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-                HasSubstr("not equivalent to one device"))
-        << base::name_of(kind);
+    EXPECT_NE(equivalence_caveats(experiment), std::nullopt) << base::name_of(kind);
     experiment.topology = star(1, 1);
-    EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all";
+    EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all samples";
   }
 }
 
-TEST(Validate, compressed_gradients_are_outside_the_promise_of_one_device) {
+TEST(Validate, compressed_gradients_have_a_caveat) {
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = compute::compression::Scheme::top_k;
-  EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
-              HasSubstr("gradients are compressed (top_k)"));
+  EXPECT_THAT(equivalence_caveats(experiment).value_or(""), HasSubstr("top_k"));
   experiment.topology = star(1, 1);
   EXPECT_EQ(equivalence_caveats(experiment), std::nullopt);
 }
 
-TEST(Validate, compression_is_of_fp32_gradients) {
+TEST(Validate, compression_requires_fp32) {
   expect_problem(
       [](Experiment& e) {
         e.strategy.compression.kind = compute::compression::Scheme::fp16;
@@ -330,7 +322,7 @@ TEST(Validate, compression_is_of_fp32_gradients) {
       "strategy.compression.kind", "compression_needs_fp32");
 }
 
-TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
+TEST(Validate, gathered_encodings_require_an_algorithm_that_gathers) {
   using compute::compression::Scheme;
   for (const Scheme kind : {Scheme::int8, Scheme::sign, Scheme::top_k})
     expect_problem(
@@ -349,10 +341,10 @@ TEST(Validate, what_is_gathered_needs_an_algorithm_that_gathers) {
   Experiment experiment = small(2, 2);
   experiment.strategy.compression.kind = Scheme::power_sgd;
   experiment.strategy.algorithm = collective::Algorithm::star;
-  EXPECT_THAT(validated(experiment), IsEmpty()) << "it can be added up";
+  EXPECT_THAT(validated(experiment), IsEmpty()) << "its encodings can be all-reduced";
 }
 
-TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
+TEST(Validate, compression_fraction_must_be_in_range) {
   for (const double fraction : {0.0, -0.1, 1.01, 100.0}) {
     const auto written = base::parse_json(
         R"({"version": 1, "strategy": {"compression": {"kind": "top_k", "fraction": )" +
@@ -360,12 +352,13 @@ TEST(Validate, no_part_and_more_than_all_of_a_gradient_are_out_of_range) {
         "out_of_range");
     const auto read = from_json(written.value());
     ASSERT_FALSE(read.has_value()) << fraction;
-    EXPECT_THAT(read.error(), ElementsAre(Field(&Problem::where, "strategy.compression.fraction")))
+    EXPECT_THAT(read.error(),
+                ElementsAre(IsProblem("out_of_range", "strategy.compression.fraction")))
         << fraction;
   }
 }
 
-TEST(Validate, the_model_must_fit_the_data) {
+TEST(Validate, model_must_fit_the_data) {
   expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]",
                  "units_differ_from_classes");
   expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]",
@@ -375,22 +368,21 @@ TEST(Validate, the_model_must_fit_the_data) {
   expect_problem([](Experiment& e) { e.model.layers.clear(); }, "model.layers", "wrong_length");
 }
 
-TEST(Validate, a_missing_data_file_is_told_at_its_field) {
+TEST(Validate, missing_data_file_is_reported_at_its_field) {
   Experiment experiment = small();
   experiment.data.kind = data::DataKind::idx;
   experiment.data.images = "images.gz";
   experiment.data.labels = "labels.gz";
   const Problems problems = validated(experiment);
-  ASSERT_EQ(problems.size(), 1u);
-  EXPECT_EQ(problems[0].where, "data.images");
-  EXPECT_EQ(problems[0].code, ProblemCode::unavailable);
-  EXPECT_THAT(problems[0].what, HasSubstr("/nowhere/images.gz"));
+  EXPECT_THAT(problems, ElementsAre(AllOf(IsProblem("missing_file", "data.images"),
+                                          Field(&Problem::code, ProblemCode::unavailable),
+                                          Mentions("/nowhere/images.gz"))));
   experiment.data.kind = data::DataKind::csv;
   experiment.data.file = "table.csv";
-  EXPECT_THAT(validated(experiment), ElementsAre(Field(&Problem::where, "data.file")));
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("missing_file", "data.file")));
 }
 
-TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
+TEST(Validate, values_that_no_file_can_contain_are_reported) {
   expect_problem([](Experiment& e) { e.training.batch_per_rank = -5; }, "training.batch_per_rank",
                  "out_of_range");
   expect_problem(
@@ -403,21 +395,22 @@ TEST(Validate, a_value_that_no_file_could_hold_is_told_too) {
       "training.optimizer.learning_rate", "out_of_range");
 }
 
-TEST(Validate, tells_the_problems_of_all_parts_at_once) {
+TEST(Validate, reports_problems_of_all_sections_together) {
   Experiment experiment = small(2, 2);
   experiment.topology.links[0].to = "gone";
   experiment.strategy.kind = StrategyKind::one_device;
   experiment.model.layers.pop_back();
   experiment.training.epochs = 0;
   experiment.data.train_samples = 1;
-  const auto at = [](const char* where) { return Field(&Problem::where, where); };
-  EXPECT_THAT(
-      validated(experiment),
-      UnorderedElementsAre(at("topology.links[0].to"), at("strategy.kind"), at("model.layers[1]"),
-                           at("training.epochs"), at("data.train_samples")));
+  EXPECT_THAT(validated(experiment),
+              UnorderedElementsAre(IsProblem("unknown_link_end", "topology.links[0].to"),
+                                   IsProblem("too_many_workers", "strategy.kind"),
+                                   IsProblem("output_not_linear", "model.layers[1]"),
+                                   IsProblem("out_of_range", "training.epochs"),
+                                   IsProblem("too_few_samples", "data.train_samples")));
 }
 
-TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
+TEST(Validate, incompatible_settings_are_reported_at_their_field) {
   using compute::compression::Scheme;
   expect_problem(
       [](Experiment& e) {
@@ -441,7 +434,7 @@ TEST(Validate, what_does_not_go_together_is_told_at_its_field) {
       "strategy.compression.kind", "strategy_without_compression", 1);
 }
 
-TEST(Validate, what_an_engine_cannot_carry_is_told_at_its_field) {
+TEST(Validate, unsupported_operations_of_an_engine_are_reported_at_their_field) {
   if (built_engines().size() < 2) GTEST_SKIP() << "no other engine in this build";
   const auto by_gloo = [](StrategyKind kind, compute::compression::Scheme scheme) {
     return [=](Experiment& e) {

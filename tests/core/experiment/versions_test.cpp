@@ -7,15 +7,15 @@
 #include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/core/experiment/golden.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 namespace {
 
 using base::Json;
 using ::testing::ElementsAre;
-using ::testing::Field;
 
-// A document of this version that leaves out all that it can, with an element in each list.
+// Returns a document of this version with only required fields and one element in each list.
 Json least_document(int version) {
   Json document = Json::parse(R"({
     "version": 0,
@@ -34,8 +34,8 @@ Json least_document(int version) {
   return document;
 }
 
-// Golden files of versions before the present one never change: they are what old files mean. If a
-// default is to change, make a new version, and let `upgrade` write the old default.
+// Golden files of earlier versions never change: they define the meaning of old files. To change a
+// default, add a version and let `upgrade` write the old default.
 TEST(Versions, keep_their_defaults) {
   for (int version = 1; version <= kVersion; ++version)
     for (const auto& [name, document] :
@@ -49,12 +49,12 @@ TEST(Versions, keep_their_defaults) {
     }
 }
 
-TEST(Versions, become_the_present_one) {
+TEST(Versions, are_upgraded_to_the_current_version) {
   EXPECT_EQ(from_json(Json{{"version", 1}})->version, kVersion);
   EXPECT_EQ(from_json(Json{{"version", kVersion}})->version, kVersion);
 }
 
-TEST(Versions, above_the_present_one_are_newer) {
+TEST(Versions, above_the_current_version_are_newer) {
   EXPECT_FALSE(is_newer(Json{{"version", kVersion}}));
   EXPECT_TRUE(is_newer(Json{{"version", kVersion + 1}}));
   EXPECT_TRUE(is_newer(Json{{"version", std::uint64_t{1} << 63}}));
@@ -62,7 +62,7 @@ TEST(Versions, above_the_present_one_are_newer) {
   EXPECT_FALSE(is_newer(Json::array()));
 }
 
-TEST(Version1, loses_the_keys_of_other_kinds) {
+TEST(Version1, upgrade_removes_keys_of_other_kinds) {
   Json document = Json::parse(R"({"version": 1, "model": {"layers": [
       {"kind": "relu", "heads": 8, "rows": 3}, {"kind": "linear", "units": 2, "heads": 4}]},
       "training": {"optimizer": {"kind": "adam", "momentum": 0.5, "beta1": 0.8}}})");
@@ -72,7 +72,7 @@ TEST(Version1, loses_the_keys_of_other_kinds) {
       "training": {"optimizer": {"kind": "adam", "beta1": 0.8}}})"));
 }
 
-TEST(Version1, keeps_what_cannot_be_read) {
+TEST(Version1, upgrade_keeps_unreadable_parts) {
   for (const char* text :
        {"3", R"({"version": 1, "model": 3})", R"({"version": 1, "model": {"layers": [3, null]}})",
         R"({"version": 1, "nonsense": {"kind": "relu", "heads": 3}})"}) {
@@ -95,15 +95,15 @@ TEST(RenamedKey, is_read_under_both_names_in_every_version) {
     }
 }
 
-TEST(RenamedKey, under_both_names_at_once_is_refused) {
+TEST(RenamedKey, under_both_names_is_refused) {
   const auto read = from_json(Json::parse(R"({"version": 2, "model": {"layers": [
       {"kind": "batch_norm", "synchronised": true, "synchronized": false}]}})"));
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error(),
-              ElementsAre(Field(&base::Problem::where, "model.layers[0].synchronised")));
+              ElementsAre(base::IsProblem("unknown_key", "model.layers[0].synchronised")));
 }
 
-TEST(RenamedKey, is_found_in_a_path) {
+TEST(RenamedKey, is_replaced_in_a_path) {
   EXPECT_EQ(present_path("model.layers[12].synchronised"), "model.layers[12].synchronized");
   EXPECT_EQ(present_path("model.layers[12].units"), "model.layers[12].units");
   EXPECT_EQ(present_path("name"), "name");

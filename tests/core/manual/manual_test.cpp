@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/problem_matchers.h"
+
 namespace trainyard::manual {
 namespace {
 
+using base::IsProblem;
 using base::ProblemCode;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -50,7 +54,7 @@ TEST(Contents, are_the_groups_of_the_index) {
   EXPECT_THAT(manual.contents()[1].files, ElementsAre("all_reduce.md"));
 }
 
-TEST(Places, of_fields_are_rows_that_are_no_links) {
+TEST(ManualLocations, of_fields_are_rows_without_links) {
   const Manual manual = small_manual();
   EXPECT_EQ(manual.field("training.seed"),
             (ManualLocation{"training.md", "fields", "training.seed"}));
@@ -60,7 +64,7 @@ TEST(Places, of_fields_are_rows_that_are_no_links) {
   EXPECT_EQ(manual.field("training.steps"), std::nullopt);
 }
 
-TEST(Places, of_names) {
+TEST(ManualLocations, of_strategies_algorithms_panels_and_verbs) {
   const Manual manual = small_manual();
   EXPECT_EQ(manual.strategy("ddp"), (ManualLocation{"strategies/ddp.md", "", ""}));
   EXPECT_EQ(manual.strategy("vertical"), std::nullopt);
@@ -72,11 +76,11 @@ TEST(Places, of_names) {
   EXPECT_EQ(manual.verb("fly"), std::nullopt);
 }
 
-TEST(Places, of_problems) {
+TEST(ManualLocations, of_problems_depend_on_id_location_and_code) {
   const Manual manual = small_manual();
   const auto slug = [&](ProblemCode code, const char* where) {
-    const auto place = manual.problem({"made_by_test", code, where, "is odd", "", ""});
-    return place ? to_string(*place) : "";
+    const auto location = manual.problem({"test_problem", code, where, "is odd", "", ""});
+    return location ? to_string(*location) : "";
   };
   EXPECT_EQ(
       manual.problem({"no_worker", ProblemCode::bad_input, "training.seed", "is odd", "", ""}),
@@ -88,11 +92,11 @@ TEST(Places, of_problems) {
   EXPECT_EQ(slug(ProblemCode::bad_usage, "run"), "command_line.md");
 }
 
-TEST(Find, takes_files_titles_and_names) {
+TEST(Find, accepts_files_titles_and_names) {
   const Manual manual = small_manual();
   const auto found = [&](const std::string& topic) {
-    const auto place = manual.find(topic);
-    return place ? to_string(*place) : base::to_string(place.error());
+    const auto location = manual.find(topic);
+    return location ? to_string(*location) : base::to_string(location.error());
   };
   EXPECT_EQ(found("training"), "training.md");
   EXPECT_EQ(found("Training.md"), "training.md");
@@ -106,23 +110,22 @@ TEST(Find, takes_files_titles_and_names) {
   EXPECT_EQ(found("Learning rate"), "training.md#learning-rate");
 }
 
-TEST(Find, names_similar_topics) {
+TEST(Find, suggests_similar_topics) {
   const Manual manual = small_manual();
-  const auto advice = [&](const std::string& topic) {
-    const auto place = manual.find(topic);
-    return place ? to_string(*place) : place.error().advice;
+  const auto expect = [&](const std::string& topic, const char* similar) {
+    const auto location = manual.find(topic);
+    ASSERT_FALSE(location) << topic;
+    EXPECT_THAT(location.error(), IsProblem("unknown_topic", "manual"));
+    EXPECT_THAT(base::to_string(location.error()), AllOf(HasSubstr(topic), HasSubstr(similar)));
   };
-  EXPECT_EQ(advice("trainin"), "Did you mean \"training\"?");
-  EXPECT_EQ(advice("buckets"),
-            "Sections with these words: "
-            "strategies/ddp.md#distributed-data-parallel");
-  EXPECT_EQ(advice("training#feilds"), "Did you mean \"fields\"?");
-  EXPECT_EQ(advice("xyzzy plugh"), "Without a topic, the contents are printed.");
-  EXPECT_THAT(base::to_string(manual.find("trainin").error()),
-              HasSubstr("\"trainin\" is not a topic"));
+  EXPECT_THAT(manual.find("training#feilds").error(), IsProblem("unknown_section", "training.md"));
+  EXPECT_THAT(manual.find("training#feilds").error().advice, HasSubstr("\"fields\""));
+  expect("trainin", "\"training\"");
+  expect("buckets", "strategies/ddp.md#distributed-data-parallel");
+  expect("xyzzy plugh", "contents");
 }
 
-TEST(Search, wants_all_words_and_prefers_titles) {
+TEST(Search, matches_all_words_and_prefers_titles) {
   const Manual manual = small_manual();
   const auto places = [&](const char* words) {
     std::vector<std::string> found;
@@ -147,6 +150,7 @@ TEST(Load, reports_a_missing_manual) {
   const auto manual = Manual::load("/nowhere");
   ASSERT_FALSE(manual);
   EXPECT_EQ(manual.error().code, ProblemCode::unavailable);
+  EXPECT_THAT(manual.error(), IsProblem("manual_missing", "/nowhere"));
   EXPECT_FALSE(Manual::load(""));
 }
 

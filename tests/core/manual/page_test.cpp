@@ -22,7 +22,7 @@ TEST(PlainText, has_no_markup) {
             "Run the first op x 2 * 3");
 }
 
-TEST(CodeSpans, leave_out_links) {
+TEST(CodeSpans, exclude_links) {
   EXPECT_THAT(code_spans("`a.b`, [`c[0].x`](d.md), `e[1]`"), ElementsAre("a.b", "e[1]"));
 }
 
@@ -55,7 +55,7 @@ TEST(ParsePage, finds_sections_outside_code) {
   EXPECT_EQ(page.section("none"), nullptr);
 }
 
-TEST(ParsePage, gives_the_text_of_a_section_with_its_subsections) {
+TEST(ParsePage, returns_the_text_of_a_section_with_its_subsections) {
   const Page page = parse_page("a.md", kPage);
   const std::string text(page.text_with_subsections(*page.section("part")));
   EXPECT_TRUE(text.starts_with("## Part\n```sh"));
@@ -65,7 +65,7 @@ TEST(ParsePage, gives_the_text_of_a_section_with_its_subsections) {
   EXPECT_EQ(page.text_with_subsections(page.sections.front()), page.text);
 }
 
-TEST(ParsePage, an_empty_text_has_no_sections) {
+TEST(ParsePage, finds_no_sections_in_an_empty_text) {
   EXPECT_THAT(parse_page("a.md", "").sections, IsEmpty());
   EXPECT_THAT(parse_page("a.md", "<!-- only -->").text, IsEmpty());
 }

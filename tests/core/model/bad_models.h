@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Models that are refused, each with its message and location.
+// Models that are refused, each with the id, the location and the data of its problem.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,9 @@ inline constexpr auto kRelu = LayerKind::relu;
 struct Bad {
   const char* name;
   std::vector<LayerSpec> layers;
+  const char* id;
   const char* where;
-  const char* what;
+  const char* data = "";  // numbers in the message
 };
 
 }  // namespace trainyard::model

@@ -42,7 +42,7 @@ std::vector<std::string> names(const std::vector<Parameter>& parameters) {
 }
 
 // 0 conv relu, 2 conv, 3 batch_norm, 4 add tanh, 6 max_pool, 7 dropout, 9 linear.
-TEST(Part, has_the_parameters_of_its_own_segments_side_by_side) {
+TEST(LocalModel, has_the_parameters_of_its_segments_contiguously) {
   const Model whole = images();
   const Model first = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 0),
               second = part_of(whole, {0, 1, 1, 0, 0, 0, 1}, 1);
@@ -58,7 +58,7 @@ TEST(Part, has_the_parameters_of_its_own_segments_side_by_side) {
   EXPECT_EQ(second.first_with_parameters, 0);
 }
 
-TEST(Part, begins_with_what_the_whole_begins_with) {
+TEST(LocalModel, starts_with_the_initial_values_of_the_full_model) {
   const Model whole = images();
   const std::vector<double> of_whole = initial(whole);
   const std::vector<int> owners{1, 0, 1, 1, 0, 0, 1};
@@ -76,7 +76,7 @@ TEST(Part, begins_with_what_the_whole_begins_with) {
   }
 }
 
-TEST(Part, of_a_tied_layer_uses_the_weight_of_its_embedding) {
+TEST(LocalModel, with_a_tied_layer_uses_the_weight_of_the_embedding) {
   const Model whole = tied();
   std::vector<int> owners(whole.segments.size(), 1);
   owners.front() = owners.back() = 0;
@@ -86,7 +86,7 @@ TEST(Part, of_a_tied_layer_uses_the_weight_of_its_embedding) {
   EXPECT_EQ(part_of(whole, owners, 1).elements, whole.elements - part.elements);
 }
 
-TEST(Part, of_a_tied_layer_elsewhere_has_the_table_as_well) {
+TEST(LocalModel, with_a_tied_layer_but_no_embedding_has_the_table_too) {
   const Model whole = tied();
   std::vector<int> owners(whole.segments.size(), 1);
   owners.front() = 0, owners.back() = 2;
@@ -102,7 +102,7 @@ TEST(Part, of_a_tied_layer_elsewhere_has_the_table_as_well) {
   EXPECT_EQ(part_of(whole, owners, 1).elements, whole.elements - whole.segments.front().elements);
 }
 
-TEST(Stages, are_segments_in_a_row) {
+TEST(Stages, are_consecutive_segments) {
   const auto stages = stages_of({2, 2, 0, 2});
   ASSERT_EQ(stages.size(), 3u);
   EXPECT_EQ(stages[0].last, 1);
@@ -111,7 +111,7 @@ TEST(Stages, are_segments_in_a_row) {
 }
 
 // The sum in segment 3 adds the output of segment 0.
-TEST(Paths, lead_past_all_who_compute_by_an_output) {
+TEST(Paths, skip_segments_that_do_not_use_an_output) {
   const Model whole = images();
   const auto paths = paths_of(whole, stages_of({0, 1, 1, 2, 2, 2, 2}));
   EXPECT_THAT(paths[0], ElementsAre(0, 1, 2));

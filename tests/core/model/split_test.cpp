@@ -25,7 +25,7 @@ Model gpt(bool tied, std::int64_t heads = 4) {
   return build(spec, Shape{9}, 11).value();
 }
 
-// By how many ranks each element of the whole is had.
+// Returns the number of ranks that hold each element of the full model.
 std::vector<int> owners(const Model& whole, int ranks, const Parameter& of) {
   std::vector<int> count(static_cast<std::size_t>(of.shape.elements()));
   for (int rank = 0; rank < ranks; ++rank)
@@ -47,7 +47,7 @@ TEST(Split, of_a_transformer_is_by_heads_units_rows_and_classes) {
       << "one rank has all";
 }
 
-TEST(Split, leaves_whole_what_has_too_little_for_each_rank) {
+TEST(Split, does_not_split_layers_with_too_little_for_each_rank) {
   const ModelSpec spec{{{LayerKind::linear, 3},
                         {LayerKind::relu, 0},
                         {LayerKind::linear, 8},
@@ -60,13 +60,13 @@ TEST(Split, leaves_whole_what_has_too_little_for_each_rank) {
   EXPECT_THAT(splits_of(build(spec, 7, 5).value(), 9), ElementsAre(S::none, S::none, S::none));
 }
 
-TEST(Split, of_heads_that_ranks_cannot_share_out_evenly_is_none) {
+TEST(Split, does_not_exist_if_heads_are_not_divisible) {
   EXPECT_EQ(undivided_heads(gpt(false, 4), 3), 4);
   EXPECT_EQ(undivided_heads(gpt(false, 6), 3), 0);
   EXPECT_EQ(splits_of(gpt(false, 4), 3)[2], S::none);
 }
 
-TEST(Split, gives_every_element_to_one_rank_or_to_all) {
+TEST(Split, assigns_every_element_to_one_rank_or_to_all) {
   for (const bool tied : {false, true})
     for (const int ranks : {2, 4}) {
       const Model whole = gpt(tied);
@@ -79,7 +79,7 @@ TEST(Split, gives_every_element_to_one_rank_or_to_all) {
     }
 }
 
-TEST(Split, begins_with_the_parameters_of_the_whole) {
+TEST(Split, starts_with_the_initial_parameters_of_the_full_model) {
   const Model whole = gpt(true);
   const std::vector<double> all = initial(whole);
   for (int rank = 0; rank < 4; ++rank) {
@@ -97,7 +97,7 @@ TEST(Split, begins_with_the_parameters_of_the_whole) {
 }
 
 // 11 characters of 4 ranks: 3, 3, 3, 2; of four heads one each.
-TEST(Split, has_the_sizes_of_its_part) {
+TEST(Split, has_the_sizes_of_its_shard) {
   const Model first = split_of(gpt(false), 4, 0), last = split_of(gpt(false), 4, 3);
   EXPECT_EQ(first.segments[0].vocabulary, (Shape{3, 8}));
   EXPECT_EQ(last.segments[0].vocabulary, (Shape{2, 8}));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/model.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::model {
 namespace {
@@ -18,7 +19,7 @@ const ModelSpec kBlock{{{LayerKind::linear, 6},
                         {LayerKind::rms_norm, 0},
                         {LayerKind::linear, 0}}};
 
-TEST(TransformerModel, its_layers_are_segments) {
+TEST(TransformerModel, layers_are_segments) {
   const Model model = build(kBlock, {4}, 3).value();
   std::vector<std::string> names;
   for (const Segment& segment : model.segments) names.push_back(segment.name);
@@ -27,7 +28,7 @@ TEST(TransformerModel, its_layers_are_segments) {
                                    "4 linear 9-6", "5 add 0", "6 rms_norm 6", "7 linear 6-3"));
 }
 
-TEST(TransformerModel, a_root_mean_square_learns_no_shift) {
+TEST(TransformerModel, root_mean_square_normalization_has_no_shift) {
   const Model model = build(kBlock, {4}, 3).value();
   EXPECT_EQ(model.segments[1].elements, 12);
   EXPECT_EQ(model.segments[3].elements, 0);
@@ -35,7 +36,7 @@ TEST(TransformerModel, a_root_mean_square_learns_no_shift) {
   EXPECT_EQ(model.segments[7].first, model.segments[6].first + 6);
 }
 
-TEST(TransformerModel, a_normalization_begins_by_changing_nothing_more) {
+TEST(TransformerModel, normalization_starts_as_the_identity) {
   const Model model = build(kBlock, {4}, 3).value();
   std::vector<double> values(static_cast<std::size_t>(model.elements), -1);
   initialize(model, 1,
@@ -52,13 +53,13 @@ TEST(TransformerModel, a_normalization_begins_by_changing_nothing_more) {
   }
 }
 
-TEST(TransformerModel, of_images_each_pixel_is_a_row) {
+TEST(TransformerModel, treats_each_pixel_of_an_image_as_a_row) {
   const ModelSpec spec{
       {{LayerKind::layer_norm, 0}, {LayerKind::flatten, 0}, {LayerKind::linear, 0}}};
   EXPECT_EQ(build(spec, {5, 5, 3}, 2).value().segments[0].elements, 6);
 }
 
-TEST(TransformerModel, relu_does_not_follow_gelu) {
+TEST(TransformerModel, refuses_relu_after_gelu) {
   const ModelSpec spec{
       {{LayerKind::linear, 6}, {LayerKind::gelu, 0}, {LayerKind::relu, 0}, {LayerKind::linear, 0}}};
   const auto problems = validate(spec, {4}, 3, "model");
@@ -73,7 +74,7 @@ const ModelSpec kGpt{{{.kind = LayerKind::embedding, .rows = 0, .width = 6},
                       {LayerKind::layer_norm, 0},
                       {LayerKind::linear, 0}}};
 
-TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
+TEST(TransformerModel, block_is_ten_segments_with_a_cut_between_any_two) {
   const Model model = build(kGpt, {5}, 7).value();
   std::vector<std::string> names;
   for (const Segment& segment : model.segments) names.push_back(segment.name);
@@ -90,16 +91,16 @@ TEST(TransformerModel, a_block_is_ten_segments_and_can_be_cut_between_any) {
   EXPECT_EQ(model.labels(), 5);
 }
 
-// As GPT-2 is counted: of a block 12 d^2 + 13 d, of the embeddings (vocabulary + places) d, of the
-// last normalization 2 d; and the logits' layer here.
-TEST(TransformerModel, has_as_many_parameters_as_the_formula_says) {
+// The parameter count of GPT-2: 12 d^2 + 13 d per block, (vocabulary + positions) d for the
+// embeddings, 2 d for the last normalization, plus the separate output layer of this model.
+TEST(TransformerModel, has_the_number_of_parameters_of_the_formula) {
   const std::int64_t d = 6, vocabulary = 7, places = 5;
   const std::int64_t block = 12 * d * d + 13 * d;
   EXPECT_EQ(build(kGpt, {places}, vocabulary).value().elements,
             (vocabulary + places) * d + 2 * block + 2 * d + vocabulary * (d + 1));
 }
 
-TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_one_by_one) {
+TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_separately) {
   const Model model = build(kGpt, {5}, 7).value();
   EXPECT_EQ(model.segments[2].weight_shape(), (Shape{18, 6}));
   EXPECT_EQ(model.segments[2].outputs, 5 * 18);
@@ -108,7 +109,7 @@ TEST(TransformerModel, rows_of_a_sequence_pass_linear_layers_one_by_one) {
   EXPECT_EQ(model.parameters[1].shape, (Shape{5, 6}));
 }
 
-TEST(TransformerModel, a_tied_output_has_the_table_of_the_embedding_for_its_weight) {
+TEST(TransformerModel, tied_output_uses_the_embedding_table) {
   ModelSpec tied = kGpt;
   tied.layers.back().tied = true;
   const Model model = build(tied, {5}, 7).value(), apart = build(kGpt, {5}, 7).value();
@@ -124,28 +125,29 @@ TEST(TransformerModel, a_tied_output_has_the_table_of_the_embedding_for_its_weig
   EXPECT_FALSE(apart.ties());
 }
 
-TEST(TransformerModel, a_tie_that_does_not_fit_is_refused) {
+TEST(TransformerModel, refuses_an_invalid_tie) {
   const auto problem_of = [](const ModelSpec& spec) {
     const auto problems = validate(spec, {5}, 7, "model");
-    return problems.empty() ? std::string() : base::to_string(problems.front());
+    return problems.empty() ? base::Problem{} : problems.front();
   };
   ModelSpec tied = kGpt;
   tied.layers.back().tied = true;
-  EXPECT_EQ(problem_of(tied), "");
+  EXPECT_EQ(problem_of(tied), base::Problem{});
   ModelSpec rows = tied;
   rows.layers[0].rows = 9;
   EXPECT_THAT(problem_of(rows),
-              testing::AllOf(testing::HasSubstr("model.layers[3].tied"),
-                             testing::HasSubstr("9 rows, but there are 7 classes")));
+              testing::AllOf(base::IsProblem("tied_rows_differ", "model.layers[3].tied"),
+                             base::Reports("9 rows"), base::Reports("7 classes")));
   ModelSpec wider = tied;
   wider.layers.insert(wider.layers.begin() + 3, {LayerKind::linear, 8});
   EXPECT_THAT(problem_of(wider),
-              testing::HasSubstr("dimension 6, but its input has the shape 5 x 8"));
+              testing::AllOf(base::IsProblem("tied_shapes_differ", "model.layers[4].tied"),
+                             base::Reports("dimension 6"), base::Reports("5 x 8")));
   ModelSpec none{{{LayerKind::linear, 6}, {.kind = LayerKind::linear, .tied = true}}};
-  EXPECT_THAT(problem_of(none), testing::HasSubstr("no embedding to be tied to"));
+  EXPECT_THAT(problem_of(none), base::IsProblem("nothing_to_tie", "model.layers[1].tied"));
 }
 
-TEST(TransformerModel, attention_costs_by_pairs_of_rows) {
+TEST(TransformerModel, attention_cost_is_quadratic_in_rows) {
   const Segment attention = build(kGpt, {5}, 7).value().segments[3];
   EXPECT_EQ(attention.forward_flops(), 15 * (2 * 2 * 6 + 14 * 3));
   EXPECT_EQ(attention.elements, 0);

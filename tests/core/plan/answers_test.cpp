@@ -22,7 +22,7 @@ std::string why(const std::string& bytes) {
   return read ? "" : read.error().id;
 }
 
-TEST(Answers, are_read_as_they_were_written) {
+TEST(Answers, read_back_as_written) {
   const std::vector<Answer> written{answers(3, 0, 17, {16, 9}),
                                     answers(3, 2, std::int64_t{1} << 40, {5, 0}), ends(3, 60)};
   std::string bytes;
@@ -31,7 +31,7 @@ TEST(Answers, are_read_as_they_were_written) {
   EXPECT_EQ(answers_of(bytes_of(bytes)).value(), written);
 }
 
-TEST(Answers, that_cannot_be_are_told) {
+TEST(Answers, that_are_impossible_are_problems) {
   std::string bytes;
   append(answers(3, 0, 17), bytes);
   append(ends(3, 18), bytes);
@@ -43,7 +43,7 @@ TEST(Answers, that_cannot_be_are_told) {
   EXPECT_EQ(why(more_than_a_kind), "unknown_event") << "bytes that are never written";
 }
 
-TEST(Answers, a_place_is_before_what_comes_later) {
+TEST(Answers, are_ordered_by_position) {
   EXPECT_LT((StepPosition{3, 9}), (StepPosition{4, 0}));
   EXPECT_LT((StepPosition{4, 0}), (StepPosition{4, 1}));
 }
@@ -61,7 +61,7 @@ std::string merged(std::vector<std::vector<Answer>> ranks, std::int64_t first_st
 }
 
 // 0 and 2 ask, 1 and 3 answer.
-TEST(RecordedAnswers, a_rank_is_answered_for_a_step_once_it_was_for_all_before) {
+TEST(RecordedAnswers, are_returned_for_a_step_after_all_earlier_steps) {
   EXPECT_EQ(merged({{}, {answers(1, 0, 1), ends(1, 2)}, {}, {answers(3, 0, 0), ends(3, 2)}}),
             "3<0.0 end3 1<0.1 end1 ");
   EXPECT_EQ(
@@ -69,17 +69,17 @@ TEST(RecordedAnswers, a_rank_is_answered_for_a_step_once_it_was_for_all_before) 
       "1<0.0 3<2.0 3<0.1 1<2.1 ");
 }
 
-TEST(RecordedAnswers, end_where_one_rank_wrote_less_than_another) {
+TEST(RecordedAnswers, end_at_the_shortest_log) {
   EXPECT_EQ(merged({{}, {answers(1, 0, 0), answers(1, 0, 2), answers(1, 2, 0)}, {}, {}}),
             "1<0.0 left 2")
       << "no rank reported which one answered step 1";
 }
 
-TEST(RecordedAnswers, begin_where_the_run_began) {
+TEST(RecordedAnswers, start_at_the_first_step_of_the_run) {
   EXPECT_EQ(merged({{}, {answers(1, 0, 30)}}, 30), "1<0.30 ");
 }
 
-TEST(RecordedAnswers, of_ranks_that_are_not_there_are_refused) {
+TEST(RecordedAnswers, of_unknown_ranks_are_refused) {
   EXPECT_FALSE(RecordedAnswers::make({{}, {answers(0, 1, 0)}}, 0)) << "another's";
   EXPECT_FALSE(RecordedAnswers::make({{}, {answers(1, 2, 0)}}, 0));
   EXPECT_FALSE(RecordedAnswers::make({{}, {answers(1, -1, 0)}}, 0));

@@ -99,13 +99,13 @@ std::vector<double> with_straggler(int workers, double factor) {
 class Asynchronous : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(workers, Asynchronous, testing::Values(2, 4, 8));
 
-TEST_P(Asynchronous, mean_staleness_is_one_less_than_the_workers) {
+TEST_P(Asynchronous, mean_staleness_is_the_workers_minus_one) {
   const int workers = GetParam();
   EXPECT_NEAR(observe(asynchronous(workers), equal(workers), 2000, 0.5).mean_staleness(),
               workers - 1, 0.02 * (workers - 1));
 }
 
-TEST_P(Asynchronous, a_straggler_changes_nothing_in_the_mean) {
+TEST_P(Asynchronous, straggler_does_not_change_the_mean_staleness) {
   const int workers = GetParam();
   EXPECT_NEAR(
       observe(asynchronous(workers), with_straggler(workers, 5), 2000, 0.2).mean_staleness(),
@@ -115,7 +115,7 @@ TEST_P(Asynchronous, a_straggler_changes_nothing_in_the_mean) {
 // While it computes once, each of the others pushes five times: its own are 5 (λ - 1) updates late,
 // of eight workers 35. One in 5 rounds of another has its update in it, so theirs are λ - 2 + 1/5
 // late; and all together λ - 1.
-TEST_P(Asynchronous, a_straggler_is_as_late_itself_as_the_others_are_fast) {
+TEST_P(Asynchronous, straggler_is_as_stale_as_the_others_are_fast) {
   const int workers = GetParam();
   const Observed observed = observe(asynchronous(workers), with_straggler(workers, 5), 4000, 0.1);
   EXPECT_NEAR(observed.mean_staleness(workers - 1), 5 * (workers - 1), 0.02 * 5 * (workers - 1));
@@ -124,14 +124,14 @@ TEST_P(Asynchronous, a_straggler_is_as_late_itself_as_the_others_are_fast) {
   EXPECT_NEAR(observed.mean_staleness(), workers - 1, 0.02 * (workers - 1));
 }
 
-TEST_P(Asynchronous, in_strict_turns_every_gradient_is_equally_late) {
+TEST_P(Asynchronous, strict_turns_give_equal_staleness) {
   const int workers = GetParam();
   const Observed observed = observe(asynchronous(workers), equal(workers), 500);
   for (std::size_t i = static_cast<std::size_t>(workers); i < observed.pushes.size(); ++i)
     EXPECT_EQ(observed.pushes[i].staleness, workers - 1) << i;
 }
 
-TEST(ArrivalQueue, softsync_is_late_by_n_times_one_less_a_part) {
+TEST(ArrivalQueue, softsync_staleness_is_n_times_the_workers_minus_one) {
   for (const int n : {1, 2, 4, 8}) {
     const double expected = n * (1 - 1.0 / 8);
     EXPECT_NEAR(observe(softsync(8, n), equal(8), 2000, 0.5).mean_staleness(), expected,
@@ -143,7 +143,7 @@ TEST(ArrivalQueue, softsync_is_late_by_n_times_one_less_a_part) {
   }
 }
 
-TEST(ArrivalQueue, softsync_is_hardly_ever_later_than_twice_n) {
+TEST(ArrivalQueue, softsync_staleness_rarely_exceeds_twice_n) {
   const Observed observed = observe(softsync(30, 15), equal(30), 20000, 0.5);
   const auto late =
       std::count_if(observed.pushes.begin(), observed.pushes.end(),
@@ -151,15 +151,15 @@ TEST(ArrivalQueue, softsync_is_hardly_ever_later_than_twice_n) {
   EXPECT_LT(static_cast<double>(late), 1e-4 * static_cast<double>(observed.pushes.size()));
 }
 
-TEST(ArrivalQueue, nobody_is_further_ahead_than_the_bound) {
+TEST(ArrivalQueue, keeps_workers_within_the_staleness_bound) {
   for (const std::int64_t bound : {0, 1, 3, 10}) {
     const Observed observed = observe(stale_synchronous(6, bound), with_straggler(6, 7), 1200, 1);
-    EXPECT_EQ(observed.most_ahead, bound + 1) << "that pushed; it waits before it goes on";
+    EXPECT_EQ(observed.most_ahead, bound + 1) << "which pushed and waits before it continues";
     EXPECT_LE(observed.most_stale(), (2 * bound + 1) * 5);
   }
 }
 
-TEST(ArrivalQueue, whoever_goes_on_is_within_the_bound_of_the_slowest) {
+TEST(ArrivalQueue, assigns_work_only_within_the_bound_of_the_slowest) {
   ArrivalQueue arrivals(stale_synchronous(2, 2));
   arrivals.allow(100);
   arrivals.join(0), arrivals.join(1);
@@ -175,7 +175,7 @@ TEST(ArrivalQueue, whoever_goes_on_is_within_the_bound_of_the_slowest) {
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
-TEST(ArrivalQueue, who_has_not_come_yet_is_waited_for_as_the_slowest) {
+TEST(ArrivalQueue, waits_for_a_worker_that_has_not_joined) {
   ArrivalQueue arrivals(stale_synchronous(3, 1));
   arrivals.allow(100);
   arrivals.join(0);
@@ -183,38 +183,38 @@ TEST(ArrivalQueue, who_has_not_come_yet_is_waited_for_as_the_slowest) {
     ASSERT_TRUE(arrivals.answer()) << round;
     arrivals.push(0);
   }
-  EXPECT_FALSE(arrivals.answer()) << "two ahead of those that start later";
+  EXPECT_FALSE(arrivals.answer()) << "two steps ahead of workers that start later";
   arrivals.join(1);
   EXPECT_EQ(arrivals.answer()->worker, 1);
   arrivals.push(1);
-  EXPECT_EQ(arrivals.answer()->worker, 1) << "worker 2 has not come";
+  EXPECT_EQ(arrivals.answer()->worker, 1) << "worker 2 has not joined";
   arrivals.leave(2);
   EXPECT_EQ(arrivals.answer()->worker, 0) << "nor will it";
 }
 
-TEST(ArrivalQueue, a_bound_of_nothing_goes_round_by_round) {
+TEST(ArrivalQueue, bound_of_zero_runs_in_rounds) {
   const Observed observed = observe(stale_synchronous(4, 0), with_straggler(4, 3), 400, 0.3);
   EXPECT_NEAR(observed.seconds, 100 * 3 * 1.15, 15) << "as slow as the slowest";
 }
 
-TEST(ArrivalQueue, in_step_nothing_is_late_or_dropped) {
+TEST(ArrivalQueue, lockstep_has_no_staleness_and_no_drops) {
   const Observed observed = observe(synchronous(4), with_straggler(4, 5), 100, 0.5);
   EXPECT_EQ(observed.most_stale(), 0);
   EXPECT_EQ(observed.dropped(), 0);
   EXPECT_EQ(observed.pushes.size(), 400u);
 }
 
-TEST(ArrivalQueue, in_step_the_rounds_are_those_of_all_reduce) {
+TEST(ArrivalQueue, lockstep_rounds_equal_those_of_all_reduce) {
   const Observed observed = observe(synchronous(3), equal(3), 10, 0.5);
   for (std::size_t i = 0; i < observed.pushes.size(); ++i)
     EXPECT_EQ(observed.pushes[i].round, observed.pushes[i].pulled * 3 + observed.by[i]);
 }
 
-TEST(ArrivalQueue, one_backup_makes_up_for_one_straggler) {
+TEST(ArrivalQueue, one_backup_worker_compensates_one_straggler) {
   const double undisturbed = observe(synchronous(4), equal(4), 200).seconds;
   EXPECT_NEAR(observe(synchronous(4), with_straggler(4, 5), 200).seconds, 5 * undisturbed, 1e-6);
   const Observed backed = observe(synchronous(4, 1), with_straggler(4, 5), 200);
-  EXPECT_NEAR(backed.seconds, undisturbed, 6) << "but for the straggler's last round";
+  EXPECT_NEAR(backed.seconds, undisturbed, 6) << "except for the straggler's last round";
   EXPECT_EQ(backed.most_stale(), 0) << "of what is used";
   EXPECT_EQ(backed.dropped(), static_cast<std::int64_t>(backed.pushes.size()) - 600);
 }
@@ -224,7 +224,7 @@ TEST(ArrivalQueue, asynchronous_workers_keep_their_speed) {
   EXPECT_NEAR(3200 / seconds, 3 + 0.2, 0.05);
 }
 
-TEST(ArrivalQueue, no_more_is_given_than_the_updates_take) {
+TEST(ArrivalQueue, assigns_no_more_work_than_the_updates_need) {
   ArrivalQueue arrivals(softsync(4, 2));
   arrivals.allow(2);
   for (int worker = 0; worker < 4; ++worker) arrivals.join(worker);
@@ -240,7 +240,7 @@ TEST(ArrivalQueue, no_more_is_given_than_the_updates_take) {
   EXPECT_EQ(arrivals.answer()->worker, 2) << "it has waited longest";
 }
 
-TEST(ArrivalQueue, the_round_of_who_is_lost_is_given_again) {
+TEST(ArrivalQueue, reassigns_the_round_of_a_lost_worker) {
   ArrivalQueue arrivals(asynchronous(3));
   arrivals.allow(4);
   for (int worker = 0; worker < 3; ++worker) arrivals.join(worker);
@@ -254,7 +254,7 @@ TEST(ArrivalQueue, the_round_of_who_is_lost_is_given_again) {
   EXPECT_TRUE(arrivals.is_exhausted());
 }
 
-TEST(ArrivalQueue, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_up) {
+TEST(ArrivalQueue, does_not_wait_for_a_lost_worker_or_a_rejoined_one) {
   ArrivalQueue arrivals(stale_synchronous(2, 0));
   arrivals.allow(100);
   arrivals.join(0), arrivals.join(1);
@@ -271,7 +271,7 @@ TEST(ArrivalQueue, nobody_waits_for_who_is_lost_and_who_comes_back_holds_nobody_
   EXPECT_EQ(arrivals.answer()->worker, 1);
 }
 
-TEST(ArrivalQueue, whoever_goes_on_from_a_checkpoint_counts_on) {
+TEST(ArrivalQueue, continues_counting_after_resume) {
   for (const bool is_lockstep : {false, true}) {
     ArrivalQueue arrivals({.workers = 2,
                            .gradients_per_update = is_lockstep ? 2 : 1,
@@ -293,7 +293,7 @@ TEST(ArrivalQueue, whoever_goes_on_from_a_checkpoint_counts_on) {
   }
 }
 
-RC_GTEST_PROP(ArrivalQueue, every_round_is_pushed_once_whatever_the_speeds, ()) {
+RC_GTEST_PROP(ArrivalQueue, pushes_every_round_once_at_any_speed, ()) {
   const int workers = *rc::gen::inRange(1, 9);
   ArrivalRule rule{.workers = workers, .gradients_per_update = *rc::gen::inRange(1, workers + 1)};
   if (*rc::gen::arbitrary<bool>()) rule.clock_bound = *rc::gen::inRange(0, 4);

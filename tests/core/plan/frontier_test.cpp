@@ -37,7 +37,7 @@ Frontier::Ready start(Frontier& frontier, LaneId lane) {
 }
 void step(Frontier& frontier, LaneId lane) { frontier.finish(lane, start(frontier, lane)); }
 
-TEST(Frontier, ops_of_a_lane_start_one_after_the_other) {
+TEST(Frontier, starts_ops_of_a_lane_one_after_the_other) {
   const RankPlan plan = parsed("program train samples 1 of 2\nF.s0 @compute\nF.s1 @compute\n");
   Frontier frontier(plan);
   EXPECT_EQ(next(plan, frontier, kCompute), "-");
@@ -57,7 +57,7 @@ TEST(Frontier, ops_of_a_lane_start_one_after_the_other) {
 
 // Dependencies on the same lane come before the op; dependencies on other lanes must be complete.
 // The next step does not take part.
-TEST(Frontier, ops_in_order_are_given_behind_each_other) {
+TEST(Frontier, submits_ordered_ops_without_waiting) {
   const RankPlan plan = parsed(
       "program train samples 1 of 2\nLOAD.m0 @input\nF.s0 @compute\nF.s1 @compute after "
       "compute:1\nB.s1 @compute after input:1\n");
@@ -73,7 +73,7 @@ TEST(Frontier, ops_in_order_are_given_behind_each_other) {
     return ready;
   };
   const auto first = given();
-  EXPECT_EQ(next(plan, frontier, kCompute), "-") << "it is under way";
+  EXPECT_EQ(next(plan, frontier, kCompute), "-") << "it is in progress";
   EXPECT_EQ(number(), 2);
   const auto second = given();
   EXPECT_EQ(number(), -1) << "there is no input yet";
@@ -88,7 +88,7 @@ TEST(Frontier, ops_in_order_are_given_behind_each_other) {
   EXPECT_EQ(number(), 1);
 }
 
-TEST(Frontier, an_op_waits_for_the_sequence_of_another_lane) {
+TEST(Frontier, op_waits_for_the_sequence_of_another_lane) {
   const RankPlan plan = parsed(
       "program train samples 1 of 2\nLOAD.m0 @input\nLOAD.m1 @input\nF.s0 @compute after "
       "input:2\n");
@@ -106,7 +106,7 @@ const char* kRounds =
     "SEND.b0.t1.c0>r1 @send.g0 group g0 reads b\nSEND.b1.t1.c0>r1 @send.g0 group g0 reads b\n"
     "F.s0 @compute after send.g0:1\nF.s1 @compute after send.g0:2\n";
 
-TEST(Frontier, ops_of_a_round_are_under_way_together_and_the_next_round_waits) {
+TEST(Frontier, runs_ops_of_a_round_together_before_the_next_round) {
   const RankPlan plan = parsed(kRounds);
   Frontier frontier(plan);
   frontier.admit(0, 0);
@@ -123,7 +123,7 @@ TEST(Frontier, ops_of_a_round_are_under_way_together_and_the_next_round_waits) {
   EXPECT_EQ(next(plan, frontier, kSend), "SEND.b0.t1.c0>r1 0");
 }
 
-TEST(Frontier, rounds_of_one_number_in_two_buckets_or_instances_are_different_rounds) {
+TEST(Frontier, distinguishes_equal_rounds_of_two_buckets_or_instances) {
   const RankPlan plan = parsed(kRounds);
   Frontier frontier(plan);
   frontier.admit(0, 0);
@@ -138,7 +138,7 @@ TEST(Frontier, rounds_of_one_number_in_two_buckets_or_instances_are_different_ro
   EXPECT_EQ(next(plan, frontier, kSend), "SEND.b0.t0.c0>r1 1");
 }
 
-TEST(Frontier, a_round_of_more_ops_than_it_can_track_still_ends) {
+TEST(Frontier, completes_a_round_with_more_ops_than_it_can_track) {
   std::string text = "program train samples 1 of 2\n";
   for (int c = 0; c < 150; ++c)
     text += "SEND.b0.t0.c" + std::to_string(c) + ">r1 @send.g0 group g0 reads b\n";
@@ -161,7 +161,7 @@ const char* kPipelined =
     "program evaluate samples 1 of 2\nLOAD.m0 @input after compute:end@-1\nF.s0 @compute after "
     "input:1\n";
 
-TEST(Frontier, a_lane_runs_ahead_into_the_next_instance_as_far_as_steps_back_allow) {
+TEST(Frontier, lane_runs_ahead_as_far_as_dependencies_on_earlier_steps_allow) {
   const RankPlan plan = parsed(kPipelined);
   Frontier frontier(plan);
   frontier.admit(0, 0);
@@ -177,7 +177,7 @@ TEST(Frontier, a_lane_runs_ahead_into_the_next_instance_as_far_as_steps_back_all
   EXPECT_EQ(next(plan, frontier, kCompute), "UPD.s0 0");  // its own lane keeps its order
 }
 
-TEST(Frontier, an_instance_with_fewer_ops_counts_when_they_are_complete) {
+TEST(Frontier, counts_an_instance_with_fewer_ops_when_they_are_complete) {
   const RankPlan plan = parsed(kPipelined);
   Frontier frontier(plan);
   frontier.admit(1, 0);
@@ -188,7 +188,7 @@ TEST(Frontier, an_instance_with_fewer_ops_counts_when_they_are_complete) {
   EXPECT_EQ(next(plan, frontier, kInput), "LOAD.m0 1");
 }
 
-TEST(Frontier, the_window_fills_and_frees_itself) {
+TEST(Frontier, window_fills_and_drains) {
   const RankPlan plan = parsed(kPipelined);
   Frontier frontier(plan);
   int admitted = 0;
@@ -207,7 +207,7 @@ TEST(Frontier, the_window_fills_and_frees_itself) {
   EXPECT_GE(admitted, 50);
 }
 
-TEST(Frontier, a_lane_without_ops_in_a_hundred_instances_does_not_stop_the_others) {
+TEST(Frontier, lane_without_ops_for_many_instances_does_not_block_others) {
   const RankPlan plan = parsed(
       std::string(kRounds) + "program evaluate samples 1 of 2\nF.s7 @compute after compute:0@-1\n");
   Frontier frontier(plan);
@@ -225,7 +225,7 @@ TEST(Frontier, a_lane_without_ops_in_a_hundred_instances_does_not_stop_the_other
 }
 
 // The furthest that a plan may look back (check refuses more): the window still moves.
-TEST(Frontier, looking_back_as_far_as_the_window_allows_does_not_block) {
+TEST(Frontier, dependency_at_the_window_limit_does_not_block) {
   const RankPlan plan =
       parsed("program train samples 1 of 2\nLOAD.m0 @input after compute:1@-" +
              std::to_string(Frontier::window - 2) + "\nF.s0 @compute after input:1\n");
@@ -240,7 +240,7 @@ TEST(Frontier, looking_back_as_far_as_the_window_allows_does_not_block) {
 
 // Every lane has its thread. What a lane wrote before it completed an op is seen by those that wait
 // for it.
-TEST(Frontier, lanes_on_threads_of_their_own_keep_the_order) {
+TEST(Frontier, keeps_the_order_of_lanes_on_separate_threads) {
   const RankPlan plan = parsed(
       "program train samples 1 of 2\nLOAD.m0 @input after compute:end@-1 send.g0:end@-1\nF.s0 "
       "@compute after input:1\n"

@@ -29,32 +29,30 @@ Plan exchange() {
       "RECV.b0.t0.c0<r0 @recv group g0 writes b\nUPD.s0 @compute after recv:1\n");
 }
 
-TEST(Grid, shows_ranks_and_lanes_against_time) {
+TEST(Grid, shows_ranks_and_lanes_over_time) {
   EXPECT_THAT(grid(exchange(), "train"),
               testing::StartsWith("r0 compute  W.s0              .                 UPD.s0\n"
                                   "r0 send     .                 SEND.b0.t0.c0>r1  .\n"
                                   "r1 compute  .                 .                 UPD.s0\n"
-                                  "r1 recv     RECV.b0.t0.c0<r0  ~                 .\n"
-                                  "Each column is a tick"));
+                                  "r1 recv     RECV.b0.t0.c0<r0  ~                 .\n"));
 }
 
-TEST(Grid, marks_the_op_in_question) {
+TEST(Grid, marks_the_given_op) {
   EXPECT_THAT(grid(exchange(), "train", Mark{1, 1}),
               testing::AllOf(HasSubstr(">UPD.s0<\n"), HasSubstr("> < ")));
 }
 
-TEST(Grid, shows_what_never_ends_and_what_never_starts) {
+TEST(Grid, shows_ops_that_never_end_or_never_start) {
   const Plan stuck = two("SEND.b0.t0.c0>r1 @send group g0 reads b\nUPD.s0 @compute after send:1\n",
                          "W.s0 @compute\n");
   EXPECT_THAT(grid(stuck, "train", Mark{0, 0}),
               testing::AllOf(testing::StartsWith("r0 compute  .                    UPD.s0?\n"
                                                  "r0 send     >SEND.b0.t0.c0>r1!<  .\n"
-                                                 "r1 compute  W.s0                 .\n"
-                                                 "Each column is a tick"),
+                                                 "r1 compute  W.s0                 .\n"),
                              HasSubstr(", ! "), HasSubstr(", ? "), HasSubstr(", > < ")));
 }
 
-TEST(Grid, of_many_columns_and_ranks_shows_those_around_the_mark) {
+TEST(Grid, with_many_columns_and_ranks_shows_those_around_the_mark) {
   std::string text = "plan 1\nschedule steps 1 full 1\n";
   for (int r = 0; r < 12; ++r) {
     text += "rank " + std::to_string(r) + "\nlane compute compute\nprogram train samples 1 of 12\n";
@@ -67,7 +65,7 @@ TEST(Grid, of_many_columns_and_ranks_shows_those_around_the_mark) {
                                                  HasSubstr("F.s11"), HasSubstr("F.s29"))));
 }
 
-TEST(DryRun, a_send_completes_with_its_receive_and_not_before) {
+TEST(DryRun, completes_a_send_with_its_receive) {
   const Plan plan = exchange();
   const DryRun run = dry_run({plan.rank_plan(0), plan.rank_plan(1)}, plan.groups, {{0}, {0}});
   ASSERT_TRUE(run.complete);
@@ -79,7 +77,7 @@ TEST(DryRun, a_send_completes_with_its_receive_and_not_before) {
   EXPECT_EQ(run.sources[0].rank, 0);
 }
 
-TEST(DryRun, an_all_reduce_waits_for_every_member) {
+TEST(DryRun, all_reduce_waits_for_every_member) {
   const std::string lanes =
       "lane compute compute\nlane comm comm g0\nbuffer b fp32 8\nprogram train samples 1 of 3\n";
   std::string text = "plan 1\nschedule steps 1 full 1\ngroup g0: 0 1 2\n";

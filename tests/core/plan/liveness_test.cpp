@@ -27,44 +27,44 @@ RankPlan plan_of(const std::vector<Touch>& touches) {
   return rank;
 }
 
-using Stretches = std::vector<OpRange>;
+using Ranges = std::vector<OpRange>;
 
-TEST(Liveness, go_from_what_writes_to_the_last_that_reads) {
+TEST(Liveness, range_goes_from_the_write_to_the_last_read) {
   const Liveness lives(plan_of({{}, {{}, {{0, 10}}}, {}, {{{0, 10}}, {}}, {}}));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{1, 3}}));
-  EXPECT_EQ(lives.of(0, 1), Stretches{});
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{1, 3}}));
+  EXPECT_EQ(lives.of(0, 1), Ranges{});
   EXPECT_TRUE(lives.is_written_first(0));
 }
 
-TEST(Liveness, are_several_where_all_is_overwritten_before_it_is_read_again) {
+TEST(Liveness, has_several_ranges_if_all_is_overwritten_before_a_read) {
   const Liveness lives(
       plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}}));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 1}, {4, 5}}));
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{0, 1}, {4, 5}}));
 }
 
-TEST(Liveness, go_on_while_any_element_is_wanted) {
+TEST(Liveness, continues_while_any_element_is_needed) {
   const Liveness lives(
       plan_of({{{}, {{0, 10}}}, {{{0, 4}}, {}}, {}, {{}, {{0, 6}}}, {{{0, 10}}, {}}}));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}})) << "elements 6 to 9";
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{0, 4}})) << "elements 6 to 9";
 }
 
-TEST(Liveness, of_what_is_added_to_go_on) {
+TEST(Liveness, continues_while_values_are_accumulated) {
   const Liveness lives(plan_of({{{}, {{0, 10}}}, {}, {{{0, 10}}, {{0, 10}}}, {}, {{{0, 10}}, {}}}));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 4}}));
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{0, 4}}));
 }
 
-TEST(Liveness, that_begin_before_the_program_are_told) {
+TEST(Liveness, reports_values_from_before_the_program) {
   EXPECT_FALSE(Liveness(plan_of({{{{0, 10}}, {}}})).is_written_first(0));
   EXPECT_FALSE(Liveness(plan_of({{{}, {{0, 9}}}, {{{0, 10}}, {}}})).is_written_first(0))
       << "of one element";
 }
 
-TEST(Liveness, of_what_only_the_host_reads_are_one) {
+TEST(Liveness, has_one_range_for_values_that_only_the_host_reads) {
   const Liveness lives(plan_of({{{}, {{0, 5}}}, {}, {{}, {{5, 5}}}}));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{0, 2}}));
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{0, 2}}));
 }
 
-TEST(Liveness, meet_where_an_op_needs_both) {
+TEST(Liveness, ranges_overlap_if_an_op_needs_both) {
   RankPlan rank = plan_of({{{}, {{0, 10}}}, {{{0, 10}}, {}}, {}, {{}, {{0, 10}}}, {{{0, 10}}, {}}});
   auto& ops = rank.programs[0].ops;
   ops[2].writes = {{BufferId(1), 0, 10}};
@@ -78,7 +78,7 @@ TEST(Liveness, meet_where_an_op_needs_both) {
 
 // Plan in which the third of ten compute ops writes `a`, and the ninth reads it, with OUT and IN
 // and their dependencies.
-RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
+RankPlan offloaded(std::int32_t out_from, std::size_t out_until, std::int32_t in_from) {
   RankPlan rank = plan_of(std::vector<Touch>(10));
   rank.lanes.push_back({"copy", LaneKind::copy, -1});
   std::vector<Op>& ops = rank.programs[0].ops;
@@ -98,28 +98,27 @@ RankPlan put_aside(std::int32_t out_from, std::size_t out_until, std::int32_t in
 }
 
 // OUT stands at 3, and IN at 8.
-TEST(Liveness,
-     of_what_is_put_aside_leave_out_what_is_between_the_ops_that_wait_and_are_waited_for) {
-  const Liveness lives(put_aside(3, 5, 6));
-  EXPECT_EQ(lives.of(0, 0), (Stretches{{2, 5}, {7, 10}}))
+TEST(Liveness, of_offloaded_values_excludes_the_time_between_copies) {
+  const Liveness lives(offloaded(3, 5, 6));
+  EXPECT_EQ(lives.of(0, 0), (Ranges{{2, 5}, {7, 10}}))
       << "OUT is over when the sixth compute op begins, which is at 6; IN may begin after it";
   EXPECT_TRUE(lives.is_written_first(0));
 }
 
-TEST(Liveness, of_a_copy_that_nobody_waits_for_in_between_are_one) {
-  EXPECT_EQ(Liveness(put_aside(3, 0, 6)).of(0, 0), (Stretches{{2, 10}}))
+TEST(Liveness, has_one_range_if_nothing_waits_for_a_copy) {
+  EXPECT_EQ(Liveness(offloaded(3, 0, 6)).of(0, 0), (Ranges{{2, 10}}))
       << "OUT is only known to be over when IN is";
-  EXPECT_EQ(Liveness(put_aside(3, 5, 3)).of(0, 0), (Stretches{{2, 10}}))
+  EXPECT_EQ(Liveness(offloaded(3, 5, 3)).of(0, 0), (Ranges{{2, 10}}))
       << "IN may begin as soon as OUT is over";
 }
 
-TEST(Liveness, of_a_copy_that_may_go_on_beyond_the_program_have_no_beginning) {
-  RankPlan rank = put_aside(3, 5, 6);
+TEST(Liveness, has_no_start_if_a_copy_may_outlast_the_program) {
+  RankPlan rank = offloaded(3, 5, 6);
   rank.programs[0].ops[10].after = {};
   EXPECT_FALSE(Liveness(rank).is_written_first(0));
-  RankPlan early = put_aside(3, 5, 6);
+  RankPlan early = offloaded(3, 5, 6);
   early.programs[0].ops[3].after = {};
-  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may begin while the last step goes on";
+  EXPECT_FALSE(Liveness(early).is_written_first(0)) << "it may start during the previous step";
 }
 
 }  // namespace

@@ -16,16 +16,16 @@ std::vector<std::int32_t> first_partners(const Pairing& pairing, int steps) {
   return partners;
 }
 
-TEST(Pairing, a_partner_is_a_function_of_seed_step_and_rank) {
+TEST(Pairing, depends_only_on_seed_step_and_rank) {
   const Pairing pairing{4, {1, 3, 9}, 7};
   EXPECT_EQ(first_partners(pairing, 50), first_partners({4, {1, 3, 9}, 7}, 50));
   EXPECT_NE(first_partners(pairing, 50), first_partners({4, {1, 3, 9}, 8}, 50)) << "of the seed";
   EXPECT_NE(first_partners(pairing, 50), first_partners({2, {1, 3, 9}, 7}, 50))
-      << "of the rank that asks";
+      << "of the asking rank";
   EXPECT_EQ(pairing.partner(3), pairing.passive[pairing.choice(3)]);
 }
 
-TEST(Pairing, every_neighbor_is_asked_about_as_often) {
+TEST(Pairing, selects_every_neighbor_equally_often) {
   std::map<std::int32_t, int> asked;
   for (const std::int32_t partner : first_partners({0, {1, 5, 7}, 1}, 6000)) ++asked[partner];
   EXPECT_THAT(asked, testing::UnorderedElementsAre(
@@ -34,7 +34,7 @@ TEST(Pairing, every_neighbor_is_asked_about_as_often) {
                          testing::Pair(7, testing::AllOf(testing::Gt(1850), testing::Lt(2150)))));
 }
 
-TEST(Pairing, who_has_one_neighbor_asks_it_always) {
+TEST(Pairing, always_selects_the_only_neighbor) {
   EXPECT_THAT(first_partners({2, {6}, 11}, 20), testing::Each(6));
 }
 

@@ -39,14 +39,14 @@ std::string merged(std::vector<std::vector<ServerEvent>> servers) {
   return text;
 }
 
-TEST(RecordedOrder, a_gradient_waits_for_what_it_was_computed_by) {
+TEST(RecordedOrder, returns_a_gradient_after_the_parameters_it_was_computed_with) {
   const std::string text = merged({wrote(0, "jgt"), wrote(1, "jgt")});
   EXPECT_LT(text.find("g1"), text.find("t0"));
   EXPECT_LT(text.find("g0"), text.find("t1"));
 }
 
 // Lost between the answers of two servers: the first has given for a round that never was.
-TEST(RecordedOrder, whoever_comes_back_waits_until_all_have_seen_the_loss) {
+TEST(RecordedOrder, returns_a_rejoin_after_all_servers_saw_the_loss) {
   const std::string text = merged({wrote(0,
                                          "jglj"
                                          "gt"),
@@ -56,13 +56,13 @@ TEST(RecordedOrder, whoever_comes_back_waits_until_all_have_seen_the_loss) {
   EXPECT_LT(text.find("l1"), text.rfind("j0")) << text;
   EXPECT_LT(text.find("l0"), text.rfind("j1")) << text;
   EXPECT_LT(text.find("g1"), text.find("t0"))
-      << "the answer to the one that was lost does not count for the newcomer: " << text;
+      << "the reply to the lost rank does not count for its replacement: " << text;
   EXPECT_EQ(text.size(), 3U * 11);
 }
 
 // Killed so soon that one server had its word and the other had not: both see it leave all the
 // same, and go on with the same newcomer.
-TEST(RecordedOrder, whoever_was_lost_before_it_joined_everywhere_was_in_the_place_all_the_same) {
+TEST(RecordedOrder, keeps_the_rank_of_a_worker_that_was_lost_before_it_joined_all_servers) {
   const std::string before_and_after = "jgtl";
   const std::string text = merged({wrote(0, before_and_after + "l" + before_and_after),
                                    wrote(1, before_and_after + "jl" + before_and_after)});
@@ -71,7 +71,7 @@ TEST(RecordedOrder, whoever_was_lost_before_it_joined_everywhere_was_in_the_plac
   EXPECT_LT(text.rfind("g1"), text.rfind("t0")) << text;
 }
 
-TEST(RecordedOrder, with_numbers_beyond_all_steps_is_refused) {
+TEST(RecordedOrder, with_steps_beyond_the_run_is_refused) {
   for (const std::int64_t done :
        {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
     ServerEvent takes = event(0, ServerEvent::Kind::takes);
@@ -84,7 +84,7 @@ TEST(RecordedOrder, with_numbers_beyond_all_steps_is_refused) {
   }
 }
 
-TEST(RecordedOrder, ends_where_one_server_wrote_less_than_another) {
+TEST(RecordedOrder, ends_at_the_shortest_log) {
   EXPECT_EQ(merged({wrote(0, "jglj"), wrote(1, "jg")}).find("j0", 3), std::string::npos)
       << "no worker can rejoin before the other server saw its loss";
 }

@@ -27,7 +27,7 @@ const std::string kSmall =
     "SEND.b0.t0.c1>r1 @send.g0 group g0 reads grads[100:200] after compute:end input:1@-2\n"
     "program evaluate samples 1 of 9 repeats 4\n";
 
-RC_GTEST_PROP(Text, every_plan_parses_back, ()) {
+RC_GTEST_PROP(Text, of_every_plan_parses_back, ()) {
   const Plan plan = any_plan();
   const std::string text = to_text(plan);
   const auto read = parse(text);
@@ -41,7 +41,7 @@ RC_GTEST_PROP(Text, every_plan_parses_back, ()) {
   RC_ASSERT(hash(*read) == hash(plan));
 }
 
-RC_GTEST_PROP(Text, every_token_parses_back, ()) {
+RC_GTEST_PROP(Text, of_every_token_parses_back, ()) {
   RankPlan rank{0, {{"lane", LaneKind::compute, -1}}, {}, {}};
   const Op op = any_op(rank);
   const auto read = parse_token(token(op));
@@ -52,23 +52,23 @@ RC_GTEST_PROP(Text, every_token_parses_back, ()) {
   RC_ASSERT(read->round == op.round && read->chunk == op.chunk && read->peer == op.peer);
 }
 
-TEST(Text, the_example_of_the_header_is_written_as_it_is_read) {
+TEST(Text, of_the_header_example_is_reproduced) {
   EXPECT_EQ(to_text(parse(kSmall).value()), kSmall);
 }
 
-TEST(Text, a_whole_buffer_is_written_without_a_range) {
+TEST(Text, of_a_full_buffer_has_no_range) {
   std::string text = kSmall;
   text.replace(text.find("writes input"), 12, "writes input[0:224]");
   EXPECT_EQ(to_text(parse(text).value()), kSmall);
 }
 
-TEST(Text, spaces_and_blank_lines_mean_nothing) {
+TEST(Text, may_contain_spaces_and_blank_lines) {
   std::string text;
   for (const char c : kSmall) text += c == ' ' ? "   " : c == '\n' ? " \n\n" : std::string(1, c);
   EXPECT_EQ(to_text(parse(text).value()), kSmall);
 }
 
-TEST(Text, tails_say_the_steps_of_each) {
+TEST(Text, has_the_steps_of_each_tail) {
   const auto tails = [](const std::string& written) {
     return parse("plan 1\nschedule steps 9 full 3" + written + "\n").value().schedule.tails;
   };
@@ -79,7 +79,7 @@ TEST(Text, tails_say_the_steps_of_each) {
   EXPECT_FALSE(parse("plan 1\nschedule steps 9 full 3 tail two\n").has_value());
 }
 
-TEST(Text, says_how_often_ranks_average_and_when_that_is) {
+TEST(Text, has_the_averaging_interval_and_program) {
   const std::string text = "plan 1\nschedule steps 10 full 10 evaluate 4 average 3\n";
   const Plan plan = parse(text).value();
   EXPECT_EQ(to_text(plan), text);
@@ -89,7 +89,7 @@ TEST(Text, says_how_often_ranks_average_and_when_that_is) {
   EXPECT_EQ(after, (std::vector<std::int64_t>{3, 4, 6, 8, 9, 10}));
 }
 
-TEST(Text, says_how_many_steps_are_local_and_which_program_ends_them) {
+TEST(Text, has_the_number_of_local_steps_and_the_averaging_program) {
   const std::string text = "plan 1\nschedule steps 7 full 3 tail 1 2 average 5 local 2\n";
   const Plan plan = parse(text).value();
   EXPECT_EQ(to_text(plan), text);
@@ -106,7 +106,7 @@ TEST(Text, says_how_many_steps_are_local_and_which_program_ends_them) {
       parse("plan 1\nschedule steps 7 full 3 tail local 2\n").value().schedule.local_steps == 2);
 }
 
-TEST(Text, the_hash_follows_every_part_of_the_plan) {
+TEST(Text, hash_depends_on_every_part_of_the_plan) {
   const std::string before = hash(parse(kSmall).value());
   const std::pair<const char*, const char*> changes[] = {{"310", "311"},
                                                          {" tail", ""},
@@ -131,7 +131,7 @@ struct Wrong {
 
 class Refused : public testing::TestWithParam<Wrong> {};
 
-TEST_P(Refused, text_is_refused_with_line_and_column) {
+TEST_P(Refused, text_is_reported_with_line_and_column) {
   const Wrong& wrong = GetParam();
   std::string text = kSmall;
   text.replace(text.find(wrong.found), std::string(wrong.found).size(), wrong.put);
@@ -180,14 +180,14 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"program evaluate samples 1 of 9 repeats 4", "buffer b fp32 9",
               "line 14, column 1"}));
 
-TEST(Text, a_wrong_token_names_the_column) {
+TEST(Text, with_an_invalid_token_reports_the_column) {
   EXPECT_EQ(parse_token("F.s0.q1").error().where, "column 5");
   EXPECT_EQ(parse_token("").error().where, "column 1");
   EXPECT_EQ(parse_token("F.s99999999999").error().where, "column 4");
   EXPECT_FALSE(parse_token("RECV.b0.t0.c0-2147483647<r1")) << "one chunk more than can be counted";
 }
 
-TEST(Text, a_huge_wrong_word_is_not_repeated_whole) {
+TEST(Text, with_a_huge_invalid_token_is_quoted_in_part) {
   EXPECT_LT(base::to_string(parse("plan 1\n" + std::string(100'000, 'x')).error()).size(), 200u);
 }
 

@@ -59,7 +59,7 @@ TEST_P(Version1Document, has_the_same_plan) {
   EXPECT_EQ(plan_hash(*resolved), hash);
 }
 
-TEST_P(Version1Document, equals_the_example_in_the_present_version) {
+TEST_P(Version1Document, equals_the_example_of_the_current_version) {
   const auto before = experiment::load(GetParam());
   auto now = experiment::load(kExamples / GetParam().filename());
   ASSERT_TRUE(before && now);

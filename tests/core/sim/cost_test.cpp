@@ -33,7 +33,7 @@ class Predicted : public testing::TestWithParam<Algorithm> {};
 
 // Not every round waits for the slowest of the one before, so that less time may pass; and members
 // who are ahead take bandwidth from those who are not, so that a little more may.
-TEST_P(Predicted, is_near_to_what_the_simulator_takes) {
+TEST_P(Predicted, is_close_to_the_simulator) {
   const collective::Speeds links,
       busses{.link_bits_per_second = 1e12, .bus_bits_per_second = collective::kBandwidth},
       memory{.memory_bytes_per_second = 1e10};
@@ -51,7 +51,7 @@ TEST_P(Predicted, is_near_to_what_the_simulator_takes) {
 }
 
 // All members are equally fast in every round. Shares of a link are rounded.
-TEST(PredictedAlike, is_what_the_simulator_takes_where_all_do_the_same) {
+TEST(PredictedEqualRanks, equals_the_simulator_if_all_ranks_are_equal) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct, Algorithm::all_to_all})
     for (const int hosts : {2, 3, 5, 8}) {
       const auto [predicted, followed] = compared(algorithm, hosts, 1, 0, {});

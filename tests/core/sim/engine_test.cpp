@@ -23,7 +23,7 @@ plan::Plan by_gloo(int ranks, std::int64_t elements) {
   return plan::assign_to_engine(collective::one_bucket(ranks, elements), "gloo");
 }
 
-TEST(EngineCost, of_an_all_reduce_is_that_of_a_ring_and_of_its_halves_half_of_it) {
+TEST(EngineCost, of_an_all_reduce_is_that_of_a_ring_and_of_its_phases_half) {
   for (const int ranks : {2, 3, 5}) {
     const topology::Network network(
         star({.hosts = ranks, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3}));
@@ -50,7 +50,7 @@ TEST(EngineCost, of_a_broadcast_is_that_of_a_binomial_tree) {
 }
 
 // Bytes of our own programs that send the least, if chunks have equal lengths.
-TEST(EngineBytes, by_formula_are_those_of_a_ring) {
+TEST(EngineBytes, equal_those_of_a_ring) {
   for (const std::string token : {"AR.b0", "RS.b0", "AG.b0"})
     for (const int ranks : {2, 3, 8}) {
       const plan::Plan coarse = collective::one_bucket(ranks, 24'000, token),
@@ -68,7 +68,7 @@ TEST(EngineBytes, by_formula_are_those_of_a_ring) {
     }
 }
 
-TEST(EngineBytes, of_a_broadcast_come_to_each_member_but_the_root_once) {
+TEST(EngineBytes, of_a_broadcast_reach_each_member_but_the_root_once) {
   for (const int ranks : {2, 3, 8}) {
     const plan::Plan coarse =
         plan::assign_to_engine(collective::one_bucket(ranks, 1000, "BCAST.b0<r0"), "nccl");
@@ -80,7 +80,7 @@ TEST(EngineBytes, of_a_broadcast_come_to_each_member_but_the_root_once) {
   }
 }
 
-TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once) {
+TEST(SimulatedEngine, starts_at_the_last_arrival_and_ends_for_all_members_together) {
   auto drawing = star({.hosts = 3, .bandwidth_bits_per_second = 8e6, .latency_seconds = 1e-3});
   drawing.hosts[2].devices[0].slow_down = 50;  // comes last
   const topology::Network network(drawing);
@@ -93,7 +93,7 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
     ++bars;
     EXPECT_EQ(e.event.ready_ns, e.event.begin_ns)
         << "the engine does not report when each rank was ready";
-    EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "nor how much was sent: it is the formula's";
+    EXPECT_EQ(e.event.value, 2 * 2 * 40'000 / 3) << "the sent bytes equal the formula";
     last = std::max(last, e.event.begin_ns);
     if (end == 0) end = e.event.end_ns;
     EXPECT_EQ(e.event.end_ns, end);
@@ -104,7 +104,7 @@ TEST(SimulatedEngine, begins_when_the_last_has_come_and_is_over_for_all_at_once)
   EXPECT_NEAR(static_cast<double>(end - last), seconds * 1e9, 2);
 }
 
-TEST(SimulatedEngine, counts_no_bytes_and_says_what_bounds_the_step) {
+TEST(SimulatedEngine, counts_no_bytes_and_reports_what_bounds_the_step) {
   const auto drawing =
       star({.hosts = 4, .bandwidth_bits_per_second = 1e6, .latency_seconds = 1e-3});
   const auto run = simulated(by_gloo(4, 10'000), drawing, bare());
@@ -118,7 +118,7 @@ TEST(SimulatedEngine, counts_no_bytes_and_says_what_bounds_the_step) {
   for (const RankUse& use : run.outcome.ranks) EXPECT_GT(use.crossing_seconds, use.compute_seconds);
 }
 
-TEST(SimulatedEngine, ranks_that_come_to_other_collectives_are_named) {
+TEST(SimulatedEngine, reports_ranks_that_call_different_collectives) {
   auto ranks = std::vector<plan::RankPlan>();
   const plan::Plan plan = by_gloo(2, 1000);
   for (int r = 0; r < 2; ++r) ranks.push_back(plan.rank_plan(r));

@@ -35,14 +35,14 @@ std::vector<std::pair<int, Picoseconds>> ends(Links& links) {
   return all;
 }
 
-TEST(links, a_transfer_alone_has_the_narrowest_bandwidth) {
+TEST(links, give_a_single_transfer_the_narrowest_bandwidth) {
   Links links(chain());
   const std::vector<DirectedLink> path{kWide, kNarrow};
   links.start(0, path, 1000, 0);
   EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond)));
 }
 
-TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
+TEST(links, redistribute_what_a_narrow_link_cannot_use) {
   Links links(chain());
   const std::vector<DirectedLink> both{kWide, kNarrow}, wide{kWide};
   links.start(0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
@@ -51,7 +51,7 @@ TEST(links, what_a_narrow_link_cannot_use_goes_to_the_others) {
               ElementsAre(std::pair(0, 32 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
 }
 
-TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
+TEST(links, change_rates_when_a_transfer_starts_or_ends) {
   Links links(chain());
   const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 2000, 0);  // 16 us alone
@@ -67,7 +67,7 @@ TEST(links, rates_change_when_a_transfer_starts_and_when_one_ends) {
   EXPECT_EQ(links.busy(kWide), 20 * kMicrosecond);
 }
 
-TEST(links, the_way_back_is_free) {
+TEST(links, do_not_count_the_reverse_direction) {
   Links links(chain());
   const std::vector<DirectedLink> there{kWide}, back{kWideBack};
   links.start(0, there, 1000, 0);
@@ -76,7 +76,7 @@ TEST(links, the_way_back_is_free) {
               ElementsAre(std::pair(0, 8 * kMicrosecond), std::pair(1, 8 * kMicrosecond)));
 }
 
-TEST(links, nothing_takes_no_time) {
+TEST(links, transfer_zero_bytes_in_zero_time) {
   Links links(chain());
   const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 0, 5);
@@ -85,7 +85,7 @@ TEST(links, nothing_takes_no_time) {
   EXPECT_EQ(links.busy(kWide), 0);
 }
 
-TEST(links, numbers_may_be_used_again) {
+TEST(links, reuse_transfer_numbers) {
   Links links(chain());
   const std::vector<DirectedLink> wide{kWide};
   links.start(0, wide, 1000, 0);
@@ -95,7 +95,7 @@ TEST(links, numbers_may_be_used_again) {
   EXPECT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
 }
 
-TEST(links, no_way_carries_more_than_its_bandwidth) {
+TEST(links, never_exceed_their_bandwidth) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
     const topology::Network network(star({.hosts = 6}));

@@ -65,7 +65,7 @@ Place place(const plan::RankPlan& rank, int program, int number) {
   return op.round >= 0 ? Place{program, op.bucket, op.round} : Place{program, number, -1};
 }
 
-// By lane: the places in the order of the plan, step after step.
+// Positions in plan order by lane, step after step.
 std::vector<std::vector<Place>> planned(const plan::RankPlan& rank,
                                         const plan::Schedule& schedule) {
   std::vector<std::vector<Place>> lanes(rank.lanes.size());
@@ -94,7 +94,7 @@ std::vector<std::vector<Place>> happened(const plan::RankPlan& rank,
   return lanes;
 }
 
-RC_GTEST_PROP(simulator_property, every_op_of_every_step_happens_in_the_order_of_its_lane, ()) {
+RC_GTEST_PROP(simulator_property, executes_every_op_of_every_step_in_lane_order, ()) {
   const Scene scene = any_scene();
   const Simulated all = play(scene);
   const plan::Plan plan = replica(scene.shape);
@@ -107,7 +107,7 @@ RC_GTEST_PROP(simulator_property, every_op_of_every_step_happens_in_the_order_of
   }
 }
 
-RC_GTEST_PROP(simulator_property, nothing_is_busy_for_more_than_all_of_the_time, ()) {
+RC_GTEST_PROP(simulator_property, reports_no_utilization_above_one, ()) {
   const Outcome outcome = play(any_scene()).outcome;
   for (const EdgeUse& use : outcome.edges)
     RC_ASSERT(use.busy_fraction > 0 && use.busy_fraction <= 1);
@@ -116,14 +116,14 @@ RC_GTEST_PROP(simulator_property, nothing_is_busy_for_more_than_all_of_the_time,
   RC_ASSERT(outcome.bubble_fraction >= 0 && outcome.bubble_fraction <= 1);
 }
 
-RC_GTEST_PROP(simulator_property, no_step_is_faster_than_its_bound, ()) {
+RC_GTEST_PROP(simulator_property, reports_no_step_faster_than_its_bound, ()) {
   Scene scene = any_scene();
   scene.shape.schedule = {4, 4, {}, 0};
   const Outcome outcome = play(scene).outcome;
   RC_ASSERT(outcome.simulated_seconds >= 4 * outcome.bounds.front().seconds * (1 - 1e-9));
 }
 
-RC_GTEST_PROP(simulator_property, the_same_again_is_the_same, ()) {
+RC_GTEST_PROP(simulator_property, is_deterministic, ()) {
   const Scene scene = any_scene();
   RC_ASSERT(play(scene).outcome.fingerprint == play(scene).outcome.fingerprint);
 }
@@ -131,7 +131,7 @@ RC_GTEST_PROP(simulator_property, the_same_again_is_the_same, ()) {
 // Holds for equal devices. If devices differ, about one in a few thousand random drawings is faster
 // on slower links: a non-preemptive op starts before a more urgent one (the anomalies of Graham
 // 1969). Real ranks have these anomalies too.
-TEST(simulator, half_the_bandwidth_is_never_faster_on_equal_devices) {
+TEST(simulator, never_is_faster_with_half_the_bandwidth) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct})
     for (const LanesPerThread lanes : {LanesPerThread::all, LanesPerThread::one})
       for (const int ranks : {2, 3, 4, 6})
@@ -158,7 +158,7 @@ TEST(simulator, half_the_bandwidth_is_never_faster_on_equal_devices) {
         }
 }
 
-TEST(simulator_golden, fingerprints_pin_the_events) {
+TEST(simulator_golden, fingerprints_of_events_are_unchanged) {
   const Replica shape{
       .ranks = 4, .segments = 3, .elements = 1001, .schedule = {5, 2, {1}, 3}, .evaluations = 2};
   const topology::Topology drawing = star({.hosts = 4, .latency_seconds = 20e-6});
@@ -173,13 +173,13 @@ TEST(simulator_golden, fingerprints_pin_the_events) {
             "1f600154d210c15e");
 }
 
-TEST(simulator_golden, any_change_of_the_drawing_changes_the_fingerprint) {
+TEST(simulator_golden, fingerprint_depends_on_the_drawing) {
   const plan::Plan plan = replica({.ranks = 2});
   EXPECT_NE(simulated(plan, star({})).outcome.fingerprint,
             simulated(plan, star({.latency_seconds = 1e-9})).outcome.fingerprint);
 }
 
-TEST(simulator, sixty_four_ranks_and_all_their_messages) {
+TEST(simulator, simulates_sixty_four_ranks_and_all_messages) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::direct}) {
     const plan::Plan plan = replica({.ranks = 64,
                                      .segments = 2,

@@ -52,7 +52,7 @@ class Stop : public testing::TestWithParam<collective::Algorithm> {
 };
 
 // Soon: in a part of the time that it took to make the ranks.
-TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
+TEST_P(Stop, ends_a_simulation_soon_at_any_point) {
   for (const int at : {1, 5000}) {
     Impatience impatience{.at = at};
     const auto outcome = simulate(plan_, network_, impatience.options());
@@ -63,7 +63,7 @@ TEST_P(Stop, a_simulation_ends_soon_wherever_it_is) {
   }
 }
 
-TEST_P(Stop, one_that_was_given_up_before_does_not_begin) {
+TEST_P(Stop, prevents_a_simulation_from_starting) {
   Impatience late{.at = 1}, impatience;
   ASSERT_FALSE(simulate(plan_, network_, late.options()));
   impatience.give_up();

@@ -11,7 +11,7 @@ namespace {
 
 // Makes 4 MB in 20 ms; something else takes `between` ms while they go and come back; then they are
 // read.
-plan::Plan put_aside(const std::string& place, int between) {
+plan::Plan offloading_plan(const std::string& place, int between) {
   return plan::parse(
              "plan 1\nschedule steps 1 full 1\nrank 0\nlane compute compute\nlane copy "
              "copy\nbuffer act.s0 fp32 1000000\nbuffer act.s0@home fp32 1000000 " +
@@ -28,31 +28,31 @@ plan::Plan put_aside(const std::string& place, int between) {
 }
 
 double seconds_of(const std::string& place, int between, const topology::Topology& drawing) {
-  return simulated(put_aside(place, between), drawing, bare()).outcome.first_step_seconds;
+  return simulated(offloading_plan(place, between), drawing, bare()).outcome.first_step_seconds;
 }
 
 // A CPU's copy reads 4 MB and writes them: 8 ms in each direction.
-TEST(Offloading, is_hidden_as_far_as_there_is_something_to_compute) {
+TEST(Offloading, is_hidden_behind_computation) {
   EXPECT_NEAR(seconds_of("host", 16, star({.hosts = 1})), 20e-3 + 16e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 40, star({.hosts = 1})), 20e-3 + 40e-3 + 5e-3, kExact);
   EXPECT_NEAR(seconds_of("host", 10, star({.hosts = 1})), 20e-3 + 2 * 8e-3 + 5e-3, kExact)
-      << "6 ms are waited";
+      << "6 ms of waiting";
 }
 
-TEST(Offloading, is_hidden_as_well_where_every_lane_has_a_thread) {
+TEST(Offloading, is_hidden_if_every_lane_has_a_thread) {
   Options options = bare();
   options.lanes_per_thread = LanesPerThread::one;
-  EXPECT_NEAR(
-      simulated(put_aside("host", 10), star({.hosts = 1}), options).outcome.first_step_seconds,
-      41e-3, kExact);
+  EXPECT_NEAR(simulated(offloading_plan("host", 10), star({.hosts = 1}), options)
+                  .outcome.first_step_seconds,
+              41e-3, kExact);
 }
 
-TEST(Offloading, to_disk_takes_its_latency_besides) {
+TEST(Offloading, to_disk_adds_the_latency_of_the_disk) {
   EXPECT_NEAR(seconds_of("disk", 1, star({.hosts = 1})),
               20e-3 + 2 * (8e-3 + kDisk.latency_seconds) + 5e-3, kExact);
 }
 
-TEST(Offloading, of_an_accelerator_crosses_the_bus_of_its_host) {
+TEST(Offloading, of_an_accelerator_uses_the_bus_of_its_host) {
   topology::Topology drawing = star({.hosts = 1});
   drawing.hosts[0].devices[0].kind = topology::DeviceKind::gpu;
   drawing.hosts[0].bus_bandwidth_bits_per_second = 1.6e9;

@@ -24,7 +24,7 @@ experiment::Experiment accumulating(int ranks, std::int64_t micro_steps = 2) {
   return e;
 }
 
-TEST(Accumulation, runs_forward_and_backward_once_a_micro_step_and_updates_once) {
+TEST(Accumulation, runs_forward_and_backward_per_micro_step_and_updates_once) {
   const plan::RankPlan rank = coarse_plan(resolved(accumulating(3))).value().rank_plan(1);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::input), "LOAD.m0 LOAD.m1");
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
@@ -34,7 +34,7 @@ TEST(Accumulation, runs_forward_and_backward_once_a_micro_step_and_updates_once)
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
-TEST(Accumulation, takes_the_samples_of_one_step_with_the_whole_batch) {
+TEST(Accumulation, takes_the_samples_of_one_step_with_the_full_batch) {
   const auto parts = resolved(accumulating(3, 4)), whole = resolved(small(3));
   EXPECT_EQ(parts.global_batch, 24);
   EXPECT_EQ(parts.steps, whole.steps);
@@ -66,7 +66,7 @@ TEST(Accumulation, has_fewer_and_shorter_micro_steps_in_a_tail) {
 
 // The step before a tail has more micro-steps than the tail, and reads its last samples later than
 // the tail's own number of ops.
-TEST(Accumulation, a_tail_waits_until_the_last_micro_step_before_it_has_read_its_samples) {
+TEST(Accumulation, tail_waits_until_the_previous_micro_step_has_read_its_samples) {
   const plan::RankPlan rank = coarse_plan(resolved(accumulating(3, 4))).value().rank_plan(2);
   const auto waits = [&](const std::string& program) {
     return program_of(rank, program).ops.front().after;
@@ -75,7 +75,7 @@ TEST(Accumulation, a_tail_waits_until_the_last_micro_step_before_it_has_read_its
   EXPECT_EQ(waits("tail").at(0).steps_back, 1);
 }
 
-TEST(Accumulation, reduction_overlaps_only_the_last_backward_pass) {
+TEST(Accumulation, overlaps_reduction_with_the_last_backward_pass_only) {
   const plan::RankPlan rank = coarse_plan(resolved(accumulating(2, 4))).value().rank_plan(0);
   const auto& ops = program_of(rank, "train").ops;
   const auto at = [&](const std::string& token) {
@@ -86,7 +86,7 @@ TEST(Accumulation, reduction_overlaps_only_the_last_backward_pass) {
   EXPECT_LT(at("AR.b0"), at("B.s0.m3"));
 }
 
-TEST(Accumulation, sends_a_quarter_of_what_four_steps_send) {
+TEST(Accumulation, sends_a_quarter_of_the_bytes_of_four_steps) {
   const auto bytes = [](const experiment::Experiment& e) {
     const plan::RankPlan rank = make_plan(resolved(e)).value().rank_plan(0);
     return collective::sent_bytes(rank, program_of(rank, "train"));
@@ -98,7 +98,7 @@ TEST(Accumulation, sends_a_quarter_of_what_four_steps_send) {
   EXPECT_EQ(resolved(accumulating(3, 4)).full_steps_per_epoch, 10);
 }
 
-TEST(Accumulation, of_one_micro_step_is_no_accumulation) {
+TEST(Accumulation, of_one_micro_step_equals_no_accumulation) {
   auto e = small(3);
   const std::string plain = plan::to_text(make_plan(resolved(e)).value());
   e.training.accumulation_steps = 1;
@@ -112,7 +112,7 @@ experiment::Experiment averaging_weights(int ranks) {
   return e;
 }
 
-TEST(WeightAverage, updates_and_weighs_each_segment_as_its_gradient_comes) {
+TEST(WeightAverage, updates_and_weights_each_segment_when_its_gradient_is_ready) {
   const plan::RankPlan rank = coarse_plan(resolved(averaging_weights(3))).value().rank_plan(0);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
             "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 UPD.s2 WEIGH.s2 B.s1.m0 W.s1.m0 "
@@ -122,7 +122,7 @@ TEST(WeightAverage, updates_and_weighs_each_segment_as_its_gradient_comes) {
     EXPECT_EQ(buffer.shared, buffer.name == "params") << buffer.name;
 }
 
-TEST(WeightAverage, clips_each_rank_by_the_norm_of_its_own_gradient) {
+TEST(WeightAverage, clips_each_rank_by_its_local_norm) {
   auto e = averaging_weights(2);
   e.training.clip_norm = 1;
   const plan::RankPlan rank = coarse_plan(resolved(e)).value().rank_plan(0);
@@ -132,7 +132,7 @@ TEST(WeightAverage, clips_each_rank_by_the_norm_of_its_own_gradient) {
             "UPD.s2 WEIGH.s2 UPD.s1 WEIGH.s1 UPD.s0 WEIGH.s0");
 }
 
-TEST(WeightAverage, on_one_rank_is_the_plan_of_one_device) {
+TEST(WeightAverage, plan_of_one_rank_equals_one_device) {
   auto e = averaging_weights(1);
   const std::string text = plan::to_text(make_plan(resolved(e)).value());
   e.strategy.average = experiment::AveragedQuantity::gradients;

@@ -29,7 +29,7 @@ TEST(CentralStorage, devices_compute_and_send_their_gradients) {
     EXPECT_FALSE(device.buffer(name).valid()) << name;
 }
 
-TEST(CentralStorage, the_storage_takes_no_samples_and_updates) {
+TEST(CentralStorage, storage_takes_no_samples_and_updates) {
   const plan::RankPlan storage = rank_of(central(3), 0);
   EXPECT_EQ(on_lane(storage, "train", "compute"),
             "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
@@ -42,7 +42,7 @@ TEST(CentralStorage, the_storage_takes_no_samples_and_updates) {
   EXPECT_EQ(program_of(storage, "train").samples, 0);
 }
 
-TEST(CentralStorage, the_devices_share_all_samples) {
+TEST(CentralStorage, devices_share_all_samples) {
   const auto r = resolved(central(3, 1));  // 250 samples: 10 steps of 24 and a tail of 10
   EXPECT_EQ(r.global_batch, 24);
   EXPECT_EQ(r.steps_per_epoch, 11);
@@ -58,7 +58,7 @@ TEST(CentralStorage, the_devices_share_all_samples) {
   EXPECT_EQ(r.held_out(1).second, 0);
 }
 
-TEST(CentralStorage, a_bucket_is_updated_and_sent_while_the_next_is_summed) {
+TEST(CentralStorage, bucket_is_updated_and_sent_while_the_next_is_reduced) {
   auto e = central(2);
   const plan::RankPlan storage = rank_of(e, 0);
   const auto& ops = program_of(storage, "train").ops;
@@ -74,7 +74,7 @@ TEST(CentralStorage, a_bucket_is_updated_and_sent_while_the_next_is_summed) {
       (std::vector<plan::Dependency>{{compute, 6, 0}}));  // RATE, three zeros, UPD.s2 and UPD.s1
 }
 
-TEST(CentralStorage, clips_where_it_updates) {
+TEST(CentralStorage, clips_on_the_storage) {
   auto e = central(2);
   e.training.clip_norm = 1;
   EXPECT_EQ(on_lane(rank_of(e, 0), "train", "compute"),
@@ -82,7 +82,7 @@ TEST(CentralStorage, clips_where_it_updates) {
   EXPECT_EQ(on_lane(rank_of(e, 1), "train", "compute").find("NORM"), std::string::npos);
 }
 
-TEST(CentralStorage, sums_by_star_whatever_the_document_says) {
+TEST(CentralStorage, always_reduces_with_star) {
   auto e = central(2);
   for (const auto named : {collective::Algorithm::ring, collective::Algorithm::sharded_hierarchical,
                            collective::Algorithm::automatic}) {
@@ -91,7 +91,7 @@ TEST(CentralStorage, sums_by_star_whatever_the_document_says) {
   }
 }
 
-TEST(CentralStorage, one_device_that_is_compared_is_one_that_computes) {
+TEST(CentralStorage, is_compared_with_one_computing_device) {
   const auto r = resolved(central(3));
   EXPECT_EQ(r.chief, 1);
   const auto alone = experiment::on_one_device(r);
@@ -102,7 +102,7 @@ TEST(CentralStorage, one_device_that_is_compared_is_one_that_computes) {
   EXPECT_EQ(alone.global_batch, r.global_batch);
 }
 
-TEST(CentralStorage, shards_that_ranks_own_are_those_of_the_devices) {
+TEST(CentralStorage, shards_are_those_of_the_devices) {
   auto e = central(3, 2);
   e.data.sharding.kind = data::ShardingKind::size_skew;
   const auto r = resolved(e);
@@ -112,7 +112,7 @@ TEST(CentralStorage, shards_that_ranks_own_are_those_of_the_devices) {
 }
 
 // Dependencies count what is left.
-TEST(Edit, ops_that_are_dropped_are_no_longer_waited_for) {
+TEST(PlanEdit, removes_dependencies_on_dropped_ops) {
   plan::RankPlan rank = rank_of(central(2), 1);
   plan::Program program = program_of(rank, "train");
   const auto reduce_waits = [&] {

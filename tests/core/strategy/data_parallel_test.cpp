@@ -17,7 +17,7 @@ experiment::Experiment parallel(int ranks) {
   return e;
 }
 
-TEST(DataParallel, rank_0_loads_loses_and_updates_for_all) {
+TEST(DataParallel, rank_0_loads_samples_computes_the_loss_and_updates) {
   const plan::RankPlan rank = rank_of(parallel(3), 0);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
             "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
@@ -34,7 +34,7 @@ TEST(DataParallel, rank_0_loads_loses_and_updates_for_all) {
   EXPECT_EQ(first_of(plan::OpKind::forward).reads[0].count, 8 * 7);  // its own rows
 }
 
-TEST(DataParallel, the_others_compute_and_neither_load_nor_lose_nor_update) {
+TEST(DataParallel, other_ranks_only_compute) {
   const plan::RankPlan rank = rank_of(parallel(3), 2);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
             "RATE F.s0.m0 F.s1.m0 F.s2.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0");
@@ -48,7 +48,7 @@ TEST(DataParallel, the_others_compute_and_neither_load_nor_lose_nor_update) {
     EXPECT_FALSE(rank.buffer(name).valid()) << name;
 }
 
-TEST(DataParallel, rows_are_never_cut) {
+TEST(DataParallel, does_not_split_rows) {
   auto e = parallel(3);  // a tail of 10 samples: 4, 3 and 3
   const plan::Plan plan = coarse_plan(resolved(e)).value();
   const plan::RankPlan root = plan.rank_plan(0), other = plan.rank_plan(1);
@@ -61,7 +61,7 @@ TEST(DataParallel, rows_are_never_cut) {
   EXPECT_EQ(inputs_of_1(other), (plan::Access{other.buffer("input"), 0, 3 * 7}));
 }
 
-TEST(DataParallel, who_has_no_rows_in_a_tail_is_sent_none) {
+TEST(DataParallel, sends_nothing_to_a_rank_without_rows_in_a_tail) {
   auto e = parallel(3);
   e.data.train_samples = 24 * 4 + 2;
   const plan::Plan plan = coarse_plan(resolved(e)).value();
@@ -70,14 +70,14 @@ TEST(DataParallel, who_has_no_rows_in_a_tail_is_sent_none) {
   EXPECT_EQ(on_lane(plan.rank_plan(2), "tail", "compute"), "RATE ZERO.s2 ZERO.s1 ZERO.s0");
 }
 
-TEST(DataParallel, numbers_of_samples_cross_where_something_is_dropped) {
+TEST(DataParallel, sends_sample_numbers_if_the_model_has_dropout) {
   auto e = small_images(2);
   e.strategy.kind = experiment::StrategyKind::data_parallel;
   EXPECT_EQ(on_lane(rank_of(e, 1), "train", "comm.g1"),
             "BCAST.b0<r0 BCAST.b1<r0 BCAST.b2<r1 BCAST.b3<r0");
 }
 
-TEST(DataParallel, rank_0_alone_reads_and_evaluates) {
+TEST(DataParallel, only_rank_0_reads_data_and_evaluates) {
   const auto r = resolved(parallel(3));
   EXPECT_EQ(r.held_out(0), (std::pair<std::int64_t, std::int64_t>{0, 53}));
   EXPECT_EQ(r.held_out(1).second, 0);
@@ -89,7 +89,7 @@ TEST(DataParallel, rank_0_alone_reads_and_evaluates) {
   }
 }
 
-TEST(DataParallel, of_one_rank_is_the_plan_of_one_device) {
+TEST(DataParallel, plan_of_one_rank_equals_one_device) {
   auto e = parallel(1);
   const std::string alone = plan::to_text(make_plan(resolved(e)).value());
   e.strategy.kind = experiment::StrategyKind::one_device;

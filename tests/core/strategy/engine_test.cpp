@@ -23,7 +23,7 @@ experiment::Resolved by(Engine engine, int ranks,
   return r;
 }
 
-TEST(EnginePlan, keeps_each_collective_whole_on_a_lane_of_the_engine) {
+TEST(EnginePlan, keeps_each_collective_on_a_lane_of_the_engine) {
   const plan::RankPlan rank = make_plan(by(Engine::gloo, 3)).value().rank_plan(1);
   EXPECT_EQ(plan::engine_of(rank), "gloo");
   const auto& lane = rank.lanes.back();
@@ -37,7 +37,7 @@ TEST(EnginePlan, keeps_each_collective_whole_on_a_lane_of_the_engine) {
     EXPECT_FALSE(buffer.shared) << buffer.name << ": no peer reads in place";
 }
 
-TEST(EnginePlan, hash_tells_engines_apart) {
+TEST(EnginePlan, hash_depends_on_the_engine) {
   const std::string own = plan::hash(make_plan(by(Engine::own, 3)).value()),
                     gloo = plan::hash(make_plan(by(Engine::gloo, 3)).value());
   EXPECT_NE(own, gloo);
@@ -46,7 +46,7 @@ TEST(EnginePlan, hash_tells_engines_apart) {
   other.document.strategy.algorithm = collective::Algorithm::star;
   other.document.strategy.segment_bytes = 64;
   EXPECT_EQ(gloo, plan::hash(make_plan(other).value()))
-      << "what only our own collectives use changes nothing";
+      << "settings of own collectives change nothing";
 }
 
 TEST(EnginePlan, parses_back) {
@@ -57,7 +57,7 @@ TEST(EnginePlan, parses_back) {
   EXPECT_EQ(plan::engine_of(read->rank_plan(2)), "gloo");
 }
 
-TEST(EnginePlan, of_one_rank_is_that_of_one_rank) {
+TEST(EnginePlan, of_one_rank_equals_the_plan_without_an_engine) {
   EXPECT_EQ(plan::hash(make_plan(by(Engine::gloo, 1)).value()),
             plan::hash(make_plan(by(Engine::own, 1)).value()));
   EXPECT_EQ(plan::engine_of(make_plan(by(Engine::gloo, 1)).value().rank_plan(0)), "");

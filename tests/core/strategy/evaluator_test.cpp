@@ -16,7 +16,7 @@ experiment::Resolved evaluated() {
   return experiment::resolve(e, ".").value();
 }
 
-TEST(Evaluator, evaluates_and_workers_do_not) {
+TEST(Evaluator, evaluates_instead_of_workers) {
   const plan::Plan plan = make_plan(evaluated()).value();
   EXPECT_EQ(plan.schedule.evaluate_every_steps, 0);
   EXPECT_TRUE(plan::is_evaluator(plan.rank_plan(4)));

@@ -38,7 +38,7 @@ std::int64_t elements_of(const plan::RankPlan& rank, const std::string& buffer) 
 
 constexpr std::int64_t kUnit = 65 * 64, kModel = 10 * kUnit + 5 * 65;
 
-TEST(Fsdp, keeps_one_nth_of_parameters_gradients_and_moments_and_a_few_units) {
+TEST(Fsdp, keeps_1_nth_of_parameters_gradients_and_moments_plus_a_few_units) {
   for (const int n : {2, 3, 8})
     for (const std::int64_t prefetch : {0, 1, 3}) {
       Experiment e = deep(n, Shard::full);
@@ -56,7 +56,7 @@ TEST(Fsdp, keeps_one_nth_of_parameters_gradients_and_moments_and_a_few_units) {
     }
 }
 
-TEST(Fsdp, keeps_all_of_what_it_does_not_share_out) {
+TEST(Fsdp, keeps_unsharded_state_in_full) {
   const plan::RankPlan gradients = fsdp(resolved(deep(4, Shard::gradients))).value().rank_plan(0),
                        optimizer = fsdp(resolved(deep(4, Shard::optimizer))).value().rank_plan(0);
   EXPECT_EQ(elements_of(gradients, "params"), kModel);
@@ -79,35 +79,35 @@ std::int64_t bytes_of(const Experiment& e, const std::string& program) {
 }
 
 // S of fp32, and three numbers of 8 bytes a segment.
-TEST(Fsdp, sends_what_the_formula_says) {
-  const std::int64_t s = 4 * kModel, told = 11 * 3 * 8;
+TEST(Fsdp, sends_the_bytes_of_the_formula) {
+  const std::int64_t s = 4 * kModel, metric_bytes = 11 * 3 * 8;
   for (const int n : {2, 3, 4, 8}) {
-    EXPECT_EQ(bytes_of(deep(n, Shard::full), "train"), (n - 1) * (3 * s + 2 * told));
-    EXPECT_EQ(bytes_of(deep(n, Shard::gradients), "train"), (n - 1) * (2 * s + 2 * told));
-    EXPECT_EQ(bytes_of(deep(n, Shard::optimizer), "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(deep(n, Shard::full), "train"), (n - 1) * (3 * s + 2 * metric_bytes));
+    EXPECT_EQ(bytes_of(deep(n, Shard::gradients), "train"), (n - 1) * (2 * s + 2 * metric_bytes));
+    EXPECT_EQ(bytes_of(deep(n, Shard::optimizer), "train"), (n - 1) * (2 * s + 2 * metric_bytes));
     Experiment kept = deep(n, Shard::full);
     kept.strategy.fsdp.reshard_after_forward = false;
-    EXPECT_EQ(bytes_of(kept, "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(kept, "train"), (n - 1) * (2 * s + 2 * metric_bytes));
     EXPECT_EQ(bytes_of(kept, "evaluate_tail"), (n - 1) * s);
     Experiment steps = deep(n, Shard::full);
     steps.training.batch_per_rank = 4;
     steps.training.accumulation_steps = 3;
-    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (9 * s + 2 * told));
+    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (9 * s + 2 * metric_bytes));
     steps.strategy.fsdp.shard = Shard::optimizer;
-    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (2 * s + 2 * told));
+    EXPECT_EQ(bytes_of(steps, "train"), (n - 1) * (2 * s + 2 * metric_bytes));
   }
 }
 
 // Two hosts of two: within each what two send, and across for every part what two of half of it do.
-TEST(Fsdp, of_hosts_that_have_a_model_each_sums_parts_across) {
+TEST(Fsdp, with_hybrid_sharding_sums_shards_across_hosts) {
   Experiment e = deep(4, Shard::full);
   e.topology = tests::drawn_hosts(2, 2);
   e.strategy.fsdp.group = experiment::ShardGroup::host;
-  const std::int64_t s = 4 * kModel, told = 11 * 3 * 8;
-  EXPECT_EQ(bytes_of(e, "train"), 2 * (3 * s + 2 * told) + 2 * s);
+  const std::int64_t s = 4 * kModel, metric_bytes = 11 * 3 * 8;
+  EXPECT_EQ(bytes_of(e, "train"), 2 * (3 * s + 2 * metric_bytes) + 2 * s);
 }
 
-TEST(Fsdp, of_a_whole_run_sends_what_is_said_without_a_plan) {
+TEST(Fsdp, of_a_full_run_has_the_bytes_computed_without_a_plan) {
   for (const Shard shard : {Shard::full, Shard::gradients, Shard::optimizer})
     for (const int hosts : {1, 2})
       for (const double clip : {0.0, 1.0}) {
@@ -136,7 +136,7 @@ TEST(Fsdp, of_a_whole_run_sends_what_is_said_without_a_plan) {
       }
 }
 
-TEST(Fsdp, gathers_ahead_of_what_computes) {
+TEST(Fsdp, prefetches_units) {
   Experiment e = small(2);
   e.strategy.kind = experiment::StrategyKind::fsdp;
   e.strategy.bucket_bytes = 1;
@@ -145,7 +145,7 @@ TEST(Fsdp, gathers_ahead_of_what_computes) {
             "AG.b2 AG.b1 AG.b0 AG.b3 AG.b4 RS.b6 AG.b5 RS.b7 RS.b8 AR.b13");
 }
 
-TEST(Fsdp, of_one_rank_shares_nothing_out) {
+TEST(Fsdp, of_one_rank_shards_nothing) {
   const plan::RankPlan rank = fsdp(resolved(deep(1, Shard::full))).value().rank_plan(0);
   EXPECT_FALSE(rank.buffer("shard").valid());
   EXPECT_EQ(elements_of(rank, "params"), kModel);
@@ -153,7 +153,7 @@ TEST(Fsdp, of_one_rank_shares_nothing_out) {
 
 base::Problems problems_of(const Experiment& e) { return experiment::validate(e, "."); }
 
-TEST(Fsdp, that_cannot_be_is_refused) {
+TEST(Fsdp, that_is_invalid_is_refused) {
   Experiment uneven = deep(3, Shard::full);
   uneven.topology = tests::drawn_hosts(2, 2);
   uneven.topology.hosts[1].devices[1].role = topology::Role::idle;

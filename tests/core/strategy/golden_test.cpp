@@ -58,7 +58,7 @@ TEST(Golden, multi_worker_mirrored_sharded_over_two_hosts_of_two) {
   expect_golden_plan("multi_worker_mirrored_sharded_2x2", e);
 }
 
-TEST(Golden, ddp_of_three_by_gloo) {
+TEST(Golden, ddp_of_three_with_gloo) {
   auto e = tiny(3);
   e.strategy.kind = experiment::StrategyKind::ddp;
   auto r = resolved(e);
@@ -116,7 +116,7 @@ TEST(Golden, local_sgd_of_two_with_tail) {
   expect_golden_plan("local_sgd_2_tail", local(experiment::LocalRule::average));
 }
 
-TEST(Golden, local_sgd_of_two_to_a_center) {
+TEST(Golden, local_sgd_of_two_with_elastic_averaging) {
   expect_golden_plan("local_sgd_2_elastic", local(experiment::LocalRule::elastic));
 }
 
@@ -200,7 +200,7 @@ TEST(Golden, mirrored_ring_of_three_top_k) {
 }
 
 // Two collectives a bucket, the second of what came of the first.
-TEST(Golden, mirrored_direct_of_two_power_sgd_clipped) {
+TEST(Golden, mirrored_direct_of_two_with_power_sgd_and_clipping) {
   auto e = tiny_compressed(2, compute::compression::Scheme::power_sgd);
   e.strategy.compression.rank = 1;
   e.strategy.algorithm = collective::Algorithm::direct;
@@ -259,12 +259,12 @@ TEST(Golden, mirrored_direct_of_two_with_synchronized_batch_normalization) {
   e.training.batch_per_rank = 4;
   e.training.accumulation_steps = 2;
   e.strategy.algorithm = collective::Algorithm::direct;
-  expect_golden_plan("mirrored_direct_2_synchronised", e);
+  expect_golden_plan("mirrored_direct_2_synchronized", e);
 }
 
 // 7 columns: 3, 2 and 2. Two micro-steps; in the tail rank 0 has one of 4 rows and one of 1, the
 // others one of 4, and none in the second, for which they multiply by their columns all the same.
-TEST(Golden, mirrored_ring_of_three_by_columns) {
+TEST(Golden, mirrored_ring_of_three_with_vertical_sharding) {
   auto e = tiny(3);
   e.data.sharding.kind = data::ShardingKind::vertical;
   e.data.train_samples += 13;
@@ -314,17 +314,17 @@ experiment::Experiment tiny_chain(experiment::Experiment e) {
   return e;
 }
 
-TEST(Golden, mirrored_ring_of_two_with_outputs_made_again) {
+TEST(Golden, mirrored_ring_of_two_with_recomputation) {
   expect_golden_plan("mirrored_ring_2_recompute", tiny_chain(tiny(2)));
 }
 
-TEST(Golden, pipeline_of_two_gpipe_with_outputs_made_again) {
+TEST(Golden, pipeline_of_two_gpipe_with_recomputation) {
   expect_golden_plan("pipeline_2_gpipe_recompute",
                      tiny_chain(tiny_pipeline(2, experiment::PipelineSchedule::gpipe, 3)));
 }
 
 // Six layers, of which the first two come late enough again.
-TEST(Golden, one_device_that_puts_aside) {
+TEST(Golden, one_device_with_offloading) {
   using model::LayerKind;
   auto e = tiny(1);
   e.strategy.kind = experiment::StrategyKind::one_device;
@@ -387,7 +387,7 @@ TEST(Golden, hybrid_of_two_by_one_by_two_with_tail) {
 }
 
 // Two pipelines of two, in two micro-batches, each of which updates but its part.
-TEST(Golden, hybrid_of_two_by_two_by_one_sharded_and_clipped) {
+TEST(Golden, hybrid_of_two_by_two_by_one_with_sharding_and_clipping) {
   auto e = tiny_mesh(2, 2, 1);
   e.strategy.mesh.shards_data = true;
   e.strategy.fsdp.shard = experiment::Shard::optimizer;
@@ -410,7 +410,7 @@ TEST(Golden, hybrid_of_two_by_two_by_one_full) {
 }
 
 // Two pipelines of two, of which a stage sums the gradient of each micro-batch, and updates by it.
-TEST(Golden, hybrid_of_two_by_two_by_one_by_pipedream) {
+TEST(Golden, hybrid_of_two_by_two_by_one_with_pipedream) {
   auto e = tiny_mesh(2, 2, 1);
   e.strategy.stages.schedule = experiment::PipelineSchedule::pipedream;
   e.training.batch_per_rank = 2;
@@ -432,7 +432,7 @@ TEST(Golden, hybrid_of_four_by_one_by_one_sharded_within_hosts) {
 }
 
 // The output of a pair's first layer is discarded; the sum over ranks of the second is kept.
-TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
+TEST(Golden, hybrid_of_one_by_one_by_two_with_recomputation) {
   auto e = tiny_mesh(1, 1, 2);
   e.model.layers.insert(e.model.layers.end(), {{model::LayerKind::relu, 0},
                                                {model::LayerKind::linear, 4},
@@ -445,7 +445,7 @@ TEST(Golden, hybrid_of_one_by_one_by_two_recomputed) {
 
 // Two trainers, ranks 0 and 1, call an embedding on rank 2, and sum the gradients of the linear
 // layers; clipped, the tail of three samples is two and one.
-TEST(Golden, rpc_of_two_trainers_and_a_table_clipped_with_tail) {
+TEST(Golden, rpc_of_two_trainers_and_a_table_with_clipping_and_tail) {
   auto e = called(small_clicks(1), 2, 1, experiment::RemoteLayers::embeddings);
   e.data.train_samples = 35;
   e.data.held_out_samples = 9;
@@ -468,13 +468,13 @@ TEST(Golden, fsdp_of_two_full) {
   expect_golden_plan("fsdp_2_full", tiny_sharded(2, experiment::Shard::full));
 }
 
-TEST(Golden, fsdp_of_three_with_sharded_optimizer_clipped) {
+TEST(Golden, fsdp_of_three_with_sharded_optimizer_and_clipping) {
   auto e = tiny_sharded(3, experiment::Shard::optimizer);
   e.training.clip_norm = 1;
   expect_golden_plan("fsdp_3_optimizer_clip", e);
 }
 
-TEST(Golden, model_parallel_of_two_clipped) {
+TEST(Golden, model_parallel_of_two_with_clipping) {
   auto e = tiny_pipeline(2, experiment::PipelineSchedule::naive, 1);
   e.strategy.kind = experiment::StrategyKind::model_parallel;
   e.training.clip_norm = 1;

@@ -25,7 +25,7 @@ Experiment as(Experiment e, StrategyKind kind) {
   return e;
 }
 
-TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
+TEST(Mixed, precision_casts_weights_before_their_first_use) {
   Experiment e = as(small(2), StrategyKind::mirrored);
   e.training.accumulation_steps = 2;
   const plan::RankPlan rank = rank_in(e, Precision::bf16);
@@ -42,7 +42,7 @@ TEST(Mixed, weights_are_cast_before_they_are_first_computed_by) {
     EXPECT_EQ(rank.buffers[rank.buffer(name).index()].dtype, base::DType::fp32) << name;
 }
 
-TEST(Mixed, normalizations_and_tables_are_not_cast) {
+TEST(Mixed, precision_does_not_cast_normalizations_and_tables) {
   const plan::RankPlan rank = rank_in(as(small_gpt(1), StrategyKind::one_device), Precision::bf16);
   const model::Model model = resolved(small_gpt(1)).model;
   for (const plan::Op& op : program_of(rank, "train").ops)
@@ -52,17 +52,17 @@ TEST(Mixed, normalizations_and_tables_are_not_cast) {
     }
 }
 
-TEST(Mixed, a_table_that_a_linear_layer_shares_is_cast_for_it) {
+TEST(Mixed, precision_casts_a_table_that_a_linear_layer_shares) {
   const plan::RankPlan rank =
       rank_in(as(small_tied_gpt(1), StrategyKind::one_device), Precision::bf16);
   const std::string ops = on_lane(rank, "train", "compute");
   const std::string last = std::to_string(resolved(small_tied_gpt(1)).model.segments.size() - 1);
   EXPECT_NE(ops.find("CAST.s0 F.s" + last + ".m0"), std::string::npos) << ops;
   EXPECT_EQ(ops.find("RATE CAST"), std::string::npos)
-      << "nor before: the embedding looks its rows up in fp32";
+      << "not before either: the embedding looks up its rows in fp32";
 }
 
-TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
+TEST(Mixed, precision_casts_gathered_units_after_each_gather) {
   Experiment e = as(small(2), StrategyKind::fsdp);
   e.strategy.fsdp.shard = experiment::Shard::full;
   const std::string ops = on_lane(rank_in(e, Precision::bf16), "train", "compute");
@@ -78,7 +78,7 @@ TEST(Mixed, units_that_come_and_go_are_cast_whenever_they_have_come) {
   EXPECT_EQ(kept.find("CAST.s1"), kept.rfind("CAST.s1"));
 }
 
-TEST(Mixed, the_scale_is_set_last_and_only_in_fp16) {
+TEST(Mixed, precision_updates_the_loss_scale_last_and_only_in_fp16) {
   const plan::RankPlan rank = rank_in(as(small(2), StrategyKind::mirrored), Precision::fp16);
   const std::string ops = on_lane(rank, "train", "compute");
   EXPECT_TRUE(ops.ends_with("CLIP UPD.s2 UPD.s1 UPD.s0 SCALE")) << ops;
@@ -89,7 +89,7 @@ TEST(Mixed, the_scale_is_set_last_and_only_in_fp16) {
 
 // A dependency on a number of compute ops still means the same ops after casts are inserted, and
 // all before them.
-TEST(Mixed, dependencies_mean_the_ops_that_they_meant) {
+TEST(Mixed, precision_keeps_the_targets_of_dependencies) {
   for (const StrategyKind kind :
        {StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp, StrategyKind::local_sgd}) {
     const Experiment e = as(small(2), kind);

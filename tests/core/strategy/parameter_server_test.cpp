@@ -21,7 +21,7 @@ std::string refused(const experiment::Experiment& e) {
   return plan ? "" : plan.error().id;
 }
 
-TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
+TEST(ParameterServerPlan, with_an_empty_server_is_refused) {
   experiment::Experiment e = served(2, small(4));
   EXPECT_EQ(refused(e), "");
   e.strategy.servers.placement = experiment::VariablePlacement::by_hand;
@@ -31,7 +31,7 @@ TEST(ParameterServerPlan, of_a_server_that_would_keep_nothing_is_refused) {
 }
 
 // No row is cut, so a part that is shorter than one is none.
-TEST(ParameterServerPlan, of_fewer_rows_than_servers_is_refused) {
+TEST(ParameterServerPlan, with_fewer_rows_than_servers_is_refused) {
   experiment::Experiment e = served(8, small_clicks(10));
   e.data.vocabulary = 3;
   e.model.layers = {

@@ -7,7 +7,7 @@
 
 namespace trainyard::strategy {
 
-// With collectives as one op each.
+// Returns the plan in which each collective is one op.
 inline plan::RankPlan rank_of(const experiment::Experiment& e, std::int32_t rank = 0) {
   return coarse_plan(resolved(e)).value().rank_plan(rank);
 }

@@ -34,13 +34,13 @@ const plan::Op& op_of(const plan::RankPlan& rank, const std::string& token) {
                        [&](const plan::Op& op) { return plan::token(op) == token; });
 }
 
-TEST(Recomputing, goes_before_the_backward_pass_of_each_run) {
+TEST(Recomputing, precedes_the_backward_pass_of_each_run) {
   EXPECT_THAT(on_lane(rank_of(chain(2)), "train", "compute"),
               HasSubstr("LOSS.m0 B.s4.m0 W.s4.m0 R.s2.m0 B.s3.m0 W.s3.m0 B.s2.m0 W.s2.m0 R.s0.m0 "
                         "B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0"));
 }
 
-TEST(Recomputing, reads_and_writes_what_the_forward_pass_did) {
+TEST(Recomputing, has_the_accesses_of_the_forward_pass) {
   const plan::RankPlan rank = rank_of(chain(2));
   const plan::Op &forward = op_of(rank, "F.s2.m0"), &again = op_of(rank, "R.s2.m0");
   EXPECT_EQ(again.reads, forward.reads);
@@ -48,7 +48,7 @@ TEST(Recomputing, reads_and_writes_what_the_forward_pass_did) {
   EXPECT_EQ(again.flops, forward.flops);
 }
 
-TEST(Recomputing, is_no_part_of_evaluation) {
+TEST(Recomputing, is_not_in_evaluation) {
   const plan::RankPlan rank = rank_of(chain(2));
   for (const plan::Program& program : rank.programs)
     for (const plan::Op& op : program.ops)
@@ -58,7 +58,7 @@ TEST(Recomputing, is_no_part_of_evaluation) {
 }
 
 // Its sums are kept, and nothing follows them once more.
-TEST(Recomputing, of_a_batch_normalization_reads_its_sums_and_leaves_running_statistics_alone) {
+TEST(Recomputing, of_a_batch_normalization_reuses_sums_and_keeps_running_statistics) {
   for (const bool synchronizes : {false, true}) {
     experiment::Experiment e = small_normalized_images(2);
     e.model.layers.insert(e.model.layers.begin() + 4,
@@ -83,7 +83,7 @@ experiment::Experiment staged(PipelineSchedule schedule, int micro_batches = 4) 
   return e;
 }
 
-TEST(Recomputing, of_a_stage_goes_micro_batch_by_micro_batch) {
+TEST(Recomputing, of_a_stage_runs_per_micro_batch) {
   const auto e = staged(PipelineSchedule::gpipe, 2);
   EXPECT_EQ(on_lane(rank_of(e, 0), "train", "compute"),
             "RATE F.s0.m0 F.s1.m0 F.s0.m1 F.s1.m1 R.s0.m0 R.s1.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
@@ -94,7 +94,7 @@ TEST(Recomputing, of_a_stage_goes_micro_batch_by_micro_batch) {
 
 // Buffers: inputs for every held micro-batch; outputs for one that is sent and one that is
 // computed; intermediate values for one only.
-TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
+TEST(Recomputing, in_a_stage_keeps_activations_of_one_micro_batch) {
   const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer,
                        std::int64_t width) {
     const plan::RankPlan plan = rank_of(staged(schedule, 8), rank);
@@ -110,7 +110,7 @@ TEST(Recomputing, leaves_room_for_one_micro_batch_inside_of_a_stage) {
 
 // The second of four stages: weight gradients wait for one backward pass, so one is computed while
 // another waits.
-TEST(Recomputing, holds_what_gradients_of_weights_wait_for) {
+TEST(Recomputing, keeps_activations_that_weight_gradients_need) {
   experiment::Experiment e = piped(chain(4, 9), PipelineSchedule::zb_h1, 8);
   e.strategy.stages.partition = experiment::Partition::by_hand;
   e.strategy.stages.places = {{"0", 0}, {"2", 1}, {"6", 2}, {"8", 3}};  // 1 and 2 on rank 1
@@ -121,7 +121,7 @@ TEST(Recomputing, holds_what_gradients_of_weights_wait_for) {
   EXPECT_EQ(kept.buffers[kept.buffer("act.s1").index()].elements / (3 * 6), 4);
 }
 
-TEST(Recomputing, is_in_every_strategy_whose_ranks_have_whole_layers) {
+TEST(Recomputing, is_in_every_strategy_with_full_layers) {
   using enum StrategyKind;
   for (const StrategyKind kind : {mirrored, multi_worker_mirrored, ddp, fsdp, data_parallel, gossip,
                                   local_sgd, model_parallel, pipeline, one_device}) {

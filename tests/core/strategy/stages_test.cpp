@@ -36,7 +36,7 @@ TEST(Stages, pass_micro_batches_in_the_order_of_the_schedule) {
   EXPECT_EQ(tokens_on(expanded_rank_of(e, 2), plan::LaneKind::input), "LOAD.m0 LOAD.m1 LOAD.m2");
 }
 
-TEST(Stages, read_of_the_samples_only_what_they_look_at) {
+TEST(Stages, read_only_the_needed_parts_of_samples) {
   const auto e = piped(small(3), PipelineSchedule::gpipe);
   EXPECT_TRUE(expanded_rank_of(e, 0).buffer("input").valid());
   EXPECT_FALSE(expanded_rank_of(e, 0).buffer("labels").valid());
@@ -44,7 +44,7 @@ TEST(Stages, read_of_the_samples_only_what_they_look_at) {
   EXPECT_TRUE(expanded_rank_of(e, 2).buffer("labels").valid());
 }
 
-TEST(Stages, count_samples_where_the_loss_is) {
+TEST(Stages, count_samples_on_the_stage_of_the_loss) {
   const auto e = piped(small(3), PipelineSchedule::gpipe);
   for (const plan::Program& program : expanded_rank_of(e, 0).programs)
     EXPECT_EQ(program.samples, 0);
@@ -54,7 +54,7 @@ TEST(Stages, count_samples_where_the_loss_is) {
 
 // Buffers: as many outputs of a stage as micro-batches that the schedule holds; one more for
 // received ones.
-TEST(Stages, have_room_for_the_micro_batches_that_they_hold) {
+TEST(Stages, have_memory_for_their_micro_batches_in_flight) {
   const auto room = [](PipelineSchedule schedule, std::int32_t rank, const std::string& buffer,
                        std::int64_t width) {
     const plan::RankPlan plan = expanded_rank_of(piped(small(3), schedule, 8), rank);

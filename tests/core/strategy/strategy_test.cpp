@@ -27,7 +27,7 @@ std::vector<Bucket> buckets_of(double bytes,
   return buckets(resolved(e));
 }
 
-TEST(Strategy, buckets_run_from_the_last_layer_to_the_first_and_never_cut_one) {
+TEST(Strategy, buckets_go_from_the_last_layer_to_the_first_without_splitting_one) {
   const auto list = buckets_of(150);
   ASSERT_EQ(list.size(), 2u);
   EXPECT_EQ(std::tuple(list[0].first_segment, list[0].last_segment, list[0].first, list[0].count),
@@ -64,12 +64,12 @@ TEST(Strategy, only_segments_with_parameters_are_updated) {
             "UPD.s5 UPD.s1 UPD.s0");
 }
 
-TEST(Strategy, a_batch_normalization_sums_before_it_hands_its_gradient_on) {
+TEST(Strategy, batch_normalization_reduces_before_it_passes_its_gradient) {
   const std::string ops = trained(small_normalized_images(1));
   EXPECT_NE(ops.find("B.s3.m0 W.s2.m0 B.s2.m0 B.s1.m0 W.s1.m0"), std::string::npos) << ops;
 }
 
-TEST(Strategy, no_gradient_is_computed_before_the_first_parameters) {
+TEST(Strategy, computes_no_gradient_before_the_first_parameters) {
   auto e = small_images(1);
   e.model.layers = {{model::LayerKind::dropout, 0},
                     {.kind = model::LayerKind::max_pool, .kernel = 2},
@@ -77,7 +77,7 @@ TEST(Strategy, no_gradient_is_computed_before_the_first_parameters) {
   EXPECT_EQ(trained(e), "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 W.s2.m0 UPD.s2");
 }
 
-TEST(Strategy, no_bucket_is_empty) {
+TEST(Strategy, has_no_empty_bucket) {
   auto e = small_images(2);
   e.model.layers.insert(e.model.layers.begin(), {model::LayerKind::dropout, 0});
   e.strategy.bucket_bytes = 1;
@@ -87,7 +87,7 @@ TEST(Strategy, no_bucket_is_empty) {
   for (const Bucket& bucket : list) EXPECT_GT(bucket.count, 0);
 }
 
-TEST(Strategy, evaluation_asks_for_neither_step_nor_samples) {
+TEST(Strategy, evaluation_needs_neither_step_nor_sample_numbers) {
   const plan::RankPlan rank = make_plan(resolved(small_normalized_images(2))).value().rank_plan(0);
   const plan::Program& evaluate = rank.programs[static_cast<std::size_t>(rank.program("evaluate"))];
   for (const plan::Op& op : evaluate.ops)
@@ -101,20 +101,20 @@ TEST(Strategy, evaluation_asks_for_neither_step_nor_samples) {
       }
 }
 
-TEST(Strategy, one_device_refuses_more_ranks) {
+TEST(Strategy, one_device_refuses_several_ranks) {
   auto e = resolved(small(2));
   e.document.strategy.kind = experiment::StrategyKind::one_device;
   EXPECT_EQ(make_plan(e).error().where, "strategy.kind");
 }
 
-TEST(Strategy, mirrored_on_one_rank_is_the_plan_of_one_device) {
+TEST(Strategy, mirrored_on_one_rank_equals_one_device) {
   auto e = small(1);
   const auto mirrored_plan = make_plan(resolved(e)).value();
   e.strategy.kind = experiment::StrategyKind::one_device;
   EXPECT_EQ(plan::to_text(mirrored_plan), plan::to_text(make_plan(resolved(e)).value()));
 }
 
-TEST(Strategy, mirrored_computes_as_one_device_and_sums_buckets_as_they_come) {
+TEST(Strategy, mirrored_computes_as_one_device_and_reduces_buckets_when_ready) {
   const plan::RankPlan rank = coarse_plan(resolved(small(3))).value().rank_plan(1);
   EXPECT_EQ(tokens(rank, "train", plan::LaneKind::compute),
             "RATE F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 B.s0.m0 W.s0.m0 "
@@ -124,7 +124,7 @@ TEST(Strategy, mirrored_computes_as_one_device_and_sums_buckets_as_they_come) {
   EXPECT_EQ(tokens(rank, "evaluate", plan::LaneKind::comm), "");
 }
 
-TEST(Strategy, every_op_of_compute_is_the_same_on_all_ranks) {
+TEST(Strategy, computes_the_same_ops_on_all_ranks) {
   const plan::Plan plan = coarse_plan(resolved(small(4))).value();
   const int train = plan.rank_plan(0).program("train");
   for (std::int32_t rank = 1; rank < 4; ++rank)
@@ -132,7 +132,7 @@ TEST(Strategy, every_op_of_compute_is_the_same_on_all_ranks) {
               plan.rank_plan(0).programs[static_cast<std::size_t>(train)]);
 }
 
-TEST(Strategy, a_rank_without_samples_in_the_tail_fills_its_gradient_with_zeros) {
+TEST(Strategy, rank_without_samples_in_the_tail_has_a_zero_gradient) {
   auto e = small(4);
   e.data.train_samples = 4 * 8 * 5 + 2;
   const plan::Plan plan = coarse_plan(resolved(e)).value();
@@ -144,7 +144,7 @@ TEST(Strategy, a_rank_without_samples_in_the_tail_fills_its_gradient_with_zeros)
   EXPECT_EQ(tokens(plan.rank_plan(2), "tail", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
-TEST(Strategy, clipping_waits_for_the_norms_of_the_whole_gradient) {
+TEST(Strategy, clipping_waits_for_the_norms_of_the_full_gradient) {
   auto e = small(2);
   e.training.clip_norm = 1;
   const plan::RankPlan rank = coarse_plan(resolved(e)).value().rank_plan(0);
@@ -153,7 +153,7 @@ TEST(Strategy, clipping_waits_for_the_norms_of_the_whole_gradient) {
             "NORM.s2 NORM.s1 NORM.s0 CLIP UPD.s2 UPD.s1 UPD.s0");
 }
 
-TEST(Strategy, the_schedule_names_a_tail_at_the_end_of_every_epoch) {
+TEST(Strategy, schedule_has_a_tail_at_the_end_of_every_epoch) {
   const plan::Schedule schedule =
       make_plan(resolved(small(3))).value().schedule;  // 250 = 10 x 24 + 10
   EXPECT_EQ(schedule.steps, 22);
@@ -170,7 +170,7 @@ experiment::Experiment skewed() {
   return e;
 }
 
-TEST(Strategy, each_stretch_of_an_epoch_of_unequal_shards_has_a_program) {
+TEST(Strategy, has_a_program_for_each_segment_of_an_epoch_with_unequal_shards) {
   const auto r = resolved(skewed());
   const plan::Plan plan = make_plan(r).value();
   ASSERT_EQ(data::samples_by_rank(r.shards), (std::vector<std::int64_t>{143, 71, 36}));
@@ -191,7 +191,7 @@ TEST(Strategy, each_stretch_of_an_epoch_of_unequal_shards_has_a_program) {
     }
 }
 
-TEST(Strategy, a_step_runs_the_program_of_its_samples) {
+TEST(Strategy, step_runs_the_program_of_its_samples) {
   const auto r = resolved(skewed());
   const plan::Plan plan = make_plan(r).value();
   const data::Shares shares = r.shares();
@@ -205,14 +205,14 @@ TEST(Strategy, a_step_runs_the_program_of_its_samples) {
     }
 }
 
-TEST(Strategy, a_rank_that_has_run_out_sends_zeros) {
+TEST(Strategy, rank_that_has_no_samples_left_sends_zeros) {
   const plan::Plan plan = coarse_plan(resolved(skewed())).value();
   EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::compute),
             "RATE ZERO.s2 ZERO.s1 ZERO.s0 UPD.s2 UPD.s1 UPD.s0");
   EXPECT_EQ(tokens(plan.rank_plan(2), "tail2", plan::LaneKind::comm), "AR.b0 AR.b1");
 }
 
-TEST(Strategy, one_rank_that_owns_all_has_the_plan_of_iid) {
+TEST(Strategy, one_rank_with_all_samples_has_the_plan_of_iid) {
   auto e = small(1);
   const std::string iid = plan::to_text(make_plan(resolved(e)).value());
   for (const auto kind : {data::ShardingKind::contiguous, data::ShardingKind::label_skew,
@@ -222,7 +222,7 @@ TEST(Strategy, one_rank_that_owns_all_has_the_plan_of_iid) {
   }
 }
 
-TEST(Strategy, the_plan_is_the_same_wherever_it_is_made) {
+TEST(Strategy, plan_is_the_same_on_every_rank) {
   const auto r = resolved(small(3));
   EXPECT_EQ(plan::hash(make_plan(r).value()), plan::hash(make_plan(resolved(small(3))).value()));
   auto other = small(3);
@@ -268,7 +268,7 @@ TEST(Strategy, reduction_overlaps_the_backward_pass_of_earlier_layers) {
   EXPECT_FALSE(holds(done, "AR.b1") || holds(done, "UPD.s2"));
 }
 
-TEST(Strategy, reduction_overlaps_the_backward_pass_in_the_examples_that_say_so) {
+TEST(Strategy, reduction_overlaps_the_backward_pass_in_the_examples_that_claim_it) {
   for (const char* name : {"four_devices_mirrored_digits", "four_hosts_ring_digits"}) {
     const auto example =
         experiment::load(in_tree(std::string("resources/experiments/") + name + ".json"));

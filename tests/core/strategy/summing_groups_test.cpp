@@ -80,7 +80,7 @@ TEST(SummingGroups, are_those_of_the_plan) {
 
 // Hosts that hold as many of all ranks, and not of each group, or the other way round: whatever
 // `auto` takes has a plan, on links of any speed.
-TEST(SummingGroups, all_fit_what_auto_takes) {
+TEST(SummingGroups, fit_the_automatic_algorithm) {
   const auto on_hosts = [](experiment::Experiment e, const std::vector<int>& devices) {
     e.topology = tests::drawn_hosts(static_cast<int>(devices.size()), 1);
     for (std::size_t h = 0, first = 0; h < devices.size();

@@ -31,7 +31,7 @@ experiment::Experiment normalized(int ranks) {
   return e;
 }
 
-TEST(Synchronized, sums_are_added_up_before_each_pass_normalizes_by_them) {
+TEST(Synchronized, sums_are_reduced_before_each_normalization) {
   const plan::RankPlan rank = rank_of(synchronized(normalized(3)), 1);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
             "RATE F.s0.m0 STAT.s1.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 W.s1.m0 B.s1.m0 "
@@ -44,7 +44,7 @@ TEST(Synchronized, sums_are_added_up_before_each_pass_normalizes_by_them) {
         << buffer.name;
 }
 
-TEST(Synchronized, sums_wait_for_no_gradient) {
+TEST(Synchronized, sums_do_not_wait_for_gradients) {
   const plan::Plan plan = coarse_plan(resolved(synchronized(normalized(3)))).value();
   ASSERT_EQ(plan.groups.size(), 2u);
   EXPECT_EQ(plan.groups[0], plan.groups[1]);
@@ -56,14 +56,14 @@ TEST(Synchronized, sums_wait_for_no_gradient) {
   }
 }
 
-TEST(Synchronized, evaluation_adds_nothing_up) {
+TEST(Synchronized, evaluation_reduces_no_sums) {
   const plan::RankPlan rank = rank_of(synchronized(normalized(2)), 0);
   EXPECT_EQ(on_lane(rank, "evaluate", "comm.g1"), "");
   EXPECT_EQ(on_lane(rank, "evaluate", "compute"), "F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0");
 }
 
 // A gradient that no layer needs is not summed: the first layer with parameters passes none on.
-TEST(Synchronized, a_first_layer_sums_forward_only) {
+TEST(Synchronized, first_layer_reduces_sums_only_forward) {
   auto e = normalized(2);
   e.model.layers.erase(e.model.layers.begin());
   const plan::RankPlan rank = rank_of(synchronized(e), 0);
@@ -73,7 +73,7 @@ TEST(Synchronized, a_first_layer_sums_forward_only) {
   EXPECT_EQ(statistics.after.front(), (plan::Dependency{plan::LaneId(0), 1, 0})) << "its samples";
 }
 
-TEST(Synchronized, on_one_rank_is_the_plan_of_one_device) {
+TEST(Synchronized, plan_of_one_rank_equals_one_device) {
   auto e = normalized(1);
   const std::string text = plan::to_text(make_plan(resolved(e)).value());
   EXPECT_EQ(plan::to_text(make_plan(resolved(synchronized(e))).value()), text);
@@ -82,7 +82,7 @@ TEST(Synchronized, on_one_rank_is_the_plan_of_one_device) {
   EXPECT_EQ(plan::to_text(make_plan(resolved(synchronized(e))).value()), alone);
 }
 
-TEST(Synchronized, only_layers_that_ask_for_it_are) {
+TEST(Synchronized, sums_exist_only_in_layers_that_request_them) {
   auto e = normalized(2);
   e.model.layers.insert(e.model.layers.begin() + 1,
                         {.kind = LayerKind::batch_norm, .synchronized = true});
@@ -93,7 +93,7 @@ TEST(Synchronized, only_layers_that_ask_for_it_are) {
 }
 
 // 250 = 10 x 24 + 10; with 12 ranks the tail leaves two without samples.
-TEST(Synchronized, a_rank_without_samples_adds_nothing_and_keeps_the_running_statistics) {
+TEST(Synchronized, rank_without_samples_adds_zeros_and_updates_running_statistics) {
   auto e = synchronized(normalized(12));
   e.training.batch_per_rank = 2;
   const plan::RankPlan empty = rank_of(e, 11);
@@ -103,8 +103,8 @@ TEST(Synchronized, a_rank_without_samples_adds_nothing_and_keeps_the_running_sta
   EXPECT_EQ(on_lane(empty, "tail", "comm.g1"), "AR.b1 AR.b2");
 }
 
-// In the tail rank 0 has 4 samples in two micro-steps of 3, the others 3 in one.
-TEST(Synchronized, all_ranks_take_as_many_micro_steps) {
+// Rank 0 has 4 samples in two micro-steps of 3 in the tail; the others have 3 in one.
+TEST(Synchronized, ranks_have_equal_numbers_of_micro_steps) {
   auto e = synchronized(normalized(3));
   e.training.batch_per_rank = 3;
   e.training.accumulation_steps = 3;
@@ -119,7 +119,7 @@ TEST(Synchronized, all_ranks_take_as_many_micro_steps) {
 
 // Compression is of gradients; what batch normalization sums travels as it is, numbered after all
 // that they are encoded in.
-TEST(Synchronized, compression_passes_the_sums_by) {
+TEST(Synchronized, sums_are_not_compressed) {
   auto e = synchronized(normalized(2));
   e.strategy.bucket_bytes = 1;
   e.strategy.compression = {compute::compression::Scheme::power_sgd, 0.1, 1, true};
@@ -135,7 +135,7 @@ std::int64_t bytes_of(const plan::RankPlan& rank, const std::string& program) {
 
 // 2C + 1 numbers of 8 bytes forward and 2C backward, a layer of C channels and micro-step, by the
 // algorithm of the gradients.
-TEST(Synchronized, sends_the_bytes_of_its_formula) {
+TEST(Synchronized, plan_sends_the_bytes_of_its_formula) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::all_to_all,
                                collective::Algorithm::binary_tree})
     for (const std::int64_t micro_steps : {1, 2}) {
@@ -155,7 +155,7 @@ TEST(Synchronized, sends_the_bytes_of_its_formula) {
 }
 
 // Bytes of a full run by the formula and by the programs of its steps.
-TEST(Synchronized, sent_bytes_of_a_run_are_those_of_its_plan) {
+TEST(Synchronized, bytes_of_a_run_equal_those_of_its_plan) {
   auto e = synchronized(normalized(3));
   e.training.batch_per_rank = 3;
   e.training.accumulation_steps = 3;

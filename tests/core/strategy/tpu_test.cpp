@@ -16,7 +16,7 @@ experiment::Experiment on_tpus(int hosts, int devices) {
   return e;
 }
 
-TEST(TpuPlan, is_that_of_mirrored_by_the_torus) {
+TEST(TpuPlan, equals_mirrored_with_torus) {
   for (const auto& [hosts, devices] : {std::pair{1, 1}, {1, 4}, {1, 5}, {2, 3}}) {
     auto e = on_tpus(hosts, devices);
     const std::string tpu_plan = plan::to_text(make_plan(resolved(e)).value());
@@ -26,7 +26,7 @@ TEST(TpuPlan, is_that_of_mirrored_by_the_torus) {
   }
 }
 
-TEST(TpuPlan, of_a_prime_number_of_devices_is_that_of_a_ring) {
+TEST(TpuPlan, of_a_prime_number_of_devices_equals_a_ring) {
   auto e = on_tpus(1, 5);
   const std::string tpu_plan = plan::to_text(make_plan(resolved(e)).value());
   e.strategy.kind = experiment::StrategyKind::mirrored;
@@ -34,7 +34,7 @@ TEST(TpuPlan, of_a_prime_number_of_devices_is_that_of_a_ring) {
   EXPECT_EQ(tpu_plan, plan::to_text(make_plan(resolved(e)).value()));
 }
 
-TEST(TpuPlan, is_refused_where_it_would_not_be_a_tpus) {
+TEST(TpuPlan, is_refused_for_invalid_topologies) {
   const auto refused = [](auto change) {
     auto r = resolved(on_tpus(1, 4));
     change(r.document);

@@ -33,7 +33,7 @@ const plan::Op& op_of(const plan::RankPlan& rank, const std::string& program, Op
   throw std::out_of_range("no such op");
 }
 
-TEST(Vertical, sums_over_columns_before_the_first_layer_goes_on_and_gathers_before_it_learns) {
+TEST(Vertical, reduces_the_first_layer_over_columns_and_gathers_before_backward) {
   const plan::RankPlan rank = rank_of(vertical(3), 1);
   EXPECT_EQ(on_lane(rank, "train", "compute"),
             "RATE PART.s0.m0 F.s0.m0 F.s1.m0 F.s2.m0 LOSS.m0 B.s2.m0 W.s2.m0 B.s1.m0 W.s1.m0 "
@@ -44,7 +44,7 @@ TEST(Vertical, sums_over_columns_before_the_first_layer_goes_on_and_gathers_befo
 }
 
 // 7 columns: 3, 2 and 2; 24 rows of them, where iid sharding loads 8 whole rows.
-TEST(Vertical, loads_its_own_columns_of_all_rows_and_labels_of_its_own) {
+TEST(Vertical, loads_local_columns_of_all_rows_and_local_labels) {
   const std::int64_t counts[] = {3, 2, 2}, firsts[] = {0, 3, 5};
   for (int r = 0; r < 3; ++r) {
     const plan::RankPlan rank = rank_of(vertical(3), r);
@@ -58,7 +58,7 @@ TEST(Vertical, loads_its_own_columns_of_all_rows_and_labels_of_its_own) {
 }
 
 // 250 samples leave a tail of 10: 4, 3 and 3 rows of 6 numbers.
-TEST(Vertical, goes_on_with_the_rows_that_iid_sharding_gives) {
+TEST(Vertical, continues_with_the_rows_of_iid_sharding) {
   auto iid = vertical(3);
   iid.data.sharding = {};
   for (int r = 0; r < 3; ++r)
@@ -71,7 +71,7 @@ TEST(Vertical, goes_on_with_the_rows_that_iid_sharding_gives) {
     }
 }
 
-TEST(Vertical, rows_wait_for_no_gradient) {
+TEST(Vertical, does_not_delay_rows_for_gradients) {
   const plan::Plan plan = coarse_plan(resolved(vertical(3))).value();
   ASSERT_EQ(plan.groups.size(), 2u);
   EXPECT_EQ(plan.groups[0], plan.groups[1]);
@@ -83,7 +83,7 @@ TEST(Vertical, rows_wait_for_no_gradient) {
   }
 }
 
-TEST(Vertical, on_one_rank_is_the_plan_of_one_device) {
+TEST(Vertical, plan_of_one_rank_equals_one_device) {
   auto e = vertical(1), iid = e;
   iid.data.sharding = {};
   EXPECT_EQ(plan::to_text(make_plan(resolved(e)).value()),
@@ -92,7 +92,7 @@ TEST(Vertical, on_one_rank_is_the_plan_of_one_device) {
 
 // A ring's member p sends all chunks but its own, then all but the next one's; directly it sends
 // its own to all.
-TEST(Vertical, bytes_are_those_of_the_closed_formula) {
+TEST(Vertical, bytes_equal_the_closed_formula) {
   for (const auto algorithm : {collective::Algorithm::ring, collective::Algorithm::direct}) {
     auto e = vertical(3), iid = e;
     iid.data.sharding = {};
@@ -118,7 +118,7 @@ TEST(Vertical, bytes_are_those_of_the_closed_formula) {
 }
 
 // A plan sends per step the bytes of the formula.
-TEST(Vertical, a_plan_sends_the_bytes_of_the_formula) {
+TEST(Vertical, plan_sends_the_bytes_of_the_formula) {
   for (const int ranks : {2, 3, 5}) {
     auto e = vertical(ranks);
     e.data.held_out_samples = 0;

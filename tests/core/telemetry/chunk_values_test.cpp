@@ -33,7 +33,7 @@ std::vector<std::byte> payload_of(const std::vector<ChunkValues>& list) {
   return payload;
 }
 
-TEST(ChunkValues, come_back_from_their_bytes) {
+TEST(ChunkValues, decode_from_their_bytes) {
   const ChunkValues none{2, 0, 0, base::DType::bf16, 0, {}, {}, {}};
   const auto payload = payload_of({sample(), none});
   EXPECT_EQ(payload.size(), size_of(sample()) + size_of(none));
@@ -41,13 +41,13 @@ TEST(ChunkValues, come_back_from_their_bytes) {
   EXPECT_TRUE(chunk_values_of({})->empty());
 }
 
-TEST(ChunkValues, that_end_too_early_are_refused_wherever_they_do) {
+TEST(ChunkValues, that_are_truncated_anywhere_are_refused) {
   const auto payload = payload_of({sample()});
   for (std::size_t length = 1; length < payload.size(); ++length)
     EXPECT_FALSE(chunk_values_of(std::span(payload).first(length))) << length;
 }
 
-TEST(ChunkValues, that_claim_what_cannot_be_are_refused) {
+TEST(ChunkValues, with_impossible_sizes_are_refused) {
   const auto refusal = [](const ChunkValues& values) {
     const auto read = chunk_values_of(payload_of({values}));
     return read ? "" : read.error().id;
@@ -64,7 +64,7 @@ TEST(ChunkValues, that_claim_what_cannot_be_are_refused) {
   EXPECT_EQ(chunk_values_of(greedy).error().id, "values_incomplete");
 }
 
-TEST(ChunkValues, are_kept_by_a_history_as_they_were_told_first) {
+TEST(ChunkValues, are_kept_in_a_history_as_first_recorded) {
   History history;
   take_json(history, FrameType::header, -1, small_header());
   ChunkValues other = sample();

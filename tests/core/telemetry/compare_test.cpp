@@ -21,13 +21,13 @@ std::string table(const std::vector<const char*>& documents) {
   return lines;
 }
 
-TEST(Compare, equal_documents_differ_nowhere) {
+TEST(Compare, finds_no_difference_between_equal_documents) {
   EXPECT_EQ(table({R"({"a":1,"b":{"c":[1,2]}})", R"({"b":{"c":[1,2]},"a":1.0})"}), "");
   EXPECT_EQ(table({R"({"a":1})"}), "");
   EXPECT_EQ(table({}), "");
 }
 
-TEST(Compare, lists_the_paths_whose_values_differ) {
+TEST(Compare, lists_paths_with_different_values) {
   EXPECT_EQ(
       table({R"({"strategy":{"kind":"one_device"},"training":{"batch_per_rank":32,"seed":1}})",
              R"({"strategy":{"kind":"mirrored"},"training":{"batch_per_rank":32,"seed":2}})"}),
@@ -35,7 +35,7 @@ TEST(Compare, lists_the_paths_whose_values_differ) {
       "training.seed: 1 2\n");
 }
 
-TEST(Compare, lists_are_compared_by_position) {
+TEST(Compare, compares_lists_by_position) {
   EXPECT_EQ(table({R"({"hosts":[{"name":"a"},{"name":"b"}]})", R"({"hosts":[{"name":"a"}]})"}),
             "hosts[1].name: \"b\" -\n");
   EXPECT_EQ(table({R"({"layers":[]})", R"({"layers":[8]})"}),
@@ -43,11 +43,11 @@ TEST(Compare, lists_are_compared_by_position) {
             "layers[0]: - 8\n");
 }
 
-TEST(Compare, one_of_many_that_differs_is_enough) {
+TEST(Compare, lists_a_path_if_one_of_many_documents_differs) {
   EXPECT_EQ(table({R"({"a":1})", R"({"a":1})", R"({"a":3})"}), "a: 1 1 3\n");
 }
 
-TEST(Compare, a_place_that_is_missing_is_not_null) {
+TEST(Compare, distinguishes_a_missing_value_from_null) {
   EXPECT_EQ(table({R"({"a":null,"z":0})", R"({"b":null,"z":0})"}),
             "a: null -\n"
             "b: - null\n");

@@ -29,7 +29,7 @@ std::vector<std::int64_t> numbers(const std::vector<Event>& events) {
   return all;
 }
 
-TEST(EventRing, gives_back_what_was_written_in_order) {
+TEST(EventRing, returns_events_in_order) {
   EventRing ring(8);
   std::vector<Event> out;
   EXPECT_EQ(ring.read(out), 0u);
@@ -50,7 +50,7 @@ TEST(EventRing, appends_and_reads_at_most_the_limit) {
   EXPECT_EQ(numbers(out), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
-TEST(EventRing, a_full_ring_drops_the_newest_and_counts_them) {
+TEST(EventRing, drops_and_counts_the_newest_events_when_full) {
   EventRing ring(4);
   for (int i = 0; i < 7; ++i) ring.write(numbered(i));
   EXPECT_EQ(ring.dropped(), 3u);
@@ -63,7 +63,7 @@ TEST(EventRing, a_full_ring_drops_the_newest_and_counts_them) {
   EXPECT_EQ(ring.dropped(), 3u);
 }
 
-TEST(EventRing, keeps_order_around_the_end_of_its_storage) {
+TEST(EventRing, keeps_order_at_the_end_of_its_storage) {
   EventRing ring(4);
   std::vector<Event> out;
   for (int i = 0; i < 30; ++i) {
@@ -85,7 +85,7 @@ TEST(EventRing, rounds_its_capacity_up_to_a_power_of_two) {
 
 // A writer at full speed against a reader in small bites: whole events, rising, and each is read or
 // counted.
-TEST(EventRing, loses_nothing_between_two_threads_that_it_does_not_count) {
+TEST(EventRing, counts_every_event_lost_between_two_threads) {
   constexpr std::int64_t kEvents = 200'000;
   EventRing ring(256);
   std::atomic<bool> done{false};
@@ -114,7 +114,7 @@ TEST(EventRing, loses_nothing_between_two_threads_that_it_does_not_count) {
 }
 
 // A writer that waits for room loses nothing at all.
-TEST(EventRing, drops_nothing_while_the_reader_keeps_up) {
+TEST(EventRing, drops_nothing_if_the_reader_keeps_up) {
   constexpr std::int64_t kEvents = 100'000;
   EventRing ring(64);
   std::atomic<std::int64_t> read{0};

@@ -15,7 +15,7 @@
 namespace trainyard::telemetry {
 namespace {
 
-TEST(ExportCsv, writes_one_line_for_each_logged_number_and_the_figures_over_all_ranks) {
+TEST(ExportCsv, writes_one_line_per_logged_value_and_figures_over_all_ranks) {
   History history;
   take_json(history, FrameType::header, -1, small_header(2));
   take_events(history, 0,
@@ -52,7 +52,7 @@ std::vector<std::vector<std::string>> rows_of(const std::string& table) {
   return rows;
 }
 
-TEST(ExportCsv, holds_what_befell_ranks_and_links_to_the_last_bit) {
+TEST(ExportCsv, contains_faults_of_ranks_and_links_exactly) {
   History history;
   take_json(history, FrameType::header, -1, small_header(3));
   const auto state = [&](std::int64_t time_ns, std::int64_t step, const base::Json& fault) {
@@ -108,7 +108,7 @@ void record(const std::filesystem::path& path, int rank, const std::vector<Event
   ASSERT_TRUE(writer->close());
 }
 
-TEST(ExportTrace, an_op_is_a_slice_on_the_lane_of_its_rank) {
+TEST(ExportTrace, has_an_op_as_a_slice_on_the_lane_of_its_rank) {
   const TemporaryDirectory directory;
   record(directory.recording(), 0,
          {op(0, 0, 3, 1'000'001, 1'000'001, 3'500'002, 64), metric(Metric::samples, 0, 1, 0)});
@@ -126,7 +126,7 @@ TEST(ExportTrace, an_op_is_a_slice_on_the_lane_of_its_rank) {
                                             "args":{"step":3,"bytes":64.0,"program":"train"}})"));
 }
 
-TEST(ExportTrace, waiting_for_a_peer_is_a_slice_of_its_own) {
+TEST(ExportTrace, has_waiting_for_a_peer_as_a_slice) {
   const TemporaryDirectory directory;
   record(directory.recording(), 0, {op(0, 1, 0, 1000, 5000, 6000, 8)});
   const base::Json trace = exported(directory.path(), kNames);
@@ -139,7 +139,7 @@ TEST(ExportTrace, waiting_for_a_peer_is_a_slice_of_its_own) {
   EXPECT_EQ(trace[3]["dur"], 1);
 }
 
-TEST(ExportTrace, what_an_op_was_held_back_is_a_slice_of_its_own) {
+TEST(ExportTrace, has_the_delay_of_an_op_as_a_slice) {
   const TemporaryDirectory directory;
   Event slowed = op(0, 0, 0, 1000, 1000, 6000, 0);
   slowed.imposed_seconds = 4e-6F;
@@ -153,11 +153,11 @@ TEST(ExportTrace, what_an_op_was_held_back_is_a_slice_of_its_own) {
   EXPECT_EQ(trace[3]["name"], "held back");
   EXPECT_EQ(trace[3]["ts"], 2);
   EXPECT_EQ(trace[3]["dur"], 4);
-  EXPECT_EQ(trace[4]["dur"], 0) << "never before it began, whatever a recording says";
+  EXPECT_EQ(trace[4]["dur"], 0) << "never before the start";
   EXPECT_EQ(trace[5]["dur"], 1);
 }
 
-TEST(ExportTrace, each_lane_and_rank_is_named_once) {
+TEST(ExportTrace, names_each_lane_and_rank_once) {
   const TemporaryDirectory directory;
   record(directory.recording(), 0,
          {op(0, 0, 0, 0, 0, 1), op(0, 1, 0, 1, 1, 2), op(0, 0, 1, 2, 2, 3), op(0, 1, 1, 3, 3, 4)});
@@ -166,7 +166,7 @@ TEST(ExportTrace, each_lane_and_rank_is_named_once) {
   EXPECT_EQ(names, 3);
 }
 
-TEST(ExportTrace, ops_without_a_name_are_shown_by_their_numbers) {
+TEST(ExportTrace, shows_ops_without_a_name_by_number) {
   const TemporaryDirectory directory;
   record(directory.recording(), 5, {op(2, 11, 0, 0, 0, 1, std::nan(""))});
   const base::Json trace = exported(directory.path(), kNames);
@@ -175,13 +175,13 @@ TEST(ExportTrace, ops_without_a_name_are_shown_by_their_numbers) {
   EXPECT_EQ(trace[2]["pid"], 5);
 }
 
-TEST(ExportTrace, a_run_without_ops_is_an_empty_trace) {
+TEST(ExportTrace, of_a_run_without_ops_is_empty) {
   const TemporaryDirectory directory;
   record(directory.recording(), 0, {});
   EXPECT_TRUE(exported(directory.path(), {}).empty());
 }
 
-TEST(ExportTrace, after_damage_the_json_is_still_valid) {
+TEST(ExportTrace, is_valid_json_after_damage) {
   const TemporaryDirectory directory;
   const Event event = op(0, 0, 0, 0, 0, 1);
   const std::string_view payload(reinterpret_cast<const char*>(&event), sizeof event);

@@ -90,7 +90,7 @@ void use(const TemporaryDirectory& directory) {
   ASSERT_TRUE(export_csv(*history, table));
 }
 
-TEST(Fuzz, damaged_recordings_never_crash_a_reader) {
+TEST(Fuzz, of_damaged_recordings_never_crashes_a_reader) {
   const TemporaryDirectory directory;
   write_small_recording(directory.recording());
   const std::string sound = file_bytes(directory.recording());
@@ -101,7 +101,7 @@ TEST(Fuzz, damaged_recordings_never_crash_a_reader) {
   }
 }
 
-TEST(Fuzz, sound_frames_that_say_anything_never_crash_a_reader) {
+TEST(Fuzz, of_frames_with_any_content_never_crashes_a_reader) {
   const TemporaryDirectory directory;
   Fuzzer fuzzer;
   for (int i = 0; i < 1000; ++i) {
@@ -113,7 +113,7 @@ TEST(Fuzz, sound_frames_that_say_anything_never_crash_a_reader) {
 }
 
 // An index whose checksums match may still point anywhere.
-TEST(Fuzz, an_index_that_lies_never_crashes_a_reader) {
+TEST(Fuzz, of_a_wrong_index_never_crashes_a_reader) {
   const TemporaryDirectory directory;
   const std::string start = frame_bytes(1, -1, R"({"schema":1,"ranks":1})");
   Fuzzer fuzzer;

@@ -30,7 +30,7 @@ std::vector<Event> report(int step, double loss_sum, double correct, double samp
           metric(Metric::samples, step, samples, at_seconds)};
 }
 
-TEST(History, reads_a_recording_with_a_frame_of_every_kind) {
+TEST(History, reads_a_recording_with_every_kind_of_frame) {
   const TemporaryDirectory directory;
   write_small_recording(directory.recording());
   const auto history = History::load(directory.path());
@@ -50,7 +50,7 @@ TEST(History, reads_a_recording_with_a_frame_of_every_kind) {
   EXPECT_DOUBLE_EQ(history->train_loss()[0].value, 1.5);
 }
 
-TEST(History, keeps_series_by_metric_rank_and_index_as_logged) {
+TEST(History, has_series_by_metric_rank_and_index_as_logged) {
   History history = history_of(2);
   take_events(history, 1,
               {metric(Metric::local_gradient_norm, 0, 0.5, 10, 3),
@@ -63,7 +63,7 @@ TEST(History, keeps_series_by_metric_rank_and_index_as_logged) {
   EXPECT_EQ(history.find({Metric::local_gradient_norm, 0, 3}), nullptr);
 }
 
-TEST(History, seconds_count_from_the_first_thing_that_was_timed) {
+TEST(History, counts_seconds_from_the_first_timed_frame) {
   History history = history_of(1);
   take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
   take_json(history, FrameType::log, 0,
@@ -80,7 +80,7 @@ TEST(History, seconds_count_from_the_first_thing_that_was_timed) {
   EXPECT_EQ(record.bytes, 256);
 }
 
-TEST(History, knows_what_befell_whom_and_when) {
+TEST(History, has_faults_by_rank_and_time) {
   History history = history_of(3);
   take_json(history, FrameType::state, -1, {{"state", "running"}, {"time_ns", 1'000'000'000}});
   take_json(history, FrameType::state, -1,
@@ -100,10 +100,10 @@ TEST(History, knows_what_befell_whom_and_when) {
              {"time_ns", 2'500'000'000},
              {"step", 12},
              {"fault", {{"kind", "slow"}, {"rank", 1}, {"step", 40}, {"text", "3 times"}}}});
-  EXPECT_EQ(history.faults().back().step, 40) << "of a rank on its own clock";
+  EXPECT_EQ(history.faults().back().step, 40) << "of an asynchronous rank";
 }
 
-TEST(History, a_loss_is_weighted_by_samples_over_all_ranks) {
+TEST(History, weights_the_loss_by_samples_over_all_ranks) {
   History history = history_of(2);
   take_events(history, 0, report(0, 30, 5, 10, 1));
   EXPECT_TRUE(history.train_loss().empty()) << "rank 1 has not reported";
@@ -115,7 +115,7 @@ TEST(History, a_loss_is_weighted_by_samples_over_all_ranks) {
   EXPECT_DOUBLE_EQ(history.train_accuracy()[0].value, 0.5);
 }
 
-TEST(History, a_rank_that_runs_ahead_waits_for_the_others) {
+TEST(History, waits_for_other_ranks_before_it_completes_a_step) {
   History history = history_of(2);
   for (int step = 0; step < 3; ++step) take_events(history, 0, report(step, step, 0, 1, step));
   for (int step = 0; step < 3; ++step) take_events(history, 1, report(step, step, 0, 1, step));
@@ -126,7 +126,7 @@ TEST(History, a_rank_that_runs_ahead_waits_for_the_others) {
   }
 }
 
-TEST(History, a_step_that_lost_a_report_has_no_value_and_the_next_one_has) {
+TEST(History, has_no_value_for_a_step_with_a_lost_report_but_for_the_next) {
   History history = history_of(2);
   take_events(history, 0, report(0, 1, 1, 1, 0));
   take_events(history, 1,
@@ -142,7 +142,7 @@ TEST(History, a_step_that_lost_a_report_has_no_value_and_the_next_one_has) {
   EXPECT_DOUBLE_EQ(history.train_loss()[0].value, 3);
 }
 
-TEST(History, held_out_figures_are_gathered_apart) {
+TEST(History, keeps_held_out_figures_separate) {
   History history = history_of(1);
   take_events(
       history, 0,
@@ -157,7 +157,7 @@ TEST(History, held_out_figures_are_gathered_apart) {
 
 // Evaluations are 500 steps apart, and by several ranks: one may be over before an earlier one. The
 // last is after the last step, wherever that is.
-TEST(History, what_is_measured_after_the_last_step_is_told_in_its_place) {
+TEST(History, places_measurements_after_the_last_step) {
   const auto evaluate = [](History& history, int step) {
     take_events(history, 0,
                 {metric(Metric::held_out_loss_sum, step, 5, 0),
@@ -170,7 +170,7 @@ TEST(History, what_is_measured_after_the_last_step_is_told_in_its_place) {
   ASSERT_EQ(shorter.held_out_accuracy().size(), 1u);
   History longer = history_of(2, header);
   evaluate(longer, 599);
-  EXPECT_TRUE(longer.held_out_accuracy().empty()) << "that of step 499 may still come";
+  EXPECT_TRUE(longer.held_out_accuracy().empty()) << "the one of step 499 may still arrive";
   evaluate(longer, 499);
   ASSERT_EQ(longer.held_out_accuracy().size(), 2u);
   EXPECT_EQ(longer.held_out_accuracy().back().step, 599);
@@ -180,7 +180,7 @@ TEST(History, what_is_measured_after_the_last_step_is_told_in_its_place) {
   ASSERT_EQ(lost.held_out_accuracy().size(), 1u);
 }
 
-TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
+TEST(History, keeps_the_last_ops_and_counts_dropped_ones) {
   History history = history_of(1);
   const std::size_t written = History::kept_ops * 2;
   std::vector<Event> block(1000);
@@ -196,7 +196,7 @@ TEST(History, keeps_the_last_ops_and_counts_those_it_forgot) {
   EXPECT_EQ(history.ops().back().step, static_cast<int>(written - 1));
 }
 
-TEST(History, a_torn_tail_is_told_and_the_rest_is_there) {
+TEST(History, reports_a_truncated_tail_and_keeps_the_rest) {
   const TemporaryDirectory directory;
   write_small_recording(directory.recording());
   const std::string bytes = file_bytes(directory.recording());
@@ -207,7 +207,7 @@ TEST(History, a_torn_tail_is_told_and_the_rest_is_there) {
   EXPECT_EQ(history->result().at("status"), "completed");
 }
 
-TEST(History, damage_is_told_and_what_came_before_it_stands) {
+TEST(History, reports_damage_and_keeps_what_precedes_it) {
   const TemporaryDirectory directory;
   write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") +
                                          frame_bytes(2, 0, "plan") + "what is this, then?!");
@@ -217,12 +217,12 @@ TEST(History, damage_is_told_and_what_came_before_it_stands) {
   EXPECT_EQ(history->plan_text(0), "plan");
 }
 
-TEST(History, no_recording_is_a_problem) {
+TEST(History, reports_a_missing_recording) {
   const TemporaryDirectory directory;
   EXPECT_FALSE(History::load(directory.path()));
 }
 
-TEST(History, refuses_frames_that_make_no_sense) {
+TEST(History, refuses_invalid_frames) {
   History history;
   const auto take = [&](FrameType type, std::string_view payload) {
     return history.take({type, 0, std::as_bytes(std::span(payload))}).has_value();
@@ -238,7 +238,7 @@ TEST(History, refuses_frames_that_make_no_sense) {
   EXPECT_TRUE(history.states().empty());
 }
 
-TEST(History, passes_over_frames_and_metrics_of_later_versions) {
+TEST(History, skips_frames_and_metrics_of_later_versions) {
   History history = history_of(1);
   EXPECT_TRUE(history.take({FrameType{99}, 0, {}}));
   Event unknown = metric(Metric::loss_sum, 0, 1, 0);
@@ -262,23 +262,23 @@ std::vector<std::int32_t> steps_of(const std::vector<StepValue>& values) {
   return steps;
 }
 
-TEST(History, steps_that_ranks_do_apart_are_told_in_their_order) {
+TEST(History, orders_steps_that_ranks_complete_separately) {
   History history = apart(3);
   EXPECT_TRUE(history.steps_apart());
   EXPECT_EQ(history.reports_of_step(), 1);
   take_events(history, 1, report(1, 2, 1, 4, 10));
   take_events(history, 1, report(3, 4, 1, 4, 11));
-  EXPECT_TRUE(history.train_loss().empty()) << "step 0 is still under way";
+  EXPECT_TRUE(history.train_loss().empty()) << "step 0 is still in progress";
   take_events(history, 0, report(0, 8, 1, 4, 12));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1}));
   EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 0.5);
   EXPECT_GE(history.train_loss()[1].seconds, history.train_loss()[0].seconds)
-      << "told when all before it was known";
+      << "it is complete when all earlier steps are";
   take_events(history, 2, report(2, 4, 1, 4, 13));
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
 
-TEST(History, a_report_that_was_lost_holds_up_no_more_than_a_few_hundred_steps) {
+TEST(History, delays_at_most_a_few_hundred_steps_for_a_lost_report) {
   History history = apart(2);
   for (int step = 1; step <= 256; ++step) take_events(history, 1, report(step, 2, 1, 4, step));
   EXPECT_TRUE(history.train_loss().empty());
@@ -288,14 +288,14 @@ TEST(History, a_report_that_was_lost_holds_up_no_more_than_a_few_hundred_steps) 
   EXPECT_EQ(history.train_loss().size(), 257u) << "given up";
 }
 
-TEST(History, what_waits_is_told_at_the_end) {
+TEST(History, completes_pending_steps_at_the_end) {
   History history = apart(2);
   take_events(history, 1, report(5, 2, 1, 4, 10));
   take_json(history, FrameType::result, -1, {{"type", "result"}});
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{5}));
 }
 
-TEST(History, evaluations_of_one_rank_are_told_in_their_order) {
+TEST(History, orders_evaluations_of_one_rank) {
   History history = apart(2, 10);
   const auto evaluated = [](int step) {
     return std::vector<Event>{metric(Metric::held_out_loss_sum, step, 1, 10),
@@ -317,7 +317,7 @@ TEST(History, reports_the_consensus_distance_once_all_ranks_have_reported) {
               {metric(Metric::squared_consensus_distance, 9, 10, 1),
                metric(Metric::squared_consensus_distance, 11, 4, 2),
                metric(Metric::squared_consensus_distance, 12, 32, 3)});
-  EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has said nothing";
+  EXPECT_TRUE(history.consensus_distance().empty()) << "rank 1 has reported nothing";
   take_events(history, 1,
               {metric(Metric::squared_consensus_distance, 9, 22, 1.5),
                metric(Metric::squared_consensus_distance, 11, 0.5, 2.5),
@@ -331,13 +331,13 @@ TEST(History, reports_the_consensus_distance_once_all_ranks_have_reported) {
   for (const StepValue& left : history.consensus_decay()) decay.emplace_back(left.step, left.value);
   EXPECT_EQ(decay, (std::vector<std::pair<int, double>>{
                        {9, 4}, {10, 2}, {11, 1}, {11, 1.5}, {12, 0.75}, {12, 6}}))
-      << "from each measured one again";
+      << "again from each measured step";
   EXPECT_DOUBLE_EQ(
       history.consensus_decay()[1].seconds,
       (history.consensus_distance()[0].seconds + history.consensus_distance()[1].seconds) / 2);
 }
 
-TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_last) {
+TEST(History, fills_a_long_gap_between_distances_with_its_first_and_last_steps) {
   History history;
   auto header = small_header(1);
   header["lambda_2"] = 0.999;
@@ -352,8 +352,8 @@ TEST(History, tells_of_a_long_way_to_the_next_distance_its_first_steps_and_the_l
   EXPECT_DOUBLE_EQ(decay[History::kDecaySteps + 1].value, std::pow(0.999, 5000));
 }
 
-// As no run writes it, and a damaged or foreign recording may.
-TEST(History, tells_of_the_longest_way_there_is) {
+// No run writes such frames, but a damaged or foreign recording may have them.
+TEST(History, handles_the_longest_gap_between_distances) {
   History history;
   auto header = small_header(1);
   header["lambda_2"] = 0.5;
@@ -368,7 +368,7 @@ TEST(History, tells_of_the_longest_way_there_is) {
   EXPECT_EQ(decay.back().step, kLast);
 }
 
-TEST(History, passes_over_a_distance_of_which_a_part_was_lost) {
+TEST(History, skips_a_distance_with_a_lost_report) {
   History history = history_of(2);
   take_events(history, 0,
               {metric(Metric::squared_consensus_distance, 1, 1, 1),

@@ -33,7 +33,7 @@ History history_of(const std::vector<std::vector<Event>>& by_rank) {
   return history;
 }
 
-TEST(Summary, of_nothing_is_zero_and_absent) {
+TEST(Summary, of_an_empty_history_is_zero) {
   const Summary summary = summarize(History());
   EXPECT_EQ(summary.steps, 0);
   EXPECT_EQ(summary.samples, 0);
@@ -44,7 +44,7 @@ TEST(Summary, of_nothing_is_zero_and_absent) {
   EXPECT_TRUE(summary.ranks.empty());
 }
 
-TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
+TEST(Summary, step_time_is_that_of_the_slowest_rank) {
   const Summary summary =
       summarize(history_of({steps(1, {0.5, 0.25, 0.25}, 10), steps(1, {0.25, 0.5, 0.25}, 10)}));
   ASSERT_TRUE(summary.step_seconds);
@@ -58,14 +58,14 @@ TEST(Summary, a_step_takes_as_long_as_its_slowest_rank) {
 }
 
 // Ranks that take turns, and a pause of ten seconds between two rounds.
-TEST(Summary, samples_a_second_are_of_the_time_in_which_anybody_trained) {
+TEST(Summary, samples_per_second_count_only_training_time) {
   auto one = steps(1, {0.25}, 10), other = steps(1.25, {0.25}, 10);
   for (const Event& event : steps(11.5, {0.5}, 10)) one.push_back(event), one.back().step = 1;
   EXPECT_NEAR(summarize(history_of({one, other})).samples_per_second, 30 / 1.0, 1e-6);
 }
 
 // Counters of a replacement process start at 0.
-TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
+TEST(Summary, bytes_include_all_processes_of_a_rank) {
   const auto counted = [](std::initializer_list<double> totals) {
     std::vector<Event> events;
     for (const double total : totals)
@@ -81,7 +81,7 @@ TEST(Summary, bytes_are_of_all_processes_that_had_the_place_of_a_rank) {
 }
 
 // Rank 2 is a server; of worker 1 it dropped the gradient of step 1, and of worker 0 none.
-TEST(Summary, samples_of_gradients_that_came_too_late_are_told_apart) {
+TEST(Summary, counts_samples_of_late_gradients_separately) {
   std::vector<Event> late = steps(0, {0.5, 0.5}, 10);
   late[4] = metric(Metric::samples, 1, 7, 1);
   const Summary summary = summarize(history_of(
@@ -95,7 +95,7 @@ TEST(Summary, samples_of_gradients_that_came_too_late_are_told_apart) {
   EXPECT_EQ(summary.ranks[1].dropped_samples, 7);
 }
 
-TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
+TEST(Summary, has_the_step_from_which_the_loss_is_nan) {
   std::vector<Event> events = steps(0, {0.25, 0.25, 0.25}, 10);
   EXPECT_FALSE(summarize(history_of({events})).diverged_step);
   events[3] = metric(Metric::loss_sum, 1, std::numeric_limits<double>::quiet_NaN(), 0.5);
@@ -106,7 +106,7 @@ TEST(Summary, the_step_from_which_on_the_loss_is_no_number_is_told) {
 
 // Non-finite gradients are how the loss scale is found: they are no errors, and skipped updates are
 // reported beside the scale.
-TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
+TEST(Summary, steps_that_search_the_loss_scale_are_no_bad_gradients) {
   const History history = history_of(
       {{metric(Metric::reduced_gradient_norm, 0, std::numeric_limits<double>::infinity(), 0.1),
         metric(Metric::skipped_updates, 0, 1, 0.1), metric(Metric::loss_scale, 0, 4096, 0.1),
@@ -116,18 +116,20 @@ TEST(Summary, steps_by_which_the_loss_scale_is_found_are_no_bad_gradients) {
   ASSERT_TRUE(scale);
   EXPECT_THAT(words(*scale),
               testing::AllOf(testing::HasSubstr(" 2,048"), testing::HasSubstr(" 1 step ")));
-  EXPECT_THAT(words(LossScale{512, 0}), testing::EndsWith(" 512"));
+  EXPECT_THAT(words(LossScale{512, 0}), testing::AllOf(testing::HasSubstr(" 512"),
+                                                       testing::Not(testing::HasSubstr("0 step"))));
   EXPECT_FALSE(loss_scale(history_of({{metric(Metric::loss_sum, 0, 1, 0.1)}})));
 }
 
-TEST(Summary, the_first_non_finite_gradient_is_ordered_by_step_then_local_then_rank) {
+TEST(Summary, first_non_finite_gradient_is_ordered_by_step_then_local_then_rank) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto found = [](const std::vector<Event>& of_rank0, const std::vector<Event>& of_rank1) {
     return history_of({of_rank0, of_rank1}).bad_gradients();
   };
   const Event fine = metric(Metric::local_gradient_norm, 1, 2, 0.5),
               summed = metric(Metric::reduced_gradient_norm, 2, nan, 0.5);
-  EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {})) << "a loss is no gradient";
+  EXPECT_FALSE(found({fine, metric(Metric::loss_sum, 1, nan, 0.5)}, {}))
+      << "the loss is not a gradient";
   EXPECT_EQ(found({fine, summed}, {metric(Metric::local_gradient_norm, 2, nan, 0.5, 1),
                                    metric(Metric::local_gradient_norm, 2, nan, 0.5, 0)}),
             (BadGradients{2, 1, "linear2", 0}));
@@ -135,14 +137,17 @@ TEST(Summary, the_first_non_finite_gradient_is_ordered_by_step_then_local_then_r
                    metric(Metric::skipped_updates, 3, 2, 0.6)},
                   {metric(Metric::local_gradient_norm, 7, -1 / 0.0, 0.9)}),
             (BadGradients{2, 0, "linear1", 2}));
-  EXPECT_THAT(words({2, 1, "0 linear 7-5", 0}),
-              testing::HasSubstr("rank 1, step 2, segment 0 linear 7-5"));
-  EXPECT_THAT(words({1200, 1, "0 linear 7-5", 2}),
-              testing::AllOf(testing::HasSubstr("2 updates "),
-                             testing::HasSubstr("rank 1, step 1,200, segment 0 linear 7-5")));
+  EXPECT_THAT(
+      words({2, 1, "0 linear 7-5", 0}),
+      testing::AllOf(testing::HasSubstr("rank 1, step 2"), testing::HasSubstr("0 linear 7-5"),
+                     testing::Not(testing::HasSubstr("updates"))));
+  EXPECT_THAT(
+      words({1200, 1, "0 linear 7-5", 2}),
+      testing::AllOf(testing::HasSubstr("2 updates "), testing::HasSubstr("rank 1, step 1,200"),
+                     testing::HasSubstr("0 linear 7-5")));
 }
 
-TEST(Summary, a_step_that_some_rank_has_not_finished_does_not_count) {
+TEST(Summary, ignores_a_step_that_some_rank_has_not_finished) {
   const Summary summary = summarize(history_of({steps(0, {0.25, 0.25}, 1), steps(0, {0.5}, 1)}));
   EXPECT_EQ(summary.steps, 1);
   EXPECT_DOUBLE_EQ(summary.step_seconds->median, 0.5);
@@ -163,7 +168,7 @@ TEST(Summary, quantiles_are_of_logged_times) {
   EXPECT_DOUBLE_EQ(of_21.step_seconds->p95, 20);
 }
 
-TEST(Summary, time_between_steps_is_in_the_wall_time_but_not_in_the_rate) {
+TEST(Summary, includes_time_between_steps_in_the_wall_time_but_not_in_the_rate) {
   History history = history_of({steps(0, {0.5}, 4)});
   take_events(history, 0,
               {metric(Metric::samples, 1, 4, 2.5),
@@ -196,7 +201,7 @@ TEST(Summary, byte_totals_are_the_last_counters_over_all_peers) {
   EXPECT_EQ(summary.ranks[1].peak_memory_bytes, 4096);
 }
 
-TEST(Summary, the_last_held_out_figures_stand) {
+TEST(Summary, keeps_the_last_held_out_figures) {
   History history = history_of({{}});
   for (const auto& [step, correct] : {std::pair{9, 5.0}, {19, 9.0}})
     take_events(history, 0,

@@ -42,21 +42,21 @@ TEST(FirstRanks, of_one_host_are_its_first_devices) {
   EXPECT_THAT(names(cut.hosts[0].devices), ElementsAre("cpu0", "cpu1"));
 }
 
-TEST(FirstRanks, leave_hosts_that_hold_none_and_their_links) {
+TEST(FirstRanks, exclude_empty_hosts_and_their_links) {
   const Topology cut = first_ranks(tests::drawn_hosts(4, 2), 4);
   EXPECT_THAT(names(cut.hosts), ElementsAre("host0", "host1"));
   EXPECT_THAT(names(cut.switches), ElementsAre("switch"));
   EXPECT_EQ(cut.links.size(), 2u);
 }
 
-TEST(FirstRanks, of_a_single_host_need_no_switch) {
+TEST(FirstRanks, of_one_host_need_no_switch) {
   const Topology cut = first_ranks(tests::drawn_hosts(4, 2), 2);
   EXPECT_THAT(names(cut.hosts), ElementsAre("host0"));
   EXPECT_THAT(cut.switches, IsEmpty());
   EXPECT_THAT(cut.links, IsEmpty());
 }
 
-TEST(FirstRanks, count_workers_only_and_leave_idle_devices) {
+TEST(FirstRanks, count_workers_only_and_exclude_idle_devices) {
   Topology drawn = tests::drawn_hosts(1, 4);
   drawn.hosts[0].devices[1].role = Role::idle;
   const Topology cut = first_ranks(drawn, 2);
@@ -65,7 +65,7 @@ TEST(FirstRanks, count_workers_only_and_leave_idle_devices) {
 
 // host0 - host2 - host1: what lies between the first two ranks stays, though its own rank is the
 // third.
-TEST(FirstRanks, keep_a_host_that_they_are_connected_over) {
+TEST(FirstRanks, keep_a_host_that_connects_them) {
   Topology drawn;
   for (int h = 0; h < 3; ++h)
     drawn.hosts.push_back(tests::drawn_host("host" + std::to_string(h), 1, h));
@@ -78,7 +78,7 @@ TEST(FirstRanks, keep_a_host_that_they_are_connected_over) {
 
 // Devices linked in a row: the way from the first to the last over the one between is quicker than
 // the slow bus.
-TEST(FirstRanks, keep_a_device_that_they_are_connected_over_but_idle) {
+TEST(FirstRanks, keep_a_device_that_connects_them_as_idle) {
   Topology drawn = tests::drawn_hosts(1, 3);
   drawn.hosts[0].bus_latency_seconds = 1;
   std::swap(drawn.hosts[0].devices[1],
@@ -90,7 +90,7 @@ TEST(FirstRanks, keep_a_device_that_they_are_connected_over_but_idle) {
   EXPECT_EQ(routes(cut, 2), routes(drawn, 2));
 }
 
-TEST(FirstRanks, keep_their_routes_whatever_their_number) {
+TEST(FirstRanks, keep_their_routes_for_any_number) {
   const Topology drawn = tests::drawn_hosts(5, 3);
   for (std::size_t ranks = 1; ranks <= 15; ++ranks) {
     const Topology cut = first_ranks(drawn, static_cast<std::int64_t>(ranks));
@@ -100,7 +100,7 @@ TEST(FirstRanks, keep_their_routes_whatever_their_number) {
   }
 }
 
-TEST(FirstRanks, of_all_ranks_are_the_whole_drawing) {
+TEST(FirstRanks, of_all_ranks_are_the_full_drawing) {
   EXPECT_EQ(first_ranks(tests::drawn_hosts(3, 2), 6), tests::drawn_hosts(3, 2));
 }
 

@@ -29,7 +29,7 @@ std::vector<std::string> walk(const Network& network, const Route& route) {
   return names;
 }
 
-TEST(network, devices_of_one_host_meet_on_its_bus) {
+TEST(network, connects_devices_of_one_host_by_its_bus) {
   const Network network({{host("h", {"d0", "d1"})}, {}, {}});
   const auto route = network.route(device(0), device(1));
   ASSERT_TRUE(route);
@@ -38,7 +38,7 @@ TEST(network, devices_of_one_host_meet_on_its_bus) {
   EXPECT_DOUBLE_EQ(route->bandwidth_bits_per_second, 80e9);
 }
 
-TEST(network, a_faster_link_between_two_devices_is_taken_instead_of_the_bus) {
+TEST(network, prefers_a_faster_link_to_the_bus) {
   const Network network({{host("h", {"d0", "d1"})}, {}, {link("d1", "d0", 400e9, 1e-6)}});
   const auto route = network.route(device(0), device(1));
   ASSERT_TRUE(route);
@@ -48,7 +48,7 @@ TEST(network, a_faster_link_between_two_devices_is_taken_instead_of_the_bus) {
   EXPECT_EQ(network.edges()[route->hops[0].edge.index()].link, 0);
 }
 
-TEST(network, a_route_over_a_switch_has_the_narrowest_bandwidth_and_the_whole_latency) {
+TEST(network, route_over_a_switch_has_the_narrowest_bandwidth_and_total_latency) {
   const Network network({{host("a", {"a0"}), host("b", {"b0"})},
                          {{.name = "s"}},
                          {link("a", "s", 10e9, 5e-6), link("b", "s", 1e9, 7e-6)}});
@@ -59,7 +59,7 @@ TEST(network, a_route_over_a_switch_has_the_narrowest_bandwidth_and_the_whole_la
   EXPECT_NEAR(route->latency_seconds, 1e-6 + 5e-6 + 7e-6 + 1e-6, 1e-15);
 }
 
-TEST(network, the_least_latency_wins_over_the_fewest_hops) {
+TEST(network, prefers_the_least_latency_to_the_fewest_hops) {
   const Network network(
       {{host("a", {"a0"}), host("b", {"b0"})},
        {{.name = "s"}},
@@ -68,7 +68,7 @@ TEST(network, the_least_latency_wins_over_the_fewest_hops) {
               ElementsAre("a0", "a", "s", "b", "b0"));
 }
 
-TEST(network, of_equal_latencies_the_fewest_hops_win) {
+TEST(network, prefers_the_fewest_hops_at_equal_latency) {
   Host a = host("a", {"a0"}), b = host("b", {"b0"});
   a.bus_latency_seconds = b.bus_latency_seconds =
       0;  // sums of binary fractions are equal to the last bit
@@ -80,7 +80,7 @@ TEST(network, of_equal_latencies_the_fewest_hops_win) {
               ElementsAre("a0", "a", "b", "b0"));
 }
 
-TEST(network, latencies_that_are_equal_but_for_rounding_are_a_tie) {
+TEST(network, treats_latencies_within_rounding_as_equal) {
   // 5e-6 + 7e-6 + 1.5e-6 and 13.5e-6 differ in the last bit as sums of doubles.
   Host a = host("a", {"a0"}), b = host("b", {"b0"});
   const std::vector<Switch> switches{{.name = "s"}, {.name = "t"}};
@@ -95,7 +95,7 @@ TEST(network, latencies_that_are_equal_but_for_rounding_are_a_tie) {
   }
 }
 
-TEST(network, a_route_to_itself_takes_no_time) {
+TEST(network, route_to_the_same_device_takes_no_time) {
   const Network network({{host("a", {"a0"})}, {}, {}});
   const auto route = network.route(device(0), device(0));
   ASSERT_TRUE(route);
@@ -104,7 +104,7 @@ TEST(network, a_route_to_itself_takes_no_time) {
   EXPECT_EQ(route->bandwidth_bits_per_second, std::numeric_limits<double>::infinity());
 }
 
-TEST(network, an_unreachable_device_is_a_problem_that_names_both) {
+TEST(network, reports_both_devices_without_a_route) {
   const Network network(
       {{host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a", "s")}});
   const auto route = network.route(device(0), device(1));
@@ -113,7 +113,7 @@ TEST(network, an_unreachable_device_is_a_problem_that_names_both) {
   EXPECT_EQ(route.error().code, base::ProblemCode::bad_input);
 }
 
-TEST(network, cycles_do_not_confuse_it) {
+TEST(network, accepts_cycles) {
   const Network network({{host("a", {"a0"}), host("b", {"b0"}), host("c", {"c0"})},
                          {},
                          {link("a", "b"), link("b", "c"), link("c", "a")}});
@@ -124,7 +124,7 @@ TEST(network, cycles_do_not_confuse_it) {
       }
 }
 
-TEST(network, workers_are_ranks_in_drawing_order_and_idle_devices_take_no_part) {
+TEST(network, numbers_workers_in_drawing_order_without_idle_devices) {
   Topology drawing{{host("a", {"a0", "a1"}), host("b", {"b0"})}, {}, {link("a", "b")}};
   drawing.hosts[0].devices[0].role = Role::idle;
   const Network network(drawing);

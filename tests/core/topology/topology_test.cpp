@@ -18,18 +18,16 @@ std::vector<std::string> places(const base::Problems& problems) {
   return wheres;
 }
 
-TEST(topology, a_sound_drawing_has_no_problems) {
+TEST(topology, has_no_problems_if_valid) {
   const Topology drawing{{host("a", {"a0", "a1"}), host("b", {"b0"})},
                          {{.name = "s"}},
                          {link("a", "s"), link("b", "s"), link("a0", "a1")}};
   EXPECT_THAT(validate(drawing, "topology"), IsEmpty());
 }
 
-TEST(topology, nothing_drawn_is_no_problem_of_the_drawing) {
-  EXPECT_THAT(validate({}, "topology"), IsEmpty());
-}
+TEST(topology, has_no_problems_if_empty) { EXPECT_THAT(validate({}, "topology"), IsEmpty()); }
 
-TEST(topology, every_problem_is_found_at_once) {
+TEST(topology, reports_all_problems) {
   const Topology drawing{{host("a", {"a0", "a0"}), host("", {"b0"})},
                          {{.name = "a"}},
                          {link("a", "nowhere"), link("a", "a"), link("a0", "b0"), link("a0", "a")}};
@@ -39,24 +37,24 @@ TEST(topology, every_problem_is_found_at_once) {
                           "topology.links[2]", "topology.links[3]"));
 }
 
-TEST(topology, a_taken_name_says_who_has_it) {
+TEST(topology, reports_the_owner_of_a_duplicate_name) {
   const auto problems = validate({{host("a", {"x"}), host("b", {"x"})}, {}, {}}, "topology");
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].id, "duplicate_name");
 }
 
-TEST(topology, both_ends_of_a_link_are_looked_at) {
+TEST(topology, checks_both_ends_of_a_link) {
   EXPECT_THAT(places(validate({{host("a", {})}, {}, {link("p", "q")}}, "t")),
               ElementsAre("t.links[0].from", "t.links[0].to"));
 }
 
-TEST(topology, a_device_is_linked_within_its_host_only) {
+TEST(topology, links_a_device_only_within_its_host) {
   const Topology drawing{
       {host("a", {"a0"}), host("b", {"b0"})}, {{.name = "s"}}, {link("a0", "s"), link("b", "a0")}};
   EXPECT_THAT(places(validate(drawing, "t")), ElementsAre("t.links[0]", "t.links[1]"));
 }
 
-TEST(topology, a_document_reads_back_what_was_written) {
+TEST(topology, reads_back_as_written) {
   Topology drawing{{host("a", {"a0", "a1"})}, {{.name = "s", .x = 3, .y = -2}}, {link("a", "s")}};
   drawing.hosts[0].devices[1].kind = DeviceKind::tpu;
   drawing.hosts[0].devices[1].role = Role::idle;

@@ -8,7 +8,7 @@
 namespace trainyard::cuda::cudnn {
 namespace {
 
-TEST(NoCudnn, says_that_it_is_not_in_the_build_and_what_would_bring_it) {
+TEST(NoCudnn, problem_has_advice_to_add_cudnn_to_the_build) {
   const auto opened = open(nullptr);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, base::ProblemCode::unavailable);

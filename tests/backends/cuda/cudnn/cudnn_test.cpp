@@ -78,7 +78,7 @@ Op halved(Op op, DType half, Values& values) {
   return op;
 }
 
-TEST_F(Cudnn, makes_what_it_has_and_adds_bias_and_activation_where_it_can) {
+TEST_F(Cudnn, runs_supported_ops_and_fuses_bias_and_activation) {
   made_by(*on_host({.cudnn = TRAINYARD_CUDNN}));
   EXPECT_EQ(library_.outputs_with_bias - before_.outputs_with_bias, 2 * 2)
       << "none and relu; each is tried once before, as all are";
@@ -89,7 +89,7 @@ TEST_F(Cudnn, makes_what_it_has_and_adds_bias_and_activation_where_it_can) {
 
 // An output of 16 bits is rounded once, after its activation; the gradient of a weight is fp32,
 // which cuDNN makes of no 16 bits.
-TEST_F(Cudnn, of_16_bits_makes_what_is_rounded_once_and_nothing_else) {
+TEST_F(Cudnn, with_16_bits_runs_only_ops_that_round_once) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   for (const DType half : {DType::bf16, DType::fp16}) {
     Values values;
@@ -103,7 +103,7 @@ TEST_F(Cudnn, of_16_bits_makes_what_is_rounded_once_and_nothing_else) {
   EXPECT_EQ(library_.weight_gradients, before_.weight_gradients);
 }
 
-TEST_F(Cudnn, multiplies_by_tf32_where_that_is_asked_for) {
+TEST_F(Cudnn, uses_tf32_on_request) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   const auto in_tf32 = [](auto& op) {
     if constexpr (requires { op.multiplies; }) op.multiplies = Multiplies::tf32;
@@ -115,7 +115,7 @@ TEST_F(Cudnn, multiplies_by_tf32_where_that_is_asked_for) {
   EXPECT_EQ(made_by(*device), full) << "as before";
 }
 
-TEST_F(Cudnn, leaves_doubles_and_rounded_factors_and_what_it_has_nothing_for_to_columns) {
+TEST_F(Cudnn, leaves_fp64_and_rounded_and_unsupported_ops_to_the_column_kernels) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN}), columns = on_host();
   const auto rounds = [](auto& op) {
     if constexpr (requires { op.multiplies; }) op.multiplies = Multiplies::bfloat16;
@@ -127,19 +127,19 @@ TEST_F(Cudnn, leaves_doubles_and_rounded_factors_and_what_it_has_nothing_for_to_
   EXPECT_EQ(library_.all(), before_.all());
 }
 
-TEST_F(Cudnn, that_adds_no_bias_leaves_that_to_a_kernel_after_it) {
+TEST_F(Cudnn, without_fused_bias_runs_a_bias_kernel) {
   library_.adds_bias = false;
   made_by(*on_host({.cudnn = TRAINYARD_CUDNN}));
   EXPECT_EQ(library_.outputs_with_bias, before_.outputs_with_bias);
   EXPECT_EQ(library_.outputs - before_.outputs, 2 * 3);
 }
 
-TEST_F(Cudnn, that_fails_when_it_is_tried_leaves_all_to_columns) {
+TEST_F(Cudnn, that_fails_in_a_trial_leaves_all_ops_to_the_column_kernels) {
   library_.makes = false;
   EXPECT_EQ(made_by(*on_host({.cudnn = TRAINYARD_CUDNN})), made_by(*on_host()));
 }
 
-TEST_F(Cudnn, that_refuses_what_it_had_agreed_to_is_heard) {
+TEST_F(Cudnn, that_fails_at_execution_is_reported) {
   const auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   const auto queue = device->make_queue();
   Values values;
@@ -154,7 +154,7 @@ TEST_F(Cudnn, that_refuses_what_it_had_agreed_to_is_heard) {
   EXPECT_THAT(state.error().what, HasSubstr("CUDNN_STATUS_EXECUTION_FAILED"));
 }
 
-TEST_F(Cudnn, outlives_the_device_in_what_was_prepared) {
+TEST_F(Cudnn, stays_loaded_while_a_prepared_op_exists) {
   Values values;
   auto device = on_host({.cudnn = TRAINYARD_CUDNN});
   const auto queue = device->make_queue();
@@ -177,13 +177,13 @@ std::string said_of(const std::string& file) {
   return opened.error().id;
 }
 
-TEST_F(Cudnn, says_of_which_version_it_is_and_what_is_wrong_with_it) {
+TEST_F(Cudnn, reports_its_version_and_what_is_wrong_with_it) {
   const std::size_t of_header = library_.version;
   EXPECT_THAT(said_of(TRAINYARD_CUDNN), testing::StartsWith("cuDNN 9."));
   EXPECT_EQ(said_of("/no/such/library.so"), "library_unavailable");
   EXPECT_EQ(said_of("libm.so.6"), "library_unavailable");
   library_.version = 90'000;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "all that is asked of it was there then";
+  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "that version has all required functions";
   library_.version = 8'907;
   EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header + 10'000;

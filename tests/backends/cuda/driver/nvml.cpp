@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// In the place of the driver's libnvidia-ml.so.1: one GPU, which is the busier the more often it
-// was looked at, and tells nothing of its power. At each look so much more has crossed its NVLinks.
+// Stand-in of the driver's libnvidia-ml.so.1: one GPU, whose utilization increases with every
+// reading, and which reports no power. Each reading adds traffic to its NVLinks.
 #include <atomic>
 #include <cstring>
 

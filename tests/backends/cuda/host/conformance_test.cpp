@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(cuda, ComputeConformance, testing::ValuesIn(backends())
 
 // Three threads are no divisor of any tile: what one of them leaves out, or reads before another
 // has written it, shows; ThreadSanitizer sees it, too.
-TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
+TEST(TeamKernels, of_three_threads_equal_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   ASSERT_GE(all_cases().size(), 60u);
   for (const Sizes& sizes : {Sizes{0, 7, 5}, {7, 17, 33}})
@@ -26,13 +26,13 @@ TEST(KernelsOfTeams, of_three_threads_equal_the_reference) {
       compare(*device, *reference, named, DType::fp32, sizes);
 }
 
-TEST(KernelsOfTeams, of_any_size_normalize_rows) {
+TEST(TeamKernels, of_any_size_normalize_rows) {
   const auto reference = compute::reference::make();
   for (const int size : {2, 3, 5})
     expect_rows_normalized(*cuda::on_host({.team = size}), *reference);
 }
 
-TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
+TEST(TeamKernels, of_any_size_compress_like_the_reference) {
   const auto reference = compute::reference::make();
   for (const int size : {2, 3, 7}) {
     const auto device = cuda::on_host({.team = size});
@@ -43,12 +43,12 @@ TEST(KernelsOfTeams, of_any_size_compress_as_the_reference_does) {
   }
 }
 
-TEST(KernelsOfTeams, of_three_threads_take_power_sgd_apart_as_the_reference_does) {
+TEST(TeamKernels, of_three_threads_run_power_sgd_like_the_reference) {
   const auto device = cuda::on_host({.team = 3}), reference = compute::reference::make();
   expect_power_sgd_alike(*device, *reference, 4, true);
 }
 
-TEST(KernelsOfTeams, of_any_size_give_attention_of_16_bits_the_same_bits) {
+TEST(TeamKernels, of_any_size_compute_identical_16_bit_attention) {
   const auto alone = cuda::on_host();
   for (const int size : {3, 4, 5})
     for (const AttentionSizes& sizes : {AttentionSizes{1, 140, 2, 64}, {2, 65, 1, 128}})

@@ -14,7 +14,7 @@
 #include "backends/cuda/module/numbers.h"
 #include "backends/cuda/module/prepare.h"
 #include "core/base/units.h"
-#include "tests/backends/cuda/host/lent_memory.h"
+#include "tests/backends/cuda/host/exported_memory.h"
 #include "tests/backends/cuda/library/tf32.h"
 
 namespace trainyard::cuda {
@@ -124,20 +124,20 @@ class HostQueue final : public StreamQueue {
   std::uint64_t marks_ = 0;
 };
 
-Memory allocate_anew(std::int64_t bytes) {
+Memory allocate_new(std::int64_t bytes) {
   // Ends exactly where it is asked to end, for sanitizers, and is no zeros.
   Memory memory(new std::byte[static_cast<std::size_t>(bytes)], std::default_delete<std::byte[]>());
   std::fill_n(memory.get(), bytes, std::byte{0xA5});
   return memory;
 }
 
-// As cuBLASLt: it fuses a bias and relu, of fp32 and of 16 bits.
+// Fusion as in cuBLASLt: a bias and relu, of fp32 and of 16 bits.
 class HostDevice final : public Device {
  public:
-  // Without places it reaches all of them.
+  // A device without address ranges accesses all memory.
   HostDevice(std::shared_ptr<Places> places, const std::string& cudnn)
       : places_(std::move(places)) {
-    if (!cudnn.empty()) convolutions_ = std::move(cudnn::open(allocate_anew, cudnn).value());
+    if (!cudnn.empty()) convolutions_ = std::move(cudnn::open(allocate_new, cudnn).value());
   }
 
   bool reaches(const std::byte* place) override { return !places_ || places_->have(place); }
@@ -169,7 +169,7 @@ class HostDevice final : public Device {
   }
 
  private:
-  Result<Memory> take(std::int64_t bytes) override { return allocate_anew(bytes); }
+  Result<Memory> take(std::int64_t bytes) override { return allocate_new(bytes); }
   Result<Memory> take_zeros(std::int64_t bytes) override {
     return take(bytes).map([bytes](Memory memory) {
       std::fill_n(memory.get(), bytes, std::byte{});
@@ -224,13 +224,14 @@ class HostCompute final : public compute::Compute {
   }
   Result<compute::ExportedMemory> allocate_exported(std::int64_t bytes, std::span<const int> to,
                                                     const std::string& where) override {
-    if (!how_.lends) return Compute::allocate_exported(bytes, to, where);
-    return make_lent(bytes).map([&](compute::ExportedMemory lent) {
-      return compute::ExportedMemory{reached(std::move(lent.memory), bytes), std::move(lent.name)};
+    if (!how_.exports) return Compute::allocate_exported(bytes, to, where);
+    return export_memory(bytes).map([&](compute::ExportedMemory exported) {
+      return compute::ExportedMemory{reached(std::move(exported.memory), bytes),
+                                     std::move(exported.name)};
     });
   }
   Result<Memory> import_memory(const std::string& name, const std::string&) override {
-    return open_lent(name).map([&](std::pair<Memory, std::int64_t> opened) {
+    return import_memory(name).map([&](std::pair<Memory, std::int64_t> opened) {
       return reached(std::move(opened.first), opened.second);
     });
   }

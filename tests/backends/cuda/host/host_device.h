@@ -17,9 +17,9 @@ namespace trainyard::cuda {
 struct OnHost {
   std::string cudnn = {};   // library that replaces cuDNN; empty: convolutions use im2col columns
   int team = 1;             // threads of each (1 to 64); one is the caller's own
-  bool own_memory = false;  // reaches only what such devices allocated, and were told to reach:
+  bool own_memory = false;  // reaches only what such devices allocated, and were told to access:
                             // anything else is refused, or ends the process
-  bool lends = true;        // memory that peers read (lent_memory.h)
+  bool exports = true;      // memory that peers read (exported_memory.h)
   std::int64_t memory_bytes = std::numeric_limits<std::int64_t>::max();
   std::optional<compute::DeviceUse> use = {};  // what it says of itself
   // number of marks after which nothing runs any more

@@ -8,13 +8,13 @@ namespace trainyard::conformance {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ComputeConformance);
 
-TEST(Lanes, of_a_warp_attend_as_the_reference_does) {
+TEST(Lanes, of_one_warp_compute_the_attention_of_the_reference) {
   const auto device = cuda::on_host({.team = 32}), reference = compute::reference::make();
   for (const AttentionSizes& sizes : {AttentionSizes{1, 5, 1, 16}, {1, 66, 1, 64}})
     expect_near_the_reference(*device, *reference, DType::bf16, sizes);
 }
 
-TEST(Lanes, of_two_warps_attend_as_the_reference_does) {
+TEST(Lanes, of_two_warps_compute_the_attention_of_the_reference) {
   const auto device = cuda::on_host({.team = 64}), reference = compute::reference::make();
   expect_near_the_reference(*device, *reference, DType::fp16, {1, 34, 1, 128});
 }

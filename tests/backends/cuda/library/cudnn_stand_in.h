@@ -10,7 +10,7 @@ namespace trainyard::cuda::stand_in {
 struct Cudnn {
   std::size_t version = 0;
   bool starts = true, has_algorithms = true, adds_bias = true, makes = true;
-  // How often it made one.
+  // Number of ops that it made.
   int outputs = 0, outputs_with_bias = 0, input_gradients = 0, weight_gradients = 0;
 
   int all() const { return outputs + outputs_with_bias + input_gradients + weight_gradients; }

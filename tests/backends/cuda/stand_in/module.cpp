@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-cuda.so of a machine that seems to have four GPUs: two intact, one with almost no
 // memory, and one that breaks while it trains; or the number of them in TRAINYARD_STAND_INS. They
-// export memory, unless TRAINYARD_STAND_INS_LEND_NOTHING is set; with TRAINYARD_STAND_INS_OLD the
+// export memory, unless TRAINYARD_STAND_INS_EXPORT_NOTHING is set; with TRAINYARD_STAND_INS_OLD the
 // first GPU is of 2018. This process computes for them, asynchronously, with the kernels of GPUs;
 // their memory is private.
 #include <array>
@@ -10,7 +10,7 @@
 #include "backends/cuda/cuda.h"
 #include "tests/backends/cuda/host/host_device.h"
 #include "tests/backends/nccl/stand_in/host_streams.h"
-#include "tests/conformance/late_compute.h"
+#include "tests/conformance/delayed_compute.h"
 
 namespace trainyard::cuda {
 namespace {
@@ -55,7 +55,7 @@ class OwnStreams final : public nccl::HostStreams {
 // it loads a kernel.
 base::Result<std::unique_ptr<compute::Compute>> make_stand_in(int number) {
   OnHost how = kGpus.at(static_cast<std::size_t>(number));
-  how.lends = std::getenv("TRAINYARD_STAND_INS_LEND_NOTHING") == nullptr;
+  how.exports = std::getenv("TRAINYARD_STAND_INS_EXPORT_NOTHING") == nullptr;
   return std::make_unique<tests::AsynchronousCompute>(on_host(how), nullptr,
                                                       OwnStreams::finish_all_there_are);
 }

@@ -4,17 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "backends/gloo/gloo.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::gloo {
 namespace {
 
-TEST(NoGloo, says_what_to_install_and_how_to_configure) {
+TEST(NoGloo, problem_has_advice_to_install_and_configure) {
   const auto bound = bind({});
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);
-  EXPECT_EQ(bound.error().where, "strategy.engine");
-  EXPECT_THAT(bound.error().advice, testing::AllOf(testing::HasSubstr("libgloo-dev"),
-                                                   testing::HasSubstr("-DTRAINYARD_GLOO=ON")));
+  EXPECT_THAT(bound.error(),
+              testing::AllOf(base::IsProblem("engine_not_built", "strategy.engine"),
+                             base::Advises("libgloo-dev"), base::Advises("-DTRAINYARD_GLOO=ON")));
   EXPECT_EQ(version(), "");
   EXPECT_FALSE(supports(comm::CollectiveKind::all_reduce, base::Reduction::sum, base::DType::fp32));
 }

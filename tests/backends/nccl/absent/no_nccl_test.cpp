@@ -8,7 +8,7 @@
 namespace trainyard::nccl {
 namespace {
 
-TEST(NoNccl, says_that_it_is_not_in_the_build_and_what_would_bring_it) {
+TEST(NoNccl, problem_has_advice_to_add_nccl_to_the_build) {
   const auto bound = nccl::bind({}, nullptr);
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// As much of NCCL 2.13 as is needed to tell that it is too old: it has no non-blocking
-// communicators, and finalizes none.
+// The part of NCCL 2.13 that shows that it is too old: it has no non-blocking communicators, and
+// cannot finalize one.
 extern "C" {
 
 int ncclGetVersion(int* version) { return *version = 21304, 0; }

@@ -43,7 +43,8 @@ class HostStream {
   }
 
  private:
-  // It is the device, and reaches what is kept for that (tests/backends/cuda/host/lent_memory.h).
+  // It is the device, and reaches what is kept for that
+  // (tests/backends/cuda/host/exported_memory.h).
   static void take_all_keys() {
     const int key = ::pkey_alloc(0, 0);
     if (key < 0) return;  // the processor has none

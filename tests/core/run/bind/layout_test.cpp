@@ -46,7 +46,7 @@ plan::RankPlan chain() {
   return rank;
 }
 
-TEST(Layout, what_is_no_longer_read_makes_room_for_what_comes) {
+TEST(Layout, reuses_memory_of_values_that_are_no_longer_read) {
   const Layout l = layout(chain());
   EXPECT_EQ(l.buffers[0].offset, l.buffers[2].offset);
   EXPECT_EQ(l.buffers[1].offset, l.buffers[3].offset);
@@ -54,13 +54,13 @@ TEST(Layout, what_is_no_longer_read_makes_room_for_what_comes) {
   EXPECT_EQ(l.private_bytes, 2 * 4032) << "two of 4000 bytes, to whole cache lines";
 }
 
-TEST(Layout, what_another_lane_touches_keeps_its_place) {
+TEST(Layout, does_not_reuse_memory_that_another_lane_accesses) {
   plan::RankPlan rank = chain();
   add(rank, 0, kComm, {0}, {});
   EXPECT_EQ(layout(rank).private_bytes, 3 * 4032);
 }
 
-TEST(Layout, what_peers_read_lies_in_the_shared_arena) {
+TEST(Layout, places_buffers_that_peers_read_in_the_shared_arena) {
   plan::RankPlan rank = chain();
   rank.buffers[1].shared = true;
   const Layout l = layout(rank);
@@ -69,7 +69,7 @@ TEST(Layout, what_peers_read_lies_in_the_shared_arena) {
   EXPECT_FALSE(l.buffers[0].shared);
 }
 
-TEST(Layout, what_the_host_looks_at_comes_first_side_by_side) {
+TEST(Layout, places_buffers_of_the_host_first_and_contiguously) {
   plan::RankPlan rank = chain();
   rank.buffers.push_back({"metrics", base::DType::fp64, 2});
   rank.buffers.push_back({"rate", base::DType::fp64, 1});
@@ -83,7 +83,7 @@ TEST(Layout, what_the_host_looks_at_comes_first_side_by_side) {
 
 // A buffer that is overwritten before its next read frees its memory in between, like an output
 // that is discarded and recomputed.
-TEST(Layout, what_is_made_again_makes_room_in_between) {
+TEST(Layout, reuses_memory_of_recomputed_outputs_in_between) {
   plan::RankPlan rank = plan_of({1000, 1000, 1000});
   add(rank, 0, kCompute, {}, {0});
   add(rank, 0, kCompute, {0}, {1});
@@ -155,7 +155,7 @@ void narrow(std::vector<plan::Access>& accesses) {
   }
 }
 
-RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ()) {
+RC_GTEST_PROP(Layout, gives_every_op_the_last_value_written_to_its_input, ()) {
   const auto sizes =
       *rc::gen::container<std::vector<std::int64_t>>(6, rc::gen::inRange<std::int64_t>(1, 100));
   plan::RankPlan rank = plan_of(sizes);
@@ -188,7 +188,7 @@ RC_GTEST_PROP(Layout, every_op_finds_what_was_written_last_to_what_it_reads, ())
 
 // Ops of a chain that is cut into runs: all outputs are written, some more than once, and read by
 // the op after them, as passes with outputs made again do.
-RC_GTEST_PROP(Layout, of_outputs_that_are_made_again_finds_them_too, ()) {
+RC_GTEST_PROP(Layout, gives_every_op_its_input_with_recomputed_outputs, ()) {
   const int count = *rc::gen::inRange(3, 7);
   plan::RankPlan rank = plan_of(std::vector<std::int64_t>(static_cast<std::size_t>(count), 16));
   add(rank, 0, kCompute, {}, {0});

@@ -9,11 +9,11 @@
 namespace trainyard::run {
 namespace {
 
-TEST(MemoryUse, is_said_part_by_part) {
+TEST(MemoryUse, is_described_by_purpose) {
   EXPECT_EQ(describe({{4'000'000, 0, 2'000'000, 0, 0}}), "6 MB: parameters 4 MB, moments 2 MB");
 }
 
-TEST(ResidentBytes, are_those_that_were_touched) {
+TEST(ResidentBytes, count_only_touched_pages) {
   constexpr std::int64_t kBytes = 1 << 20, kPage = 4096;
   void* mapped =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

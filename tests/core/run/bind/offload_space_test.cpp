@@ -4,16 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "tests/core/base/message_data.h"
 #include "tests/core/run/bind/file_limit.h"
 
 namespace trainyard::run {
 namespace {
 
-using testing::HasSubstr;
+using base::Advises;
+using base::IsProblem;
+using base::Reports;
+using testing::AllOf;
 
 Layout of(std::int64_t host, std::int64_t disk) {
   Layout layout;
@@ -40,7 +46,7 @@ std::vector<std::byte> numbers(std::size_t count) {
   return bytes;
 }
 
-TEST_F(OffloadSpaceTest, gives_back_what_was_put_aside) {
+TEST_F(OffloadSpaceTest, returns_what_was_offloaded) {
   const auto space = OffloadSpace::make(of(100, 10'000), directory_, "rank 0").value();
   const auto written = numbers(5000);
   ASSERT_TRUE(space.write(4000, written));
@@ -53,42 +59,40 @@ TEST_F(OffloadSpaceTest, gives_back_what_was_put_aside) {
   EXPECT_EQ(*space.disk(0), std::byte{0});
 }
 
-TEST_F(OffloadSpaceTest, leaves_no_file_that_has_a_name) {
+TEST_F(OffloadSpaceTest, leaves_no_named_file) {
   const auto space = OffloadSpace::make(of(0, 1000), directory_, "rank 0").value();
   EXPECT_TRUE(std::filesystem::is_empty(directory_)) << "also after a crash";
 }
 
-TEST_F(OffloadSpaceTest, makes_no_file_where_nothing_goes_to_disk) {
+TEST_F(OffloadSpaceTest, creates_no_file_if_nothing_is_offloaded_to_disk) {
   EXPECT_TRUE(OffloadSpace::make(of(1000, 0), directory_ + "/none", "rank 0"));
 }
 
-TEST_F(OffloadSpaceTest, says_why_a_directory_takes_no_file) {
+TEST_F(OffloadSpaceTest, reports_why_a_directory_takes_no_file) {
   const auto space = OffloadSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
   ASSERT_FALSE(space);
-  EXPECT_EQ(space.error().where, "rank 3");
-  EXPECT_EQ(space.error().id, "system_error");
-  EXPECT_THAT(space.error().what, testing::AllOf(HasSubstr(directory_ + "/none"),
-                                                 HasSubstr("No such file or directory")));
-  EXPECT_THAT(space.error().advice, HasSubstr("training.swap.directory"));
+  EXPECT_THAT(space.error(),
+              AllOf(IsProblem("system_error", "rank 3"), Reports(directory_ + "/none"),
+                    Reports(std::strerror(ENOENT)), Advises("training.swap.directory")));
 }
 
-TEST_F(OffloadSpaceTest, finds_that_there_is_no_room_before_anything_is_computed) {
+TEST_F(OffloadSpaceTest, reports_missing_space_before_any_computation) {
   const FileLimit limit(100'000);
   EXPECT_TRUE(OffloadSpace::make(of(0, 100'000), directory_, "rank 0"));
   const auto space = OffloadSpace::make(of(0, 200'000), directory_, "rank 0");
   ASSERT_FALSE(space);
-  EXPECT_THAT(space.error().what, testing::AllOf(HasSubstr("200 kB"), HasSubstr(directory_),
-                                                 HasSubstr("File too large")));
+  EXPECT_THAT(space.error(), AllOf(IsProblem("file_size_limit", "rank 0"), Reports("200 kB"),
+                                   Reports(directory_)));
 }
 
-TEST_F(OffloadSpaceTest, says_what_the_system_says_of_a_write_that_fails) {
+TEST_F(OffloadSpaceTest, reports_the_reason_of_a_failed_write) {
   const auto space = OffloadSpace::make(of(0, 200'000), directory_, "rank 0").value();
   const FileLimit limit(50'000);
   const auto bytes = numbers(100'000);
   const auto written = space.write(0, bytes);
-  ASSERT_FALSE(written) << "the first half goes, the second does not";
-  EXPECT_THAT(written.error().what, testing::AllOf(HasSubstr("100 kB"), HasSubstr(directory_),
-                                                   HasSubstr("File too large")));
+  ASSERT_FALSE(written) << "the first half is written, the second is not";
+  EXPECT_THAT(written.error(),
+              AllOf(IsProblem("file_size_limit", ""), Reports("100 kB"), Reports(directory_)));
   std::vector<std::byte> more(100'000);
   EXPECT_FALSE(space.read(150'000, more)) << "beyond its end";
 }

@@ -6,20 +6,19 @@
 namespace trainyard::run {
 namespace {
 
-TEST(SlowdownModel, a_rank_that_is_not_slowed_down_takes_what_it_takes) {
+TEST(SlowdownModel, without_slowdown_does_not_change_the_time) {
   const SlowdownModel none(1, 0, 1, 0);
   EXPECT_FALSE(none.active());
   EXPECT_EQ(none.target_ns(0, 0, 7, 12'345), 12'345);
 }
 
-TEST(SlowdownModel, a_straggler_takes_its_factor_times_longer) {
+TEST(SlowdownModel, multiplies_the_time_of_a_straggler) {
   const SlowdownModel slow(1, 0, 5, 0);
   EXPECT_TRUE(slow.active());
   EXPECT_EQ(slow.target_ns(0, 0, 7, 1'000), 5'000);
 }
 
-TEST(SlowdownModel,
-     jitter_differs_by_step_and_rank_stays_in_its_range_and_comes_again_with_the_seed) {
+TEST(SlowdownModel, jitter_depends_on_step_rank_and_seed_and_stays_in_range) {
   const SlowdownModel slow(9, 3, 2, 0.5), again(9, 3, 2, 0.5), other(9, 4, 2, 0.5);
   double sum = 0;
   for (int step = 0; step < 1000; ++step) {
@@ -33,7 +32,7 @@ TEST(SlowdownModel,
   EXPECT_NEAR(sum / 1000, 2.5, 0.05) << "its mean is half the jitter";
 }
 
-TEST(SlowdownModel, it_can_be_set_while_ops_run) {
+TEST(SlowdownModel, can_change_while_ops_run) {
   SlowdownModel slow(1, 0, 1, 0);
   slow.set(10, 0);
   EXPECT_EQ(slow.target_ns(0, 0, 0, 100), 1'000);
@@ -41,7 +40,7 @@ TEST(SlowdownModel, it_can_be_set_while_ops_run) {
   EXPECT_FALSE(slow.active());
 }
 
-TEST(SlowdownModel, a_paced_op_takes_what_is_drawn_and_never_less_than_it_took) {
+TEST(SlowdownModel, paces_an_op_to_the_drawn_time_or_its_own_if_longer) {
   const SlowdownModel paced(1, 0, 1, 0, {{{1'000, 5'000}, {70}}});
   EXPECT_TRUE(paced.active());
   EXPECT_EQ(paced.target_ns(0, 1, 0, 300), 5'000);
@@ -50,7 +49,7 @@ TEST(SlowdownModel, a_paced_op_takes_what_is_drawn_and_never_less_than_it_took) 
   EXPECT_EQ(paced.lateness_ns(1, 0, 0, 300), 230);
 }
 
-TEST(SlowdownModel, a_paced_straggler_takes_its_factor_times_what_is_drawn) {
+TEST(SlowdownModel, multiplies_the_drawn_time_of_a_paced_straggler) {
   const SlowdownModel paced(1, 0, 4, 0, {{{1'000}}});
   EXPECT_EQ(paced.target_ns(0, 0, 0, 3'000), 4'000);
   EXPECT_EQ(paced.lateness_ns(0, 0, 0, 5'000), 1'000);

@@ -62,7 +62,7 @@ BoundPlan plan_with_calls() {
 const WarmUpCallbacks kGoesOn{[](int, int) {}, [](int, int) {},
                               [] { return base::Result<void>(); }};
 
-TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
+TEST(EngineCalls, are_each_made_once_as_warm_up_in_group_order) {
   Engine engine;
   std::vector<std::pair<int, int>> begun, ended;
   const WarmUpCallbacks onlooker{[&](int program, int at) { begun.emplace_back(program, at); },
@@ -81,12 +81,12 @@ TEST(EngineCalls, are_each_made_once_beforehand_in_the_order_of_groups) {
   EXPECT_EQ(ended, begun);
 }
 
-TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
+TEST(EngineCalls, as_warm_up_end_when_the_rank_is_stopped) {
   Engine engine;
   WarmUpCallbacks stops = kGoesOn;
   stops.may_continue = [] {
     return base::Result<void>(base::fail(
-        {"made_by_test", base::ProblemCode::canceled, "test", "was told to stop", "", ""}));
+        {"made_by_test", base::ProblemCode::canceled, "test", "a test stopped the run", "", ""}));
   };
   const auto made = warm_up_engine(engine, plan_with_calls(), stops);
   ASSERT_FALSE(made);
@@ -95,7 +95,7 @@ TEST(EngineCalls, that_are_made_beforehand_end_when_the_rank_is_told_to_stop) {
 }
 
 // Calls that were complete before the op started do not belong to the op.
-TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
+TEST(EngineCalls, wait_for_their_dependencies_and_not_for_earlier_calls) {
   Engine engine;
   const BoundPlan plan = plan_with_calls();
   ASSERT_TRUE(warm_up_engine(engine, plan, kGoesOn));
@@ -111,7 +111,7 @@ TEST(EngineCalls, wait_for_their_own_and_not_for_those_before) {
   EXPECT_EQ(done.size(), 1u);
 }
 
-TEST(EngineCalls, that_are_complete_at_once_are_seen_to_be) {
+TEST(EngineCalls, that_complete_immediately_are_detected) {
   Engine engine;
   const BoundPlan plan = plan_with_calls();
   ASSERT_TRUE(warm_up_engine(engine, plan, kGoesOn));

@@ -16,7 +16,7 @@ std::vector<std::byte> sent(const std::vector<std::int32_t>& words) {
   return {bytes.begin(), bytes.end()};
 }
 
-TEST(RowList, arrives_as_it_was_written) {
+TEST(RowList, is_received_as_sent) {
   std::array<std::int32_t, 6> there{}, here{};
   RowList(there.data()).write(std::array{1, 4, 7}, true);
   const NamedRows table{.rows = 8, .row_bytes = 16, .most = 4};
@@ -31,7 +31,7 @@ TEST(RowList, arrives_as_it_was_written) {
   EXPECT_FALSE(list.wants_all());
 }
 
-TEST(RowList, that_is_none_is_refused) {
+TEST(RowList, that_is_invalid_is_refused) {
   std::array<std::int32_t, 6> here{};
   const NamedRows table{.rows = 8, .row_bytes = 16, .most = 4};
   const auto refused = [&](std::vector<std::byte> message) {
@@ -48,7 +48,7 @@ TEST(RowList, that_is_none_is_refused) {
   EXPECT_EQ(refused(sent({0, 0, 7})), "");
 }
 
-TEST(Rows, go_from_a_table_side_by_side_and_back) {
+TEST(Rows, are_packed_from_a_table_and_unpacked) {
   const auto compute = compute::reference::make();
   const std::vector<float> table{0, 1, 10, 11, 20, 21, 30, 31};
   std::vector<float> packed(4), other(8, -1);

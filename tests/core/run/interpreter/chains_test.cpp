@@ -42,7 +42,7 @@ class Steps {
 
 using Chained = std::pair<std::size_t, std::size_t>;
 
-TEST(Chains, join_what_waits_for_nothing_but_its_turn) {
+TEST(Chains, join_consecutive_ops_without_other_dependencies) {
   Steps step;
   step.add(OpKind::load, kInputLane)
       .add(OpKind::rate)
@@ -55,7 +55,7 @@ TEST(Chains, join_what_waits_for_nothing_but_its_turn) {
       << "all but the rate, which the host writes";
 }
 
-TEST(Chains, end_where_another_lane_is_waited_for) {
+TEST(Chains, end_at_a_dependency_on_another_lane) {
   Steps step;
   step.add(OpKind::forward)
       .add(OpKind::backward_weight)
@@ -66,16 +66,16 @@ TEST(Chains, end_where_another_lane_is_waited_for) {
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 3}, Chained{3, 2}));
 }
 
-TEST(Chains, have_one_loss_that_the_host_looks_at) {
+TEST(Chains, have_at_most_one_loss_that_the_host_reads) {
   Steps step;
   for (int micro = 0; micro < 2; ++micro)
     step.add(OpKind::forward).add(OpKind::loss).add(OpKind::backward_weight);
   step.last().leaves_loss = true;
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 4}))
-      << "the second loss begins one, which is followed by another that leaves a loss";
+      << "the second loss starts a segment, which another loss follows";
 }
 
-TEST(Chains, leave_out_what_the_host_packs) {
+TEST(Chains, exclude_ops_that_the_host_packs) {
   Steps step;
   step.add(OpKind::forward).add(OpKind::forward).add(OpKind::rate);
   step.add(OpKind::backward_weight)
@@ -85,7 +85,7 @@ TEST(Chains, leave_out_what_the_host_packs) {
   EXPECT_THAT(step.chained(), ElementsAre(Chained{0, 2}, Chained{5, 2}));
 }
 
-TEST(Chains, are_no_longer_than_they_may_be_and_none_is_of_one) {
+TEST(Chains, are_at_most_the_maximum_length_and_longer_than_one) {
   Steps step;
   for (int i = 0; i < 7; ++i) step.add(OpKind::forward);
   EXPECT_THAT(step.chained(3), ElementsAre(Chained{0, 3}, Chained{3, 3}));

@@ -19,16 +19,16 @@ class Waiting final : public Exchange {
     return woken_.wait_for(limit) == std::future_status::ready;
   }
   void wake() override {
-    if (!told_.exchange(true)) told_to_.set_value();
+    if (!woken_once_.exchange(true)) woken_signal_.set_value();
   }
   base::Result<void> state() const override { return {}; }
 
  private:
   base::Result<bool> advance(Transfer&, std::int64_t&) override { return false; }
 
-  std::atomic<bool> told_{false};
-  std::promise<void> told_to_;
-  std::future<void> woken_ = told_to_.get_future();
+  std::atomic<bool> woken_once_{false};
+  std::promise<void> woken_signal_;
+  std::future<void> woken_ = woken_signal_.get_future();
 };
 
 // One program, of one OUT.
@@ -57,7 +57,7 @@ BoundPlan bound_to(std::span<std::byte> near, std::byte* home) {
 
 // Or it would sleep on, until a message comes or its patience ends, with what it waits for long
 // there.
-TEST(Offloading, wakes_who_waits_for_peers_once_a_copy_has_ended) {
+TEST(Offloading, wakes_a_rank_that_waits_for_peers_when_a_copy_ends) {
   const plan::RankPlan plan = plan_of_a_copy();
   std::vector<std::byte> near(100'000, std::byte{7}), home(near.size());
   const BoundPlan bound = bound_to(near, home.data());
@@ -69,7 +69,7 @@ TEST(Offloading, wakes_who_waits_for_peers_once_a_copy_has_ended) {
   swapping.notify_thread();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
-  EXPECT_TRUE(swapping.under_way()) << "what has ended is not taken yet";
+  EXPECT_TRUE(swapping.under_way()) << "completed ops are not collected yet";
   std::vector<CompletedCopy> ended;
   ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));

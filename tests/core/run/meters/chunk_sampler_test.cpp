@@ -22,7 +22,7 @@ class SampledRank {
               std::int64_t elements)
       : plan_(collective::expand(coarse, method).rank_plan(rank)),
         bucket(static_cast<std::size_t>(elements)),
-        aside_(bucket) {
+        other_(bucket) {
     BoundProgram program;
     for (const plan::Op& op : plan_.programs.front().ops) {
       BoundOp one;
@@ -62,7 +62,7 @@ class SampledRank {
 
  private:
   std::byte* address(const plan::Access& access) {
-    auto& buffer = plan_.buffers[access.buffer.index()].name == "grads" ? bucket : aside_;
+    auto& buffer = plan_.buffers[access.buffer.index()].name == "grads" ? bucket : other_;
     return reinterpret_cast<std::byte*>(buffer.data() + access.first);
   }
 
@@ -77,7 +77,7 @@ class SampledRank {
   Gate gate;
 
  private:
-  std::vector<float> aside_;
+  std::vector<float> other_;
 };
 
 std::vector<int> steps_of(const std::vector<telemetry::ChunkValues>& list) {
@@ -86,22 +86,22 @@ std::vector<int> steps_of(const std::vector<telemetry::ChunkValues>& list) {
   return steps;
 }
 
-TEST(ChunkSampler, takes_places_that_are_spread_over_every_chunk) {
+TEST(ChunkSampler, samples_elements_spread_over_every_chunk) {
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 80}),
               ElementsAre(5, 15, 25, 35, 45, 55, 65, 75));
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 5}), ElementsAre(0, 1, 2, 3, 4))
-      << "chunks of 3 and 2, whole";
+      << "complete chunks of 3 and 2";
   EXPECT_THAT(sampled_places({.hosts = {0, 0}, .elements = 0}), IsEmpty());
 }
 
-TEST(ChunkSampler, takes_the_first_steps_and_then_ever_fewer) {
+TEST(ChunkSampler, samples_the_first_steps_and_then_fewer) {
   std::vector<int> steps;
   for (int step = 0; step < 100; ++step)
     if (sampled_step(step)) steps.push_back(step);
   EXPECT_THAT(steps, ElementsAre(0, 1, 2, 4, 8, 16, 32, 64));
 }
 
-TEST(ChunkSampler, takes_single_steps_too) {
+TEST(ChunkSampler, samples_single_steps) {
   SampledRank sampled(Algorithm::ring, collective::one_bucket(2, 8), 0, 8);
   for (const auto& [horizon, single] :
        {std::pair{6, false}, std::pair{7, true}, std::pair{8, true}, std::pair{11, false}}) {
@@ -112,7 +112,7 @@ TEST(ChunkSampler, takes_single_steps_too) {
   EXPECT_THAT(steps_of(sampled.taken()), ElementsAre(6, 7));
 }
 
-TEST(ChunkSampler, puts_aside_what_was_there_before_and_after_by_every_algorithm) {
+TEST(ChunkSampler, records_values_before_and_after_every_algorithm) {
   for (const Algorithm algorithm : collective::kAlgorithms) {
     SCOPED_TRACE(base::name_of(algorithm));
     const collective::Method method = collective::on_hosts(algorithm, 2, 2);
@@ -136,7 +136,7 @@ TEST(ChunkSampler, puts_aside_what_was_there_before_and_after_by_every_algorithm
   }
 }
 
-TEST(ChunkSampler, takes_what_comes_once_before_the_first_step) {
+TEST(ChunkSampler, samples_collectives_before_the_first_step) {
   plan::Plan start = collective::one_bucket(2, 8);
   start.rank_plan = [of = start.rank_plan](std::int32_t rank) {
     plan::RankPlan plan = of(rank);
@@ -149,7 +149,7 @@ TEST(ChunkSampler, takes_what_comes_once_before_the_first_step) {
   EXPECT_THAT(steps_of(taken), ElementsAre(telemetry::kBeforeSteps));
 }
 
-TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
+TEST(ChunkSampler, stops_after_a_rank_has_recorded_enough) {
   const collective::Method method(Algorithm::ring);
   std::vector<std::size_t> bytes;
   SampledRank sampled(method, collective::one_bucket(64, 64 * 100), 3, 64 * 100);
@@ -162,7 +162,7 @@ TEST(ChunkSampler, stops_when_a_rank_has_put_aside_enough) {
 
 // A plan of two collectives of one bucket in a step, as batch normalization has them in
 // micro-steps.
-TEST(ChunkSampler, takes_the_first_of_several_collectives_of_a_bucket) {
+TEST(ChunkSampler, samples_the_first_of_several_collectives_of_a_bucket) {
   plan::Plan twice =
       collective::one_bucket(2, 8, "AR.b0",
                              "W.s0 @compute writes grads after comm.g0:1\nAR.b0 @comm.g0 group g0 "
@@ -173,7 +173,7 @@ TEST(ChunkSampler, takes_the_first_of_several_collectives_of_a_bucket) {
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(SampledRank::floats(taken.front().before).front(), 3000);
   EXPECT_EQ(SampledRank::floats(taken.front().after).front(), 3000)
-      << "the second had not ended, nor begun";
+      << "the second had neither ended nor started";
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ class TextSampling : public testing::Test {
   std::unique_ptr<compute::Compute> device_ = compute::reference::make();
 };
 
-TEST_F(TextSampling, makes_up_as_many_characters_as_asked_for_the_same_each_time) {
+TEST_F(TextSampling, generates_the_requested_characters_reproducibly) {
   TextSampler one = sampler();
   const std::string text = one.sample(40, 1, 7, 100);
   EXPECT_EQ(text.size(), 40u);
@@ -55,12 +55,12 @@ TEST_F(TextSampling, makes_up_as_many_characters_as_asked_for_the_same_each_time
   EXPECT_EQ(one.sample(0, 1, 7, 100), "");
 }
 
-TEST_F(TextSampling, follows_what_the_model_foretells) {
+TEST_F(TextSampling, follows_the_predictions_of_the_model) {
   bias('g') = 50;
   EXPECT_EQ(sampler().sample(12, 1, 1, 1), "gggggggggggg");
 }
 
-TEST_F(TextSampling, speaks_by_the_parameters_as_they_are) {
+TEST_F(TextSampling, uses_the_current_parameters) {
   TextSampler one = sampler();
   bias('g') = 50;
   EXPECT_EQ(one.sample(3, 1, 1, 1), "ggg");
@@ -68,16 +68,16 @@ TEST_F(TextSampling, speaks_by_the_parameters_as_they_are) {
   EXPECT_EQ(one.sample(3, 1, 1, 1), "hhh");
 }
 
-TEST_F(TextSampling, without_temperature_is_the_likeliest_whatever_the_seed) {
+TEST_F(TextSampling, with_temperature_zero_is_the_most_likely_text_for_any_seed) {
   TextSampler one = sampler();
   EXPECT_EQ(one.sample(20, 0, 1, 1), one.sample(20, 0, 2, 5));
   bias('s') = bias('t') = 50;
   EXPECT_EQ(one.sample(30, 1, 1, 1).find_first_not_of("st"), std::string::npos);
-  EXPECT_NE(one.sample(30, 1, 1, 1).find('s'), std::string::npos) << "both are as likely";
+  EXPECT_NE(one.sample(30, 1, 1, 1).find('s'), std::string::npos) << "both are equally likely";
   EXPECT_NE(one.sample(30, 1, 1, 1).find('t'), std::string::npos);
 }
 
-TEST_F(TextSampling, ends_where_nothing_is_foretold) {
+TEST_F(TextSampling, stops_if_no_character_has_a_finite_prediction) {
   bias('a') = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(sampler().sample(5, 1, 1, 1), "");
 }

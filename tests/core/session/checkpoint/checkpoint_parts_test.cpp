@@ -10,13 +10,17 @@
 #include "core/session/checkpoint/committer.h"
 #include "core/session/checkpoint/part_writer.h"
 #include "core/session/checkpoint/safetensors.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
 using base::DType;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
+using testing::AllOf;
 using testing::HasSubstr;
 
 model::Model normalized_model() {
@@ -66,14 +70,15 @@ class CheckpointParts : public testing::Test {
     return part("state", {{CheckpointBuffer::state, 0, flat(state_)}}, step);
   }
 
-  // Returns "whole" if the checkpoint can be read, else the reason.
+  // Returns "whole" if the checkpoint can be read, else the id of the problem, which is kept.
   std::string read(bool moments = true) {
     std::vector<float> parameters(parameters_.size()), moment(moment_.size()), state(state_.size());
     const auto loaded =
         read_checkpoint(directory_, model_,
                         {flat(parameters), flat(state),
                          moments ? std::vector{flat(moment)} : std::vector<compute::Tensor>{}});
-    if (!loaded) return base::to_string(loaded.error());
+    problem_ = loaded ? base::Problem{} : loaded.error();
+    if (!loaded) return problem_.id;
     return parameters == parameters_ && state == state_ && (!moments || moment == moment_)
                ? "whole"
                : "other numbers";
@@ -82,10 +87,11 @@ class CheckpointParts : public testing::Test {
   model::Model model_ = normalized_model();
   fs::path directory_;
   std::vector<float> parameters_, moment_, state_;
+  base::Problem problem_;  // of the last reading
 };
 
 // Cut anywhere, in the midst of a tensor as well.
-TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
+TEST_F(CheckpointParts, are_one_checkpoint_wherever_they_are_split) {
   for (std::size_t cut = 0; cut <= parameters_.size(); ++cut) {
     const std::vector<CheckpointFile> files{
         part("server-0", spans(0, cut)), part("server-1", spans(cut, std::string::npos)), state()};
@@ -96,7 +102,7 @@ TEST_F(CheckpointParts, are_one_whole_wherever_they_were_cut) {
   EXPECT_EQ(newest_checkpoint(directory_)->step, 7);
 }
 
-TEST_F(CheckpointParts, a_piece_is_named_by_its_tensor_and_range) {
+TEST_F(CheckpointParts, have_pieces_named_by_tensor_and_range) {
   const CheckpointFile file = part("server-1", spans(2, 5));
   const std::string content = *base::read_file(directory_ / "step-7" / file.name, 1 << 20);
   const auto tensors = read_safetensors(content, "").value();
@@ -105,24 +111,29 @@ TEST_F(CheckpointParts, a_piece_is_named_by_its_tensor_and_range) {
   EXPECT_EQ(tensors[1].name, "moment1/0.weight[2:7]");
 }
 
-TEST_F(CheckpointParts, what_is_missing_or_there_twice_is_no_checkpoint_of_the_model) {
+TEST_F(CheckpointParts, with_missing_or_duplicate_elements_are_no_checkpoint_of_the_model) {
   const auto all = std::string::npos;
   const auto refused = [&](const std::vector<CheckpointFile>& files) {
     EXPECT_TRUE(commit_checkpoint(directory_, {7, "plan"}, files));
-    return read();
+    read();
+    return problem_;
   };
+  const auto other_model = IsProblem("checkpoint_of_other_model", (directory_ / "step-7").string());
   EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(11, all)), state()}),
-              HasSubstr("each element of"));
+              AllOf(other_model, Reports("0.weight")));
   EXPECT_THAT(refused({part("server-0", spans(0, 10)), part("server-1", spans(9, all)), state()}),
-              HasSubstr("each element of"));
-  EXPECT_THAT(refused({part("server-0", spans(0, all))}), HasSubstr("tensors"));
+              AllOf(other_model, Reports("0.weight")));
+  EXPECT_THAT(refused({part("server-0", spans(0, all))}),
+              AllOf(IsProblem("checkpoint_of_other_model"), Reports("tensors")));
   EXPECT_THAT(
       refused({part("server-0", {{CheckpointBuffer::parameters, 0, flat(parameters_)}}), state()}),
-      HasSubstr("not their moment1"));
-  EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), "whole");
+      AllOf(IsProblem("checkpoint_without_moments", (directory_ / "step-7").string()),
+            Reports("moment1")));
+  EXPECT_EQ(refused({part("server-0", spans(0, all)), state()}), base::Problem{});
+  EXPECT_EQ(read(), "whole");
 }
 
-TEST_F(CheckpointParts, without_a_commit_nothing_has_changed) {
+TEST_F(CheckpointParts, without_a_commit_change_nothing) {
   ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
                                 {part("server-0", spans(0, std::string::npos)), state()}));
   part("server-0", spans(0, std::string::npos), 9);
@@ -130,14 +141,14 @@ TEST_F(CheckpointParts, without_a_commit_nothing_has_changed) {
   EXPECT_EQ(read(), "whole");
   ASSERT_TRUE(commit_checkpoint(directory_, {8, "plan"},
                                 {part("server-0", spans(0, std::string::npos), 8), state(8)}));
-  EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "it may be being written";
+  EXPECT_TRUE(fs::exists(directory_ / "step-9")) << "another process may be writing it";
   EXPECT_TRUE(fs::exists(directory_ / "step-7"));
   ASSERT_TRUE(commit_checkpoint(directory_, {10, "plan"},
                                 {part("server-0", spans(0, std::string::npos), 10), state(10)}));
-  EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "nobody will finish it";
+  EXPECT_FALSE(fs::exists(directory_ / "step-9")) << "it is never completed";
 }
 
-TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
+TEST_F(CheckpointParts, that_are_lost_leave_the_previous_checkpoint) {
   ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
                                 {part("server-0", spans(0, std::string::npos)), state()}));
   const CheckpointFile lost = state(8);
@@ -149,7 +160,7 @@ TEST_F(CheckpointParts, a_lost_part_leaves_the_checkpoint_before_it) {
 }
 
 // The problem names the given directory, as it does for a damaged checkpoint.
-TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
+TEST_F(CheckpointParts, that_are_lost_from_the_only_checkpoint_are_bad_input) {
   const CheckpointFile lost = state();
   ASSERT_TRUE(commit_checkpoint(directory_, {7, "plan"},
                                 {part("server-0", spans(0, std::string::npos)), lost}));
@@ -158,27 +169,29 @@ TEST_F(CheckpointParts, a_lost_part_of_the_only_one_is_bad_input) {
             base::ProblemCode::bad_input);
 }
 
-TEST_F(CheckpointParts, a_file_that_is_named_twice_is_refused) {
+TEST_F(CheckpointParts, that_are_named_twice_are_refused) {
   const CheckpointFile once = part("server-0", spans(0, std::string::npos));
   const auto committed = commit_checkpoint(directory_, {7, "plan"}, {once, once, state()});
   ASSERT_FALSE(committed);
-  EXPECT_THAT(base::to_string(committed.error()), HasSubstr("not a manifest of a checkpoint"));
+  EXPECT_THAT(committed.error(),
+              AllOf(IsProblem("damaged_checkpoint", (directory_ / "step-7/manifest.json").string()),
+                    Reports("manifest")));
 }
 
-TEST_F(CheckpointParts, may_be_as_many_as_there_are_ranks) {
+TEST_F(CheckpointParts, may_be_as_many_as_ranks) {
   std::vector<CheckpointFile> files;
   for (int rank = 0; rank < 4096; ++rank) files.push_back(part("part-" + std::to_string(rank), {}));
   const auto committed = commit_checkpoint(directory_, {7, "plan"}, files);
   EXPECT_TRUE(committed) << base::to_string(committed.error());
 }
 
-TEST_F(CheckpointParts, a_name_that_leads_elsewhere_is_refused) {
+TEST_F(CheckpointParts, with_a_path_to_another_directory_are_refused) {
   for (const std::string name : {"", "../x", "a/b", "a.b"})
     EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }
 
 // A copy is written: what training does to the numbers meanwhile is not in it.
-TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
+TEST_F(CheckpointParts, are_written_as_they_were_at_the_request) {
   SavedQueue box;
   PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   const auto before = parameters_;
@@ -200,7 +213,7 @@ TEST_F(CheckpointParts, a_writer_writes_what_was_there_when_it_was_asked) {
 }
 
 // The last step may be one whose turn it is anyway.
-TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
+TEST_F(CheckpointParts, are_not_written_twice) {
   SavedQueue box;
   PartWriter writer(directory_, 4, "server-0", false, model_, nullptr, box);
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
@@ -208,11 +221,12 @@ TEST_F(CheckpointParts, a_writer_does_not_write_the_same_twice) {
   EXPECT_EQ(box.take().size(), 1U);
   ASSERT_TRUE(writer.write_now(8, 4, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(9, 5, spans(0, std::string::npos)));
-  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos))) << "another version of it";
+  ASSERT_TRUE(writer.write_now(9, 6, spans(0, std::string::npos)))
+      << "another version of the parameters";
   EXPECT_EQ(box.take().size(), 3U);
 }
 
-TEST_F(CheckpointParts, a_writer_that_cannot_write_says_why) {
+TEST_F(CheckpointParts, that_cannot_be_written_report_the_reason) {
   SavedQueue box;
   PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, nullptr, box);
   EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
@@ -234,7 +248,7 @@ std::vector<std::int64_t> committed(Committer& committer) {
   return steps;
 }
 
-TEST_F(CheckpointParts, a_committer_waits_for_all_of_a_step_and_for_no_older_one) {
+TEST_F(CheckpointParts, are_committed_when_all_of_the_newest_step_exist) {
   Committer committer(directory_, "plan", 2, true);
   const auto of = [](int rank, std::int64_t step, bool is_state, const CheckpointFile& file) {
     return Saved{rank, step, is_state, file.name, file.xxh64, file.bytes, file.version, ""};
@@ -250,7 +264,7 @@ TEST_F(CheckpointParts, a_committer_waits_for_all_of_a_step_and_for_no_older_one
   EXPECT_EQ(read(), "whole");
   committer.take(of(5, 7, false, part("server-1", spans(11, std::string::npos))));
   committer.take(of(0, 7, true, state()));
-  EXPECT_FALSE(committer.busy()) << "of step 7 a part came too late";
+  EXPECT_FALSE(committer.busy()) << "a part of step 7 was too late";
   committer.take({5, 9, false, "", "", 0, 0, "the disk is full"});
   EXPECT_FALSE(committer.busy());
 }

@@ -15,14 +15,24 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/session/checkpoint/safetensors.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
+using base::Advises;
 using base::DType;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 model::Model small_model() {
   return *model::build(
@@ -69,14 +79,16 @@ class Checkpoint : public testing::Test {
   base::Result<void> write(std::int64_t step, Parameters parameters) {
     return write_checkpoint(directory_, {step, "0123456789abcdef"}, model_, parameters.tensor());
   }
-  // The step of the checkpoint that loads, when it is the one written with that seed; else why not.
+  // "step N" if the checkpoint that was written with seed N loads, else the id of the problem.
+  // Keeps the problem and those of skipped checkpoints.
   std::string loaded(DType dtype = DType::fp32) {
     Parameters read(model_, dtype, 999);
     const auto loaded = read_checkpoint(directory_, model_, read.tensor());
-    passed_over_ = loaded ? base::to_string(loaded->skipped) : "";
+    skipped_ = loaded ? loaded->skipped : base::Problems{};
+    problem_ = loaded ? base::Problem{} : loaded.error();
     if (!loaded)
-      return read == Parameters(model_, dtype, 999) ? base::to_string(loaded.error())
-                                                    : "touched the parameters before it failed";
+      return read == Parameters(model_, dtype, 999) ? problem_.id
+                                                    : "changed the parameters before it failed";
     const std::int64_t step = loaded->info.step;
     return read == Parameters(model_, dtype, static_cast<int>(step))
                ? "step " + std::to_string(step)
@@ -98,10 +110,11 @@ class Checkpoint : public testing::Test {
 
   model::Model model_ = small_model();
   fs::path root_, directory_;
-  std::string passed_over_;  // by the last load
+  base::Problems skipped_;  // of the last load
+  base::Problem problem_;   // of the last load
 };
 
-TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
+TEST_F(Checkpoint, restores_parameters_bit_for_bit_in_both_precisions) {
   for (const DType dtype : {DType::fp32, DType::fp64}) {
     ASSERT_TRUE(write(7, numbered(7, dtype)));
     EXPECT_EQ(loaded(dtype), "step 7");
@@ -110,7 +123,7 @@ TEST_F(Checkpoint, parameters_come_back_bit_for_bit_in_both_precisions) {
   EXPECT_EQ(read_checkpoint(directory_, model_, read.tensor())->info.plan_hash, "0123456789abcdef");
 }
 
-TEST_F(Checkpoint, running_statistics_come_back_with_the_parameters) {
+TEST_F(Checkpoint, restores_running_statistics) {
   model_ = *model::build({{{model::LayerKind::linear, 4},
                            {model::LayerKind::batch_norm, 0},
                            {model::LayerKind::linear, 3}}},
@@ -131,7 +144,7 @@ TEST_F(Checkpoint, running_statistics_come_back_with_the_parameters) {
       << "statistics must not be forgotten";
 }
 
-TEST_F(Checkpoint, the_model_file_holds_every_parameter_by_name_and_shape) {
+TEST_F(Checkpoint, model_file_has_every_parameter_by_name_and_shape) {
   ASSERT_TRUE(write(1, numbered(1)));
   const std::string content = *base::read_file(model_file(), 1 << 20);
   const auto tensors = read_safetensors(content, "");
@@ -143,52 +156,54 @@ TEST_F(Checkpoint, the_model_file_holds_every_parameter_by_name_and_shape) {
   }
 }
 
-TEST_F(Checkpoint, the_newest_and_the_one_before_it_are_kept) {
+TEST_F(Checkpoint, keeps_the_newest_and_the_one_before_it) {
   for (int step = 1; step <= 4; ++step) {
     ASSERT_TRUE(write(step, numbered(step)));
     EXPECT_EQ(loaded(), "step " + std::to_string(step));
-    EXPECT_EQ(passed_over_, "");
+    EXPECT_THAT(skipped_, IsEmpty());
     EXPECT_EQ(files(of_step(step)).size(), 2U);
   }
   EXPECT_EQ(files(directory_), (std::vector<fs::path>{of_step(3), of_step(4)}));
 }
 
-TEST_F(Checkpoint, the_same_step_again_replaces_the_old_one_and_leaves_nothing_of_it) {
+TEST_F(Checkpoint, of_the_same_step_replaces_the_old_one_completely) {
   ASSERT_TRUE(write(1, numbered(77)));
   ASSERT_TRUE(write(1, numbered(1)));
   EXPECT_EQ(loaded(), "step 1");
   EXPECT_EQ(files(of_step(1)).size(), 2U);
 }
 
-TEST_F(Checkpoint, those_of_later_steps_go_when_an_earlier_one_is_written) {
+TEST_F(Checkpoint, of_an_earlier_step_deletes_those_of_later_steps) {
   for (const int step : {10, 20, 30, 20}) ASSERT_TRUE(write(step, numbered(step)));
   EXPECT_EQ(loaded(), "step 20");
   EXPECT_EQ(files(directory_), std::vector<fs::path>{of_step(20)});
   ASSERT_TRUE(write(100, numbered(100)));
-  EXPECT_EQ(loaded(), "step 100") << "steps are numbers, not words";
+  EXPECT_EQ(loaded(), "step 100") << "steps are ordered as numbers";
 }
 
-TEST_F(Checkpoint, a_damaged_one_is_passed_over_and_the_one_before_it_is_used) {
+TEST_F(Checkpoint, that_is_damaged_is_skipped_for_the_one_before_it) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   overwrite(model_file(2), "not a model");
   EXPECT_EQ(loaded(), "step 1");
-  EXPECT_THAT(passed_over_, testing::AllOf(HasSubstr("step-2/model-"),
-                                           HasSubstr("The checkpoint of step 1 is used instead")));
+  EXPECT_THAT(skipped_, ElementsAre(AllOf(IsProblem("damaged_checkpoint", model_file(2).string()),
+                                          Advises("step 1"))));
   fs::remove(of_step(2) / "manifest.json");
   EXPECT_EQ(loaded(), "step 1");
-  EXPECT_THAT(passed_over_, HasSubstr("step-2/manifest.json"));
+  EXPECT_THAT(skipped_,
+              ElementsAre(IsProblem("system_error", (of_step(2) / "manifest.json").string())));
 }
 
-TEST_F(Checkpoint, where_none_is_whole_each_is_named) {
+TEST_F(Checkpoint, problem_names_every_damaged_checkpoint) {
   for (const int step : {1, 2}) ASSERT_TRUE(write(step, numbered(step)));
   for (const int step : {1, 2}) overwrite(model_file(step), "not a model");
-  EXPECT_THAT(loaded(), testing::AllOf(HasSubstr("step-2/"), HasSubstr("step-1/"),
-                                       HasSubstr("No checkpoint there is complete")));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_, AllOf(IsProblem("damaged_checkpoint", model_file(2).string()),
+                              Reports(model_file(1).string())));
 }
 
 // Never prune before verify: what is kept is the last whole one, not merely the last.
-TEST_F(Checkpoint, a_damaged_one_is_not_what_is_kept_beside_the_new) {
+TEST_F(Checkpoint, that_is_damaged_is_not_the_one_kept_beside_the_new_one) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   overwrite(model_file(2), "not a model");
@@ -198,19 +213,24 @@ TEST_F(Checkpoint, a_damaged_one_is_not_what_is_kept_beside_the_new) {
   EXPECT_EQ(loaded(), "step 1");
 }
 
-TEST_F(Checkpoint, one_of_another_model_is_refused_even_when_an_older_one_would_fit) {
+TEST_F(Checkpoint, of_another_model_is_refused_even_if_an_older_one_would_fit) {
   ASSERT_TRUE(write(1, numbered(1, DType::fp64)));
   ASSERT_TRUE(write(2, numbered(2)));
-  EXPECT_THAT(loaded(DType::fp64), HasSubstr("dtype"));
+  EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file(2).string()),
+                              Reports("dtype")));
 }
 
-TEST_F(Checkpoint, one_that_was_moved_to_another_step_is_refused) {
+TEST_F(Checkpoint, that_was_moved_to_another_step_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   fs::rename(of_step(1), of_step(5));
-  EXPECT_THAT(loaded(), HasSubstr("is of step 1"));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_,
+              AllOf(IsProblem("damaged_checkpoint", (of_step(5) / "manifest.json").string()),
+                    Reports("step 1")));
 }
 
-TEST_F(Checkpoint, what_a_writer_that_died_left_is_cleared_away) {
+TEST_F(Checkpoint, removes_leftovers_of_a_killed_writer) {
   ASSERT_TRUE(write(1, numbered(1)));
   for (const int step : {1, 2}) {
     fs::create_directories(of_step(step));
@@ -228,7 +248,7 @@ TEST_F(Checkpoint, what_a_writer_that_died_left_is_cleared_away) {
             (std::vector<fs::path>{directory_ / "notes.txt", of_step(2), of_step(3)}));
 }
 
-TEST_F(Checkpoint, a_changed_byte_anywhere_is_refused_and_the_one_before_is_used) {
+TEST_F(Checkpoint, with_a_changed_byte_anywhere_is_skipped) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   for (const fs::path& path : files(of_step(2))) {
@@ -240,15 +260,16 @@ TEST_F(Checkpoint, a_changed_byte_anywhere_is_refused_and_the_one_before_is_used
     for (std::size_t i = 0; i < good.size(); ++i) {
       put(i, static_cast<char>(good[i] ^ (1 << i % 8)));
       ASSERT_EQ(loaded(), "step 1") << path << " byte " << i;
-      ASSERT_TRUE(passed_over_.starts_with(of_step(2).string()))
-          << path << " byte " << i << ": " << passed_over_;
+      ASSERT_THAT(skipped_, ElementsAre(Field("where", &base::Problem::where,
+                                              StartsWith(of_step(2).string()))))
+          << path << " byte " << i;
       put(i, good[i]);
     }
   }
   EXPECT_EQ(loaded(), "step 2");
 }
 
-TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
+TEST_F(Checkpoint, that_is_truncated_or_extended_anywhere_is_refused) {
   for (const char* name : {"manifest.json", "model"}) {
     ASSERT_TRUE(write(1, numbered(1)));
     const fs::path path = name == std::string("model") ? model_file() : of_step(1) / name;
@@ -256,30 +277,38 @@ TEST_F(Checkpoint, a_file_cut_or_grown_anywhere_is_refused) {
     for (std::uintmax_t length = whole + 2; length-- > 0;) {
       fs::resize_file(path, length);
       if (length == whole) continue;
-      ASSERT_TRUE(loaded().starts_with(root_.string()))
-          << path << " at " << length << ": " << loaded();
+      ASSERT_THAT(loaded(), Not(StartsWith("step "))) << path << " at " << length;
+      ASSERT_THAT(problem_, IsProblem(Not(IsEmpty()), path.string())) << path << " at " << length;
     }
   }
 }
 
-TEST_F(Checkpoint, without_a_manifest_there_is_no_checkpoint) {
-  EXPECT_THAT(loaded(), HasSubstr("contains no checkpoint"));
+TEST_F(Checkpoint, without_a_manifest_does_not_exist) {
+  EXPECT_EQ(loaded(), "no_checkpoint");
+  EXPECT_EQ(problem_.where, directory_.string());
   ASSERT_TRUE(write(1, numbered(1)));
   fs::remove(of_step(1) / "manifest.json");
-  EXPECT_THAT(loaded(), HasSubstr("manifest.json"));
+  EXPECT_EQ(loaded(), "system_error");
+  EXPECT_EQ(problem_.where, (of_step(1) / "manifest.json").string());
 }
 
-TEST_F(Checkpoint, one_of_another_model_or_precision_is_refused) {
+TEST_F(Checkpoint, of_another_model_or_precision_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
-  EXPECT_THAT(loaded(DType::fp64), HasSubstr("dtype"));
+  EXPECT_EQ(loaded(DType::fp64), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("dtype")));
   model_ = *model::build({{{model::LayerKind::linear, 4}, {model::LayerKind::linear, 3}}}, 6,
                          3);  // as many tensors, other shapes
-  EXPECT_THAT(loaded(), HasSubstr("shape"));
+  EXPECT_EQ(loaded(), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("shape")));
   model_ = *model::build({{{model::LayerKind::linear, 3}}}, 100, 3);
-  EXPECT_THAT(loaded(), HasSubstr("tensors"));
+  EXPECT_EQ(loaded(), "checkpoint_of_other_model");
+  EXPECT_THAT(problem_, AllOf(IsProblem("checkpoint_of_other_model", model_file().string()),
+                              Reports("4 tensors"), Reports("2")));
 }
 
-TEST_F(Checkpoint, a_buffer_that_is_not_the_models_is_refused) {
+TEST_F(Checkpoint, refuses_a_buffer_of_another_size) {
   Parameters parameters(model_, DType::fp32);
   compute::Tensor tensor = parameters.tensor();
   tensor.shape = {model_.elements - 1};
@@ -288,7 +317,7 @@ TEST_F(Checkpoint, a_buffer_that_is_not_the_models_is_refused) {
 }
 
 // A manifest with good checksums that names a file elsewhere, as only malice makes it.
-TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
+TEST_F(Checkpoint, with_a_manifest_that_names_a_file_elsewhere_is_refused) {
   ASSERT_TRUE(write(1, numbered(1)));
   const fs::path path = of_step(1) / "manifest.json";
   std::string text = *base::read_file(path, 1 << 20);
@@ -299,10 +328,11 @@ TEST_F(Checkpoint, a_manifest_that_names_a_file_elsewhere_is_refused) {
   const std::string unsigned_text = text.substr(0, own) + text.substr(own + 16);
   text.replace(own, 16, base::hex(base::xxh64(unsigned_text)));
   overwrite(path, text);
-  EXPECT_THAT(loaded(), HasSubstr("not a manifest of a checkpoint"));
+  EXPECT_EQ(loaded(), "damaged_checkpoint");
+  EXPECT_THAT(problem_, AllOf(IsProblem("damaged_checkpoint", path.string()), Reports("manifest")));
 }
 
-TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_one_is_touched) {
+TEST_F(Checkpoint, with_an_unreadable_name_is_refused_before_the_old_one_changes) {
   ASSERT_TRUE(write(1, numbered(1)));
   EXPECT_FALSE(
       write_checkpoint(directory_, {2, std::string(200, 'x')}, model_, numbered(2).tensor()));
@@ -311,10 +341,10 @@ TEST_F(Checkpoint, a_name_that_could_not_be_read_back_is_refused_before_the_old_
   EXPECT_EQ(files(directory_).size(), 1U);
 }
 
-TEST_F(Checkpoint, a_directory_that_cannot_be_made_is_a_problem) {
+TEST_F(Checkpoint, reports_a_directory_that_cannot_be_created) {
   directory_ = "/proc/nowhere/checkpoint";
-  EXPECT_THAT(base::to_string(write(1, numbered(1)).error()),
-              HasSubstr("/proc/nowhere/checkpoint/step-1: cannot make the directory"));
+  EXPECT_THAT(write(1, numbered(1)).error(),
+              IsProblem("system_error", "/proc/nowhere/checkpoint/step-1"));
 }
 
 // Runs `work` in a process of its own; its exit status, or 128 and the signal that ended it.
@@ -329,7 +359,7 @@ int in_child(const Work& work) {
 
 // Past the limit write() fails with EFBIG, after a short write where a part fits: what a full disk
 // does.
-TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
+TEST_F(Checkpoint, keeps_old_checkpoints_when_the_disk_is_full) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   const auto size = fs::file_size(model_file(2));
@@ -340,9 +370,7 @@ TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
       const rlimit most{limit, limit};
       ::setrlimit(RLIMIT_FSIZE, &most);
       const auto written = write(3, numbered(3));
-      return written                                                                   ? 1
-             : written.error().what.find("cannot write the file") != std::string::npos ? 0
-                                                                                       : 2;
+      return written ? 1 : written.error().id == "file_size_limit" ? 0 : 2;
     });
     EXPECT_EQ(status, 0) << limit;
     EXPECT_EQ(loaded(), "step 2");
@@ -352,7 +380,7 @@ TEST_F(Checkpoint, when_the_disk_is_full_the_old_ones_still_load) {
 
 // Killed while it writes one after another: a whole one is there, and one before it, should the
 // newest be damaged as well.
-TEST_F(Checkpoint, a_writer_killed_at_any_moment_leaves_two_whole_ones) {
+TEST_F(Checkpoint, of_a_writer_killed_at_any_time_leaves_two_complete_ones) {
   ASSERT_TRUE(write(1, numbered(1)));
   ASSERT_TRUE(write(2, numbered(2)));
   for (int trial = 0; trial < 60; ++trial) {
@@ -365,7 +393,7 @@ TEST_F(Checkpoint, a_writer_killed_at_any_moment_leaves_two_whole_ones) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
     const std::string newest = loaded();
-    ASSERT_THAT(newest, testing::StartsWith("step ")) << trial;
+    ASSERT_THAT(newest, StartsWith("step ")) << trial;
     const int step = std::stoi(newest.substr(5));
     fs::resize_file(model_file(step), 9);
     ASSERT_EQ(loaded(), "step " + std::to_string(step - 1)) << trial;

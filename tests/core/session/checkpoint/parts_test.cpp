@@ -15,7 +15,7 @@ namespace trainyard::session {
 namespace {
 
 // Hosts that have a whole model each: the one whose chief has the running statistics.
-TEST(WritersOfParts, are_where_the_chief_is) {
+TEST(PartWriters, are_on_the_rank_of_the_chief) {
   experiment::Experiment e = strategy::small(4);
   e.topology = tests::drawn_hosts(2, 2);
   e.topology.hosts[1].devices[1].role = topology::Role::chief;
@@ -28,7 +28,7 @@ TEST(WritersOfParts, are_where_the_chief_is) {
 }
 
 // The same for a mesh whose replicas shard each stage's model within their hosts.
-TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
+TEST(PartWriters, of_a_mesh_are_on_the_host_of_the_replica_of_the_chief) {
   experiment::Experiment e = strategy::small(8);
   e.topology = tests::drawn_hosts(2, 4);
   e.topology.hosts[1].devices[1].role = topology::Role::chief;
@@ -42,7 +42,7 @@ TEST(WritersOfParts, of_a_mesh_are_on_the_host_of_the_chiefs_replica) {
 }
 
 // Servers write what they keep, whichever trainer is the chief, who writes what trainers have.
-TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
+TEST(PartWriters, are_the_servers_and_the_chief_trainer) {
   experiment::Experiment e = strategy::called(strategy::small_clicks(1), 3, 2);
   e.topology.hosts[0].devices[3].role = topology::Role::chief;
   const experiment::Resolved resolved = strategy::resolved(e);
@@ -53,7 +53,7 @@ TEST(WritersOfParts, are_the_servers_and_the_chief_of_trainers) {
 }
 
 // The running statistics of a layer are with it, on a server too.
-TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
+TEST(PartWriters, on_servers_write_their_running_statistics) {
   experiment::Experiment e = strategy::called(strategy::small_normalized_images(1), 2, 1);
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
   const experiment::Resolved all = strategy::resolved(e);
@@ -68,7 +68,7 @@ TEST(WritersOfParts, on_servers_write_what_they_have_of_running_statistics) {
       return span.buffer == CheckpointBuffer::state;
     };
     EXPECT_EQ(std::any_of(spans.begin(), spans.end(), is_state), !state.empty()) << rank;
-    EXPECT_TRUE(rank != 2 || !state.empty()) << "normalised by a layer that is called";
+    EXPECT_TRUE(rank != 2 || !state.empty()) << "rank 2 has a normalization";
   }
 }
 
@@ -83,9 +83,9 @@ std::vector<float> shards_of_rank(const std::vector<float>& all,
   return own;
 }
 
-class PartsOfLayers : public testing::TestWithParam<experiment::MeshSpec> {};
+class LayerParts : public testing::TestWithParam<experiment::MeshSpec> {};
 
-TEST_P(PartsOfLayers, are_one_checkpoint) {
+TEST_P(LayerParts, are_one_checkpoint) {
   const experiment::MeshSpec& mesh = GetParam();
   experiment::Experiment e =
       strategy::small_tied_gpt(static_cast<int>(mesh.data * mesh.pipeline * mesh.tensor));
@@ -133,7 +133,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
       check_pieces("checkpoint", pieces, all.model, {tensor(read), {}, {tensor(moment)}});
   ASSERT_FALSE(no_moment);
   EXPECT_EQ(no_moment.error().id, "checkpoint_without_moments")
-      << "an optimizer with momentum cannot go on from it";
+      << "an optimizer with momentum cannot resume from it";
   pieces.pop_back();
   EXPECT_FALSE(check_pieces("checkpoint", pieces, all.model, wanted)) << "one is missing";
   pieces.push_back(pieces.front());
@@ -141,7 +141,7 @@ TEST_P(PartsOfLayers, are_one_checkpoint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Meshes, PartsOfLayers,
+    Meshes, LayerParts,
     testing::Values(experiment::MeshSpec{1, 1, 2, false}, experiment::MeshSpec{1, 3, 1, false},
                     experiment::MeshSpec{2, 2, 2, false}, experiment::MeshSpec{2, 2, 1, true},
                     experiment::MeshSpec{3, 1, 2, true}, experiment::MeshSpec{3, 2, 2, true}));

@@ -8,7 +8,7 @@
 namespace trainyard::session {
 namespace {
 
-TEST(Pacer, grants_two_steps_before_it_knows_how_long_they_take) {
+TEST(Pacer, grants_two_steps_before_the_step_time_is_known) {
   Pacer pacer(100, 0);
   const auto grant = pacer.grant(0);
   ASSERT_TRUE(grant);
@@ -36,7 +36,7 @@ TEST(Pacer, grants_at_most_two_evaluations_however_short_the_steps_are) {
   }
 }
 
-TEST(Pacer, what_goes_on_from_a_checkpoint_has_its_steps_granted_from_there) {
+TEST(Pacer, grants_steps_from_the_resumed_checkpoint) {
   Pacer paced(5'000, 1);
   paced.begin_at(2'400);
   EXPECT_EQ(paced.grant(0)->step, 2'401);
@@ -46,8 +46,8 @@ TEST(Pacer, what_goes_on_from_a_checkpoint_has_its_steps_granted_from_there) {
   EXPECT_EQ(stepped.grant(0)->step, 2'401);
 }
 
-// Else some of those that could make one would wait to be let.
-TEST(Pacer, steps_that_are_made_together_are_granted_together) {
+// Otherwise some ranks that could make a step would wait for a grant.
+TEST(Pacer, grants_steps_of_a_round_together) {
   Pacer pacer(100'000, 0, 20, 64);
   EXPECT_EQ(pacer.grant(0)->step, 128);
   pacer.step_took(1);
@@ -58,22 +58,22 @@ TEST(Pacer, steps_that_are_made_together_are_granted_together) {
   EXPECT_EQ(quick.grant(0)->step, 4 * 250);
 }
 
-TEST(Pacer, ranks_on_their_own_clocks_may_be_as_far_apart_as_a_pause_may_take) {
+TEST(Pacer, allows_asynchronous_ranks_to_differ_by_the_time_of_a_pause) {
   Pacer pacer(1'000'000, 0, 0, 1, 4);
   pacer.step_took(0.001, 0);
-  EXPECT_EQ(pacer.grant(0)->step, 250) << "who is slow is not known yet";
+  EXPECT_EQ(pacer.grant(0)->step, 250) << "the straggler is not known yet";
   pacer.step_took(0.01, 1);
   pacer.step_took(0.001, 0);
   pacer.at_step(10);
   EXPECT_EQ(pacer.grant(0)->step, 10 + 400) << "four seconds of the slowest";
 }
 
-TEST(Pacer, the_last_step_is_said_to_be_the_last) {
+TEST(Pacer, marks_the_last_step) {
   Pacer pacer(2, 0);
   EXPECT_TRUE(pacer.grant(0)->last);
 }
 
-TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
+TEST(Pacer, pause_withholds_grants_and_single_steps_grant_one_each) {
   Pacer pacer(1000, 0);
   pacer.grant(0);
   pacer.pause();
@@ -99,24 +99,24 @@ TEST(Pacer, a_pause_withholds_grants_and_single_steps_give_one_each) {
   EXPECT_FALSE(resumed->single);
 }
 
-TEST(Pacer, a_single_step_of_what_trains_is_the_one_beyond_what_is_granted) {
+TEST(Pacer, single_step_while_training_is_the_one_after_the_granted_steps) {
   Pacer pacer(1000, 0);
   pacer.grant(0);
   pacer.single_step();
   EXPECT_TRUE(pacer.pausing());
-  EXPECT_FALSE(pacer.grant(kSecond)) << "it is still on its way there";
+  EXPECT_FALSE(pacer.grant(kSecond)) << "it is still in transit";
   pacer.at_step(2);
   EXPECT_EQ(pacer.grant(kSecond).value_or(Horizon{}).step, 3);
   pacer.at_step(3);
   EXPECT_FALSE(pacer.grant(2 * kSecond));
 }
 
-TEST(Pacer, a_single_step_is_under_way_from_its_grant_until_it_is_done) {
+TEST(Pacer, single_step_is_in_progress_from_its_grant_to_its_end) {
   Pacer pacer(1000, 0);
   pacer.grant(0);
   pacer.single_step();
   EXPECT_FALSE(pacer.grant(kSecond));
-  EXPECT_FALSE(pacer.stepping()) << "it is still on its way there";
+  EXPECT_FALSE(pacer.stepping()) << "it is still in transit";
   pacer.at_step(2);
   ASSERT_TRUE(pacer.grant(kSecond));
   EXPECT_TRUE(pacer.stepping());
@@ -124,7 +124,7 @@ TEST(Pacer, a_single_step_is_under_way_from_its_grant_until_it_is_done) {
   EXPECT_FALSE(pacer.stepping());
 }
 
-TEST(Pacer, the_pace_dial_gives_one_step_a_period) {
+TEST(Pacer, pace_setting_grants_one_step_per_period) {
   Pacer pacer(1000, 0.5);
   EXPECT_EQ(pacer.grant(0)->step, 1);
   pacer.at_step(1);
@@ -136,7 +136,7 @@ TEST(Pacer, the_pace_dial_gives_one_step_a_period) {
   EXPECT_EQ(pacer.grant(kSecond)->step, 2 + 25);
 }
 
-TEST(Pacer, a_stop_makes_what_is_granted_the_end_for_all_ranks) {
+TEST(Pacer, stop_makes_the_granted_step_the_last_of_all_ranks) {
   Pacer pacer(1000, 0);
   pacer.grant(0);
   pacer.stop();

@@ -86,7 +86,7 @@ class RankLinkTest : public testing::Test {
   RankLink link_{{0, &gate_, &heartbeat_sender_, &events_, nullptr}, *client_};
 };
 
-TEST_F(RankLinkTest, events_that_the_line_refuses_arrive_later_once_and_in_order) {
+TEST_F(RankLinkTest, resends_events_in_order_after_the_connection_refused_them) {
   line_.shut(true);
   for (int i = 0; i < 3; ++i) events_.write(numbered(i));
   ASSERT_TRUE(eventually([&] { return line_.refused() > 0; }));
@@ -97,7 +97,7 @@ TEST_F(RankLinkTest, events_that_the_line_refuses_arrive_later_once_and_in_order
   EXPECT_EQ(dropped(line_.taken()), 0u);
 }
 
-TEST_F(RankLinkTest, what_does_not_fit_while_the_line_is_shut_is_counted) {
+TEST_F(RankLinkTest, counts_events_that_were_dropped_while_disconnected) {
   line_.shut(true);
   events_.write(numbered(0));
   ASSERT_TRUE(eventually([&] { return line_.refused() > 0; }));
@@ -105,10 +105,11 @@ TEST_F(RankLinkTest, what_does_not_fit_while_the_line_is_shut_is_counted) {
   line_.shut(false);
   ASSERT_TRUE(eventually([&] { return numbers(line_.taken()).size() >= 9; }));
   EXPECT_EQ(numbers(line_.taken()), (std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(dropped(line_.taken()), 12u) << "what arrived and what was dropped is what was written";
+  EXPECT_EQ(dropped(line_.taken()), 12u)
+      << "received and dropped events add up to the written ones";
 }
 
-TEST_F(RankLinkTest, no_step_is_told_before_its_numbers) {
+TEST_F(RankLinkTest, reports_no_step_before_its_metrics) {
   line_.shut(true);
   events_.write(numbered(0));
   heartbeat_sender_.rank_progress().step = 1;
@@ -118,7 +119,7 @@ TEST_F(RankLinkTest, no_step_is_told_before_its_numbers) {
   EXPECT_TRUE(std::holds_alternative<Events>(line_.taken().front()));
 }
 
-TEST_F(RankLinkTest, the_last_events_wait_for_a_coordinator_that_is_behind) {
+TEST_F(RankLinkTest, keeps_the_last_events_for_a_slow_coordinator) {
   line_.shut(true);
   events_.write(numbered(7));
   std::thread later([&] {

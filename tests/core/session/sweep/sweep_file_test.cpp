@@ -10,13 +10,17 @@
 
 #include "core/base/fields.h"
 #include "core/base/file.h"
+#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
 
 namespace trainyard::session {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using base::IsProblem;
+using base::Reports;
+using testing::AllOf;
+using testing::AnyOf;
 
 class SweepFile : public testing::Test {
  protected:
@@ -27,16 +31,18 @@ class SweepFile : public testing::Test {
   }
   std::string text() const { return base::read_file(directory_ / kSweepFile, 1 << 20).value(); }
   void put(const std::string& text) const { std::ofstream(directory_ / kSweepFile) << text; }
-  std::string refusal() const {
+  // The problem of reading the file, or one without an id when there is none.
+  base::Problem refusal() const {
     const auto read = read_sweep(directory_);
-    return read ? "" : base::to_string(read.error());
+    return read ? base::Problem{} : read.error();
   }
+  std::string path() const { return (directory_ / kSweepFile).string(); }
 
   fs::path directory_ =
       fs::temp_directory_path() / ("trainyard-sweep-" + std::to_string(::getpid()));
 };
 
-TEST_F(SweepFile, comes_back_as_it_was_written) {
+TEST_F(SweepFile, reads_back_as_written) {
   Sweep sweep = measured_sweep();
   sweep.scaling = experiment::Scaling::strong;
   sweep.variants[2].median_step_seconds = 0.1 + 0.2;
@@ -48,43 +54,45 @@ TEST_F(SweepFile, comes_back_as_it_was_written) {
   EXPECT_EQ(base::write_document(read), base::write_document(sweep));
 }
 
-TEST_F(SweepFile, that_is_torn_is_refused_wherever_it_is_torn) {
+TEST_F(SweepFile, that_is_truncated_anywhere_is_refused) {
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   const std::string whole = text();
   for (std::size_t length = 0; length < whole.size(); length += 37) {
     put(whole.substr(0, length));
-    EXPECT_NE(refusal(), "") << length;
+    EXPECT_THAT(refusal(), IsProblem(AnyOf("bad_sweep_file", "bad_json"), path())) << length;
   }
 }
 
-TEST_F(SweepFile, that_was_changed_by_hand_is_refused) {
+TEST_F(SweepFile, that_was_edited_is_refused) {
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   std::string changed = text();
   const std::size_t at = changed.find("0.016");
   ASSERT_NE(at, std::string::npos);
   changed.replace(at, 5, "0.012");
   put(changed);
-  EXPECT_THAT(refusal(), HasSubstr("does not match its own checksum"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("checksum")));
 }
 
-TEST_F(SweepFile, of_another_kind_or_version_is_refused_and_named) {
+TEST_F(SweepFile, of_another_format_or_version_is_refused) {
   put("{\"format\": \"trainyard checkpoint\", \"version\": 1}");
-  EXPECT_THAT(refusal(), HasSubstr("sweep.json: is no manifest of a sweep"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("manifest")));
   put("[1, 2]");
-  EXPECT_THAT(refusal(), HasSubstr("is no manifest of a sweep"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("manifest")));
   ASSERT_TRUE(write_sweep(measured_sweep(), directory_));
   std::string later = text();
   later.replace(later.find("\"version\": 1"), 12, "\"version\": 2");
   put(later);
-  EXPECT_THAT(refusal(), HasSubstr("of another version"));
+  EXPECT_THAT(refusal(), AllOf(IsProblem("bad_sweep_file", path()), Reports("version")));
 }
 
-TEST_F(SweepFile, that_is_not_there_is_a_problem) { EXPECT_NE(refusal(), ""); }
+TEST_F(SweepFile, that_is_missing_is_a_problem) {
+  EXPECT_THAT(refusal(), IsProblem("system_error", path()));
+}
 
-TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
+TEST_F(SweepFile, requires_an_empty_directory) {
   EXPECT_EQ(make_sweep_directory(directory_, "x").value(), directory_);
   std::ofstream(directory_ / "experiment.json") << "{}";
-  EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "put down by the workbench";
+  EXPECT_TRUE(make_sweep_directory(directory_, "x")) << "written by the workbench";
   std::ofstream(directory_ / "mine.txt") << "x";
   EXPECT_EQ(make_sweep_directory(directory_, "x").error().id, "directory_in_use");
   fs::remove(directory_ / "mine.txt");
@@ -93,7 +101,7 @@ TEST_F(SweepFile, stands_in_a_directory_that_holds_nothing_else) {
 }
 
 // A child takes the lock and is killed: then no process runs the sweep, whatever the manifest says.
-TEST_F(SweepFile, is_locked_by_the_process_that_sweeps_as_long_as_it_lives) {
+TEST_F(SweepFile, is_locked_while_the_sweeping_process_lives) {
   EXPECT_FALSE(sweeping_process(directory_));
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);

@@ -5,16 +5,23 @@
 #include <gtest/gtest.h>
 
 #include "core/session/sweep/sweep_text.h"
+#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
 
 namespace trainyard::session {
 namespace {
 
+using base::Accepts;
+using base::Advises;
+using base::IsProblem;
+using base::Reports;
 using collective::Algorithm;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::vector<std::string> describe(const Sweep& sweep) {
   std::vector<std::string> words;
@@ -23,7 +30,7 @@ std::vector<std::string> describe(const Sweep& sweep) {
   return words;
 }
 
-TEST(SweepPlan, runs_powers_of_two_and_all_drawn_ranks_by_the_algorithm_of_the_experiment) {
+TEST(SweepPlan, runs_powers_of_two_and_all_ranks_with_the_algorithm_of_the_experiment) {
   EXPECT_THAT(default_ranks(1), ElementsAre(1));
   EXPECT_THAT(default_ranks(6), ElementsAre(1, 2, 4, 6));
   EXPECT_THAT(default_ranks(8), ElementsAre(1, 2, 4, 8));
@@ -31,13 +38,13 @@ TEST(SweepPlan, runs_powers_of_two_and_all_drawn_ranks_by_the_algorithm_of_the_e
               ElementsAre("1 rank", "ring on 2 ranks", "ring on 4 ranks"));
 }
 
-TEST(SweepPlan, runs_one_rank_once_whatever_the_algorithms) {
+TEST(SweepPlan, runs_one_rank_once_for_all_algorithms) {
   const auto sweep =
       make_sweep(four_ranks(), {.ranks = {1, 4}, .algorithms = {Algorithm::ring, Algorithm::star}});
   EXPECT_THAT(describe(sweep.value()), ElementsAre("1 rank", "ring on 4 ranks", "star on 4 ranks"));
 }
 
-TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
+TEST(SweepPlan, leaves_out_variants_that_do_not_fit_with_the_reason) {
   experiment::Experiment whole = four_ranks();
   whole.topology = tests::drawn_hosts(2, 2);
   const auto sweep = make_sweep(
@@ -45,20 +52,19 @@ TEST(SweepPlan, leaves_out_what_does_not_fit_and_says_why) {
   ASSERT_TRUE(sweep);
   ASSERT_EQ(sweep->variants.size(), 4u);
   EXPECT_EQ(sweep->variants[1].state, VariantState::left_out);
-  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("the same number of ranks on every host"));
+  EXPECT_THAT(sweep->variants[1].reason, HasSubstr("sharded_hierarchical"));
   for (const std::size_t i : {0u, 2u, 3u})
     EXPECT_EQ(sweep->variants[i].state, VariantState::waiting) << i;
 }
 
-TEST(SweepPlan, of_more_ranks_than_are_drawn_is_refused) {
+TEST(SweepPlan, refuses_more_ranks_than_the_drawing_has) {
   const auto sweep = make_sweep(four_ranks(), {.ranks = {1, 8}});
   ASSERT_FALSE(sweep);
-  EXPECT_EQ(base::to_string(sweep.error()),
-            "ranks: 8 exceeds the 4 ranks of the drawing (accepted: 1 to 4). Draw more devices, or "
-            "give some idle ones the role worker.");
+  EXPECT_THAT(sweep.error(), AllOf(IsProblem("too_few_ranks", "ranks"), Reports("8"),
+                                   Accepts("1 to 4"), Advises("worker")));
 }
 
-TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
+TEST(SweepPlan, refuses_drawings_without_workers_and_one_device) {
   experiment::Experiment none = four_ranks();
   none.topology.hosts.clear();
   EXPECT_EQ(make_sweep(none, {}).error().id, "no_worker");
@@ -67,7 +73,7 @@ TEST(SweepPlan, of_no_worker_or_of_one_device_is_refused) {
   EXPECT_EQ(make_sweep(alone, {}).error().id, "strategy_does_not_scale");
 }
 
-TEST(SweepPlan, of_what_cannot_be_swept_is_refused_before_anything_starts) {
+TEST(SweepPlan, refuses_experiments_that_cannot_be_swept) {
   experiment::Experiment whole = four_ranks();
   EXPECT_FALSE(sweep_problem(whole, {}));
   whole.strategy.engine = experiment::Engine::gloo;
@@ -76,14 +82,14 @@ TEST(SweepPlan, of_what_cannot_be_swept_is_refused_before_anything_starts) {
   EXPECT_EQ(sweep_problem(whole, {}).value().id, "strategy_does_not_scale");
 }
 
-TEST(SweepPlan, warms_up_for_a_fifth_of_the_steps_and_ten_at_most) {
+TEST(SweepPlan, warm_up_is_a_fifth_of_the_steps_and_at_most_ten) {
   EXPECT_EQ(warm_up_steps(2), 0);
   EXPECT_EQ(warm_up_steps(20), 4);
   EXPECT_EQ(warm_up_steps(50), 10);
   EXPECT_EQ(warm_up_steps(1000), 10);
 }
 
-TEST(SweepLists, are_read_with_blanks_and_repetitions_and_sorted) {
+TEST(SweepLists, are_parsed_with_spaces_and_duplicates_and_sorted) {
   EXPECT_THAT(read_ranks("4, 1,2,4").value(), ElementsAre(1, 2, 4));
   EXPECT_THAT(read_algorithms("star, ring").value(), ElementsAre(Algorithm::ring, Algorithm::star));
   EXPECT_EQ(read_algorithms("all")->size(), base::all_names<Algorithm>().size() - 1)
@@ -91,17 +97,16 @@ TEST(SweepLists, are_read_with_blanks_and_repetitions_and_sorted) {
   EXPECT_THAT(read_algorithms("auto").value(), ElementsAre(Algorithm::automatic));
 }
 
-TEST(SweepLists, that_cannot_be_read_say_what_is_accepted) {
+TEST(SweepLists, that_are_invalid_are_refused_with_the_accepted_values) {
   for (const char* bad : {"", "0", "-1", "two", "1,,2", "1.5", "99999999999999999999"})
     EXPECT_FALSE(read_ranks(bad)) << bad;
-  EXPECT_THAT(base::to_string(read_ranks("1,x").error()),
-              HasSubstr("\"x\" is not a list of numbers of ranks (accepted: whole numbers from 1"));
+  EXPECT_THAT(read_ranks("1,x").error(), AllOf(IsProblem("bad_ranks", "ranks"), Reports("\"x\"")));
   for (const char* bad : {"", "rang", "ring,,star"}) EXPECT_FALSE(read_algorithms(bad)) << bad;
-  EXPECT_THAT(base::to_string(read_algorithms("rang").error()),
-              HasSubstr("accepted: ring, direct"));
+  EXPECT_THAT(read_algorithms("rang").error(), AllOf(IsProblem("bad_algorithms", "algorithms"),
+                                                     Reports("\"rang\""), Accepts("ring, direct")));
 }
 
-TEST(SweepFigures, are_against_the_run_on_one_rank) {
+TEST(SweepFigures, use_the_run_on_one_rank_as_baseline) {
   const Sweep sweep = measured_sweep();
   EXPECT_EQ(baseline(sweep), 0u);
   const auto figures = scaled(sweep);
@@ -112,25 +117,23 @@ TEST(SweepFigures, are_against_the_run_on_one_rank) {
   EXPECT_NEAR(figures[1]->efficiency, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 2.5, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
-  EXPECT_EQ(baseline_text(sweep), "speed-up against 1 rank");
+  EXPECT_THAT(baseline_text(sweep), AllOf(HasSubstr("1 rank"), Not(HasSubstr(" on "))));
 }
 
-TEST(SweepFigures, without_one_rank_are_against_the_fastest_of_the_fewest_and_say_so) {
+TEST(SweepFigures, without_one_rank_use_the_fastest_variant_of_the_fewest_ranks_as_baseline) {
   Sweep sweep = measured_sweep();
   sweep.variants[0].state = VariantState::failed;
   sweep.variants[2].median_step_seconds = 0.008;
   EXPECT_EQ(baseline(sweep), 2u);
   const auto figures = scaled(sweep);
-  EXPECT_FALSE(figures[0]) << "what failed has no figures";
+  EXPECT_FALSE(figures[0]) << "a failed variant has no figures";
   EXPECT_NEAR(figures[1]->speed_up, 0.8, 1e-12);
   EXPECT_NEAR(figures[4]->speed_up, 1.25, 1e-12);
   EXPECT_NEAR(figures[4]->efficiency, 0.625, 1e-12);
-  EXPECT_THAT(baseline_text(sweep), HasSubstr("against direct on 2 ranks (1 rank was not measured; "
-                                              "this is the fastest variant with the "
-                                              "fewest ranks)"));
+  EXPECT_THAT(baseline_text(sweep), AllOf(HasSubstr("direct on 2 ranks"), HasSubstr("1 rank ")));
 }
 
-TEST(SweepFigures, of_nothing_that_is_done_are_none) {
+TEST(SweepFigures, of_unmeasured_variants_are_absent) {
   const Sweep sweep = make_sweep(four_ranks(), {}).value();
   EXPECT_FALSE(baseline(sweep));
   for (const auto& one : scaled(sweep)) EXPECT_FALSE(one);
@@ -138,7 +141,7 @@ TEST(SweepFigures, of_nothing_that_is_done_are_none) {
 }
 
 // 50 steps of 2 (n - 1) 1000 B.
-TEST(SweepFigures, of_bytes_are_a_step_s_and_say_whether_they_are_those_of_the_formula) {
+TEST(SweepFigures, of_bytes_are_per_step_and_are_compared_with_the_formula) {
   Sweep sweep = measured_sweep();
   auto figures = scaled(sweep);
   EXPECT_EQ(figures[3]->step_bytes, 6000);
@@ -155,7 +158,7 @@ TEST(SweepFigures, of_bytes_are_a_step_s_and_say_whether_they_are_those_of_the_f
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3])[formula], "-");
 }
 
-TEST(SweepProgressTold, counts_runs_and_reckons_what_is_left_from_those_that_are_over) {
+TEST(SweepProgressOfRuns, counts_runs_and_estimates_the_remaining_time) {
   Sweep sweep = measured_sweep();  // of 10 s each
   sweep.state = SweepState::running;
   sweep.variants[2].state = VariantState::left_out;
@@ -167,50 +170,48 @@ TEST(SweepProgressTold, counts_runs_and_reckons_what_is_left_from_those_that_are
   EXPECT_EQ(now.running, 3u);
   EXPECT_NEAR(*now.seconds_left, 16, 1e-9);
   EXPECT_NEAR(*progress(sweep, 1100).seconds_left, 10, 1e-9)
-      << "one that takes longer leaves no less than the others need";
+      << "a slow run leaves at least the time that the others need";
 }
 
-TEST(SweepProgressTold, reckons_nothing_before_the_first_is_over_and_after_the_end) {
+TEST(SweepProgressOfRuns, estimates_nothing_before_the_first_run_ends_and_after_the_last) {
   EXPECT_FALSE(progress(make_sweep(four_ranks(), {}).value(), 0).seconds_left);
   EXPECT_FALSE(progress(measured_sweep(), 0).seconds_left);
 }
 
-TEST(SweepWords, name_what_belongs_beside_the_times) {
+TEST(SweepText, include_caveats_of_the_times) {
   Sweep sweep = measured_sweep();
   sweep.speeds = "speeds of links: imposed";
   sweep.variants[3].shared_cores_caveat = sweep.variants[4].shared_cores_caveat =
       "4 ranks share 2 cores: times include waiting for each other";
   sweep.variants[1].emulated_ranks = 2;
-  EXPECT_THAT(
-      caveats(sweep),
-      ElementsAre(
-          "EMULATED: up to 2 ranks ran on the CPU, whose speed says nothing about the drawn device",
-          sweep.variants[3].shared_cores_caveat, sweep.speeds));
+  EXPECT_THAT(caveats(sweep), ElementsAre(AllOf(HasSubstr("EMULATED"), HasSubstr("2 ranks")),
+                                          sweep.variants[3].shared_cores_caveat, sweep.speeds));
   EXPECT_EQ(row(sweep.variants[3], scaled(sweep)[3]).back(), "done, cores shared");
   EXPECT_EQ(row(sweep.variants[1], scaled(sweep)[1]).back(), "done, EMULATED");
 }
 
-TEST(SweepWords, of_gossip_say_what_an_algorithm_is_there) {
+TEST(SweepText, of_gossip_include_the_meaning_of_the_algorithm) {
   experiment::Experiment e = four_ranks();
   EXPECT_EQ(make_sweep(e, {})->gossip, "");
   e.strategy.kind = experiment::StrategyKind::gossip;
   const Sweep together = *make_sweep(e, {});
-  EXPECT_THAT(caveats(together), Contains(HasSubstr("gossip averages with neighbors")));
+  EXPECT_THAT(caveats(together), Contains(together.gossip));
+  EXPECT_THAT(together.gossip, HasSubstr("gossip"));
   EXPECT_THAT(together.gossip, Not(HasSubstr("simulated")));
   e.strategy.gossip.mode = experiment::GossipMode::asynchronous;
   EXPECT_THAT(make_sweep(e, {})->gossip, HasSubstr("not simulated"));
 }
 
-TEST(SweepWords, tell_weak_from_strong_scaling) {
+TEST(SweepText, distinguish_weak_and_strong_scaling) {
   Sweep sweep = measured_sweep();
-  EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling: constant batch per rank"));
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("weak scaling"));
   sweep.scaling = experiment::Scaling::strong;
-  EXPECT_THAT(scaling_text(sweep), HasSubstr("strong scaling: constant global batch"));
-  EXPECT_EQ(measurement_text(sweep),
-            "median of full steps, 50 steps with 10 of warm-up; evaluation off");
+  EXPECT_THAT(scaling_text(sweep), HasSubstr("strong scaling"));
+  EXPECT_THAT(measurement_text(sweep),
+              AllOf(HasSubstr("median"), HasSubstr("50 steps"), HasSubstr("10 of warm-up")));
 }
 
-TEST(SweepWords, of_a_row_are_a_dash_where_nothing_was_measured) {
+TEST(SweepText, of_a_row_have_a_dash_for_missing_values) {
   Sweep sweep = measured_sweep();
   EXPECT_THAT(row(sweep.variants[1], scaled(sweep)[1]),
               ElementsAre("2", "ring", "10 ms", "5 ms", "1,600", "1.60", "80 %", "2 kB", "1 kB",
@@ -222,7 +223,7 @@ TEST(SweepWords, of_a_row_are_a_dash_where_nothing_was_measured) {
       ElementsAre("2", "ring", "-", "-", "-", "-", "-", "-", "-", "-", "failed: rank 1 died"));
 }
 
-TEST(SweepWords, of_an_automatic_choice_say_what_was_chosen) {
+TEST(SweepText, of_an_automatic_choice_include_the_chosen_algorithm) {
   SweepVariant one = measured(4, Algorithm::automatic, 32, 0.01);
   one.used = Algorithm::direct;
   EXPECT_EQ(series_name(one), "auto (direct)");
@@ -230,7 +231,7 @@ TEST(SweepWords, of_an_automatic_choice_say_what_was_chosen) {
   EXPECT_EQ(series_name(one), "auto");
 }
 
-TEST(SweepCsv, has_a_line_a_variant_and_as_many_cells_as_its_header) {
+TEST(SweepCsv, has_one_line_per_variant_with_as_many_cells_as_the_header) {
   Sweep sweep = measured_sweep();
   sweep.variants[1].state = VariantState::failed;
   sweep.variants[1].reason = "said \"no\"";

@@ -27,14 +27,14 @@ std::string scratch(const char* name) {
       .string();
 }
 
-TEST(Process, says_how_it_ended) {
+TEST(Process, reports_how_it_ended) {
   auto process = Process::start({"/bin/sh", {"-c", "exit 7"}, "", {}, ""});
   ASSERT_TRUE(process);
   EXPECT_EQ(wait_for_end(*process), "exit status 7");
   EXPECT_FALSE(process->ended_well());
 }
 
-TEST(Process, a_signal_is_named) {
+TEST(Process, reports_the_name_of_a_signal) {
   auto process = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
   ASSERT_TRUE(process);
   EXPECT_FALSE(process->ended());
@@ -52,7 +52,7 @@ TEST(Process, reads_its_input_and_writes_its_log) {
   std::filesystem::remove(log);
 }
 
-TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
+TEST(Process, reads_an_input_larger_than_a_pipe_buffer) {
   const std::string log = scratch("long_input"), input(300'000, 'x');
   auto process = Process::start({"/bin/sh", {"-c", "sleep 0.1; wc -c"}, log, {}, input});
   ASSERT_TRUE(process) << base::to_string(process.error());
@@ -61,7 +61,7 @@ TEST(Process, reads_an_input_that_is_longer_than_a_pipe_holds_at_first) {
   std::filesystem::remove(log);
 }
 
-TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing) {
+TEST(Process, inherits_the_environment_and_adds_missing_variables) {
   const std::string log = scratch("process_test_environment");
   ::setenv("TRAINYARD_TEST_OURS", "ours", 1);
   auto process = Process::start({"/bin/sh",
@@ -77,7 +77,7 @@ TEST(Process, its_environment_is_ours_and_what_is_added_where_ours_says_nothing)
   std::filesystem::remove(log);
 }
 
-TEST(Process, keeps_only_the_descriptors_that_are_named) {
+TEST(Process, keeps_only_the_given_descriptors) {
   const std::string log = scratch("process_test_descriptors");
   const int extra = ::dup(2);
   auto process =
@@ -93,7 +93,7 @@ TEST(Process, keeps_only_the_descriptors_that_are_named) {
   std::filesystem::remove(log);
 }
 
-TEST(Process, descriptors_may_change_places) {
+TEST(Process, may_swap_descriptors) {
   const std::string log = scratch("process_test_places");
   const int first = ::open("/etc/hostname", O_RDONLY), second = ::open("/dev/null", O_RDONLY);
   auto process = Process::start({"/bin/sh",
@@ -110,13 +110,13 @@ TEST(Process, descriptors_may_change_places) {
   std::filesystem::remove(log);
 }
 
-TEST(Process, a_missing_program_is_a_problem) {
+TEST(Process, reports_a_missing_program) {
   const auto process = Process::start({"/no/such/program", {}, "", {}, ""});
   ASSERT_FALSE(process);
   EXPECT_NE(base::to_string(process.error()).find("/no/such/program"), std::string::npos);
 }
 
-TEST(Process, is_killed_with_its_owner) {
+TEST(Process, is_killed_with_its_parent) {
   pid_t pid = 0;
   {
     auto process = Process::start({"/bin/sleep", {"100"}, "", {}, ""});

@@ -31,12 +31,12 @@ TEST_F(NewRunDirectory, is_named_by_time_and_experiment) {
               MatchesRegex(std::string(kTime) + "four-devices-mirrored"));
 }
 
-TEST_F(NewRunDirectory, of_an_experiment_without_a_name_is_untitled) {
+TEST_F(NewRunDirectory, of_an_unnamed_experiment_is_untitled) {
   for (const char* none : {"", "  ", "—"})
     EXPECT_THAT(made(none), MatchesRegex(std::string(kTime) + "untitled(-[2-9])?"));
 }
 
-TEST_F(NewRunDirectory, is_always_another_one) {
+TEST_F(NewRunDirectory, is_always_a_new_one) {
   EXPECT_NE(made("same"), made("same"));
   EXPECT_EQ(std::distance(fs::directory_iterator(runs_), fs::directory_iterator()), 2);
 }

@@ -39,7 +39,7 @@ bool is_gone(const fs::path& path) {
   return !fs::exists(path);
 }
 
-TEST_F(SocketDirectoryTest, is_ours_alone_and_goes_with_its_owner) {
+TEST_F(SocketDirectoryTest, is_private_and_removed_with_its_owner) {
   fs::path path;
   {
     const auto directory = SocketDirectory::make();
@@ -77,7 +77,7 @@ void kill_and_reap(pid_t process) {
   ::waitpid(process, nullptr, 0);
 }
 
-TEST_F(SocketDirectoryTest, goes_when_its_process_is_killed) {
+TEST_F(SocketDirectoryTest, is_removed_when_its_process_is_killed) {
   const pid_t owner =
       start_owner([](const fs::path& path) { std::ofstream(path / "socket") << "x"; });
   const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
@@ -87,7 +87,7 @@ TEST_F(SocketDirectoryTest, goes_when_its_process_is_killed) {
 }
 
 // Ranks end a moment after their coordinator.
-TEST_F(SocketDirectoryTest, goes_although_others_still_make_sockets_in_it) {
+TEST_F(SocketDirectoryTest, is_removed_while_others_create_sockets_in_it) {
   const pid_t owner = start_owner([](const fs::path&) {});
   const fs::path path = fs::directory_iterator(root_ / "trainyard")->path();
   const pid_t rank = ::fork();
@@ -102,8 +102,8 @@ TEST_F(SocketDirectoryTest, goes_although_others_still_make_sockets_in_it) {
   EXPECT_TRUE(is_gone(path));
 }
 
-// At no moment does a kill leave anything behind.
-TEST_F(SocketDirectoryTest, goes_whenever_its_process_is_killed) {
+// A kill leaves nothing behind at any time.
+TEST_F(SocketDirectoryTest, is_removed_whenever_its_process_is_killed) {
   const fs::path sockets = root_ / "trainyard";
   for (int trial = 0; trial < 100; ++trial) {
     const pid_t owner = ::fork();
@@ -120,8 +120,8 @@ TEST_F(SocketDirectoryTest, goes_whenever_its_process_is_killed) {
   }
 }
 
-// By another user, who may write where all may.
-TEST_F(SocketDirectoryTest, is_made_nowhere_that_a_link_leads_to) {
+// Links of another user, in a directory that all may write to.
+TEST_F(SocketDirectoryTest, is_not_created_through_a_symbolic_link) {
   const fs::path elsewhere = root_ / "elsewhere";
   fs::create_directories(elsewhere / "run-999999999-abcdef");
   fs::permissions(elsewhere, fs::perms::owner_all | fs::perms::others_read);
@@ -135,7 +135,7 @@ TEST_F(SocketDirectoryTest, is_made_nowhere_that_a_link_leads_to) {
   EXPECT_EQ(fs::status(elsewhere).permissions(), fs::perms::owner_all | fs::perms::others_read);
 }
 
-TEST_F(SocketDirectoryTest, of_those_that_are_gone_is_swept_and_nothing_else) {
+TEST_F(SocketDirectoryTest, of_dead_processes_is_removed_and_nothing_else) {
   const fs::path sockets = root_ / "trainyard";
   for (const char* name : {"run-999999999-abcdef", "run-999999999-results", "run-999999999",
                            "run-999999999-abcdeg", "run-0999999999-abcdef", "other"})
@@ -150,7 +150,7 @@ TEST_F(SocketDirectoryTest, of_those_that_are_gone_is_swept_and_nothing_else) {
                            "run-0999999999-abcdef", "other"})
     EXPECT_TRUE(fs::exists(sockets / name)) << name;
   EXPECT_TRUE(fs::exists(sockets / "run-999999998-abcdef"))
-      << "of a process that has a number elsewhere, and keeps it locked";
+      << "of a process in another container that holds its lock";
   ::close(held);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "tests/backends/cuda/host/lent_memory.h"
+#include "tests/backends/cuda/host/exported_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,7 +22,9 @@ int key() {
   return made;
 }
 
-base::Problem cannot(const char* what) { return base::system_problem("lent memory", what, errno); }
+base::Problem cannot(const char* what) {
+  return base::system_problem("exported memory", what, errno);
+}
 
 // The pages of an open file, which stays open as long as they do; or, of none, pages of their own.
 Result<Memory> map(int fd, std::size_t bytes) {
@@ -42,8 +44,8 @@ Result<Memory> map(int fd, std::size_t bytes) {
 
 Result<Memory> make_own(std::int64_t bytes) { return map(-1, static_cast<std::size_t>(bytes)); }
 
-Result<compute::ExportedMemory> make_lent(std::int64_t bytes) {
-  const int fd = ::memfd_create("lent", MFD_CLOEXEC);
+Result<compute::ExportedMemory> export_memory(std::int64_t bytes) {
+  const int fd = ::memfd_create("exported", MFD_CLOEXEC);
   if (fd < 0 || ::ftruncate(fd, bytes) != 0) return base::fail(cannot("cannot make it"));
   return map(fd, static_cast<std::size_t>(bytes)).map([&](Memory memory) {
     return compute::ExportedMemory{
@@ -51,7 +53,7 @@ Result<compute::ExportedMemory> make_lent(std::int64_t bytes) {
   });
 }
 
-Result<std::pair<Memory, std::int64_t>> open_lent(const std::string& name) {
+Result<std::pair<Memory, std::int64_t>> import_memory(const std::string& name) {
   const int fd = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
   struct stat found {};
   if (fd < 0 || ::fstat(fd, &found) != 0)

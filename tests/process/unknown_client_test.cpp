@@ -54,7 +54,7 @@ void expect_unharmed(RunProgram& run, std::int64_t step) {
   expect_all_end_alike(ran.result());
 }
 
-TEST(Strangers, garbage_on_the_control_socket_is_dropped_and_counted) {
+TEST(UnknownClients, that_send_garbage_to_the_control_socket_are_ignored_and_counted) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -72,7 +72,7 @@ TEST(Strangers, garbage_on_the_control_socket_is_dropped_and_counted) {
               testing::ContainsRegex("[0-9]+ control messages "));
 }
 
-TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
+TEST(UnknownClients, that_send_a_message_over_the_limit_lose_the_connection) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -83,7 +83,7 @@ TEST(Strangers, a_message_over_the_limit_costs_only_its_sender_the_connection) {
   expect_unharmed(run, 20);
 }
 
-TEST(Strangers, a_command_that_is_replayed_is_carried_out_once) {
+TEST(UnknownClients, that_replay_a_command_are_ignored) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -101,7 +101,7 @@ TEST(Strangers, a_command_that_is_replayed_is_carried_out_once) {
   expect_unharmed(run, at + 20);
 }
 
-TEST(Strangers, the_words_of_a_rank_from_another_connection_are_not_heard) {
+TEST(UnknownClients, that_impersonate_a_rank_from_another_connection_are_ignored) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -137,7 +137,7 @@ std::vector<std::string> foreign_abort(std::uint64_t run_key) {
   return {std::string(reinterpret_cast<const char*>(head.data()), head.size()), payload};
 }
 
-TEST(Strangers, data_frames_of_another_run_are_dropped) {
+TEST(UnknownClients, that_send_data_frames_of_another_run_are_ignored) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored, {"run.transport=zmq"}));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -150,7 +150,7 @@ TEST(Strangers, data_frames_of_another_run_are_dropped) {
   expect_unharmed(run, 20);
 }
 
-TEST(Strangers, a_rank_that_was_not_started_by_the_coordinator_is_sent_away) {
+TEST(UnknownClients, that_claim_to_be_a_rank_without_its_token_are_refused) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));
   ASSERT_TRUE(run.wait_for_step(5));
@@ -163,7 +163,7 @@ TEST(Strangers, a_rank_that_was_not_started_by_the_coordinator_is_sent_away) {
   expect_unharmed(run, 20);
 }
 
-TEST(Strangers, a_rank_started_by_hand_ends_with_a_word) {
+TEST(UnknownClients, started_as_a_rank_by_hand_print_an_error) {
   const Ran bare = shell("exec " TRAINYARD_BIN_DIR "/trainyard-rank");
   EXPECT_NE(bare.exit_code, 0);
   EXPECT_THAT(bare.err, HasSubstr("--rank"));

@@ -59,13 +59,13 @@ void PrintTo(const UnlikeCase& c, std::ostream* out) {
        << (c.segment_bytes > 0 ? ", in segments" : "") << (c.images ? ", images" : "");
 }
 
-class UnlikeRanks : public testing::TestWithParam<UnlikeCase> {};
+class HeterogeneousRanks : public testing::TestWithParam<UnlikeCase> {};
 
 constexpr auto kCentral = StrategyKind::central_storage, kParallel = StrategyKind::data_parallel;
 using O = experiment::OptimizerKind;
 
 INSTANTIATE_TEST_SUITE_P(
-    Strategies, UnlikeRanks,
+    Strategies, HeterogeneousRanks,
     testing::Values(UnlikeCase{kCentral, 1}, UnlikeCase{kCentral, 2, 1, O::adam},
                     UnlikeCase{kCentral, 3, 3, O::sgd, 0.5},
                     UnlikeCase{kCentral, 4, 0, O::sgd, 0, 100}, UnlikeCase{kCentral, 12, 5},
@@ -81,13 +81,13 @@ std::string flaw_of(const plan::Plan& plan) {
   return problems.empty() ? "" : base::to_string(problems.front());
 }
 
-TEST_P(UnlikeRanks, the_plan_is_proved) {
+TEST_P(HeterogeneousRanks, have_a_proved_plan) {
   const auto plan =
       strategy::make_plan(experiment::resolve(GetParam().training(), ".").value()).value();
   EXPECT_EQ(flaw_of(plan), "");
 }
 
-TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
+TEST_P(HeterogeneousRanks, have_a_proved_coarse_plan) {
   const auto plan =
       strategy::coarse_plan(experiment::resolve(GetParam().training(), ".").value()).value();
   EXPECT_EQ(flaw_of(plan), "");
@@ -95,13 +95,13 @@ TEST_P(UnlikeRanks, the_coarse_plan_is_proved) {
 
 // 24 samples a step leave a tail of 10 in an epoch of 250: fewer than the devices in some cases.
 // Devices begin with nothing: what they train on was sent to them.
-TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
+TEST_P(HeterogeneousRanks, hundred_fp64_steps_equal_one_device) {
   const UnlikeCase& c = GetParam();
   const auto one = trained(c.alone()), ranks = trained(c.training());
-  ASSERT_EQ(one[0].problem, "");
+  ASSERT_EQ(one[0].problem, base::Problem{});
   for (int rank = 0; rank < c.ranks(); ++rank) {
     const RankOutcome& outcome = ranks[static_cast<std::size_t>(rank)];
-    ASSERT_EQ(outcome.problem, "");
+    ASSERT_EQ(outcome.problem, base::Problem{});
     if (!experiment::keeps_parameters(c.training(), rank)) continue;
     EXPECT_LE(distance(outcome.parameters, one[0].parameters), 1e-10) << rank;
     EXPECT_EQ(outcome.parameters, ranks[0].parameters) << rank;  // bit-identical
@@ -109,18 +109,18 @@ TEST_P(UnlikeRanks, hundred_fp64_steps_equal_one_device) {
 }
 
 // Gradients are summed at the storage, on device 0.
-TEST_P(UnlikeRanks, one_fp32_step_gives_the_gradients_of_one_device) {
+TEST_P(HeterogeneousRanks, one_fp32_step_has_the_gradients_of_one_device) {
   const UnlikeCase& c = GetParam();
   experiment::Experiment alone = one_step(c.alone()), many = one_step(c.training());
   for (auto* e : {&alone, &many}) e->training.precision = experiment::Precision::fp32;
   const auto one = trained(alone), ranks = trained(many);
   const RankOutcome& adding = ranks[static_cast<std::size_t>(c.kind == kCentral ? c.storage : 0)];
-  ASSERT_EQ(adding.problem, "");
+  ASSERT_EQ(adding.problem, base::Problem{});
   EXPECT_GT(norm(one[0].gradients), 0);
   EXPECT_LE(distance(adding.gradients, one[0].gradients), 1e-5);
 }
 
-TEST_P(UnlikeRanks, the_loss_is_that_of_one_device) {
+TEST_P(HeterogeneousRanks, have_the_loss_of_one_device) {
   const UnlikeCase& c = GetParam();
   const auto sum = [](const std::vector<RankOutcome>& ranks, telemetry::Metric metric) {
     double all = 0;
@@ -155,7 +155,7 @@ std::map<std::pair<int, int>, std::int64_t> sent_bytes(const std::vector<RankOut
 }
 
 // S to the storage and S back, for each device and step; S to each before the first.
-TEST_P(UnlikeRanks, send_what_the_formula_says) {
+TEST_P(HeterogeneousRanks, send_the_bytes_of_the_formula) {
   const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 13;  // an epoch has 11, the last one short
@@ -178,7 +178,7 @@ TEST_P(UnlikeRanks, send_what_the_formula_says) {
   EXPECT_EQ(sent_bytes(trained(e)), expected);
 }
 
-TEST_P(UnlikeRanks, who_computes_no_gradient_says_none_and_who_does_not_update_has_seen_no_sum) {
+TEST_P(HeterogeneousRanks, report_only_the_norms_that_they_compute) {
   const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 12;
@@ -217,7 +217,7 @@ class Counted : public data::Dataset {
   std::atomic<int>& reads_;
 };
 
-TEST_P(UnlikeRanks, only_those_that_load_read_the_data) {
+TEST_P(HeterogeneousRanks, read_data_only_on_ranks_that_load_it) {
   const UnlikeCase& c = GetParam();
   experiment::Experiment e = c.training();
   e.training.steps = 3;

@@ -3,7 +3,7 @@
 // it.
 #include <gtest/gtest.h>
 
-#include "tests/conformance/late_compute.h"
+#include "tests/conformance/delayed_compute.h"
 #include "tests/conformance/trained_in_process.h"
 #include "tests/core/strategy/rpc_experiments.h"
 
@@ -95,9 +95,9 @@ std::vector<Case> cases() {
       {"rpc", strategy::called(strategy::small(1), 2, 2)}};
 }
 
-class LateDevice : public testing::TestWithParam<Case> {};
+class DelayedDevice : public testing::TestWithParam<Case> {};
 
-TEST_P(LateDevice, trains_what_others_train) {
+TEST_P(DelayedDevice, trains_like_other_devices) {
   const experiment::Resolved e = strategy::resolved(GetParam().experiment);
   Lateness lateness;
   const auto at_once = train(e, compute::reference::make, in_process);
@@ -107,8 +107,8 @@ TEST_P(LateDevice, trains_what_others_train) {
       in_process);
   for (std::size_t rank = 0; rank < late.size(); ++rank) {
     SCOPED_TRACE("rank " + std::to_string(rank));
-    ASSERT_EQ(at_once[rank].problem, "");
-    ASSERT_EQ(late[rank].problem, "");
+    ASSERT_EQ(at_once[rank].problem, base::Problem{});
+    ASSERT_EQ(late[rank].problem, base::Problem{});
     EXPECT_EQ(late[rank].parameters, at_once[rank].parameters);
     for (const telemetry::Metric metric :
          {telemetry::Metric::loss_sum, telemetry::Metric::correct,
@@ -117,15 +117,15 @@ TEST_P(LateDevice, trains_what_others_train) {
       EXPECT_EQ(values_of_metric(late[rank], metric), values_of_metric(at_once[rank], metric))
           << static_cast<int>(metric);
   }
-  EXPECT_GT(lateness.most, 1) << "it was given ops ahead";
+  EXPECT_GT(lateness.most, 1) << "ops were submitted ahead";
   EXPECT_GT(lateness.chained, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Training, LateDevice, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Training, DelayedDevice, testing::ValuesIn(cases()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// In the order in which they were given, and none before the one before it has ended.
-TEST(LateOps, are_told_one_after_the_other) {
+// Ops run in the order of submission, and none starts before the previous one has ended.
+TEST(DelayedOps, are_recorded_one_after_the_other) {
   const experiment::Resolved e =
       strategy::resolved(by(StrategyKind::one_device, strategy::small_gpt(1)));
   const auto rank =
@@ -133,7 +133,7 @@ TEST(LateOps, are_told_one_after_the_other) {
           e, [] { return std::make_unique<AsynchronousCompute>(compute::reference::make()); },
           in_process)
           .front();
-  ASSERT_EQ(rank.problem, "");
+  ASSERT_EQ(rank.problem, base::Problem{});
   std::int64_t end = 0;
   int ops = 0;
   const plan::RankPlan plan = strategy::make_plan(e).value().rank_plan(0);

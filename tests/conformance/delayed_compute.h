@@ -21,19 +21,19 @@
 
 namespace trainyard::tests {
 
-// How many ops were under way at once, at most, and how many came in chains.
+// Maximum number of ops in progress at once, and the number of ops in chains.
 struct Lateness {
   std::atomic<int> most = 0, chained = 0;
 };
 
-class LateQueue final : public compute::Queue {
+class DelayedQueue final : public compute::Queue {
  public:
-  LateQueue(std::unique_ptr<compute::Queue> queue, Lateness* lateness)
+  DelayedQueue(std::unique_ptr<compute::Queue> queue, Lateness* lateness)
       : queue_(std::move(queue)), lateness_(lateness), thread_([this] {
           while (serve()) {
           }
         }) {}
-  ~LateQueue() override { give({}); }
+  ~DelayedQueue() override { give({}); }
 
   void take(compute::Kernel& kernel) {
     if (kept_ != nullptr) kept_->push_back(&kernel);
@@ -130,7 +130,7 @@ class AsynchronousCompute final : public compute::Compute {
 
   std::string name() const override { return compute_->name(); }
   std::unique_ptr<compute::Queue> make_queue() override {
-    return std::make_unique<LateQueue>(compute_->make_queue(), lateness_);
+    return std::make_unique<DelayedQueue>(compute_->make_queue(), lateness_);
   }
   base::Result<compute::Memory> allocate(std::int64_t bytes, const std::string& where) override {
     return before_first_(), compute_->allocate(bytes, where);
@@ -157,11 +157,11 @@ class AsynchronousCompute final : public compute::Compute {
     before_first_();
     return compute_->prepare(op).map(
         [this](std::unique_ptr<compute::Kernel> kernel) -> std::unique_ptr<compute::Kernel> {
-          return std::make_unique<LateKernel>(std::move(kernel), before_first_);
+          return std::make_unique<DelayedKernel>(std::move(kernel), before_first_);
         });
   }
   std::unique_ptr<compute::Chain> chain(std::vector<std::vector<compute::Kernel*>> ops) override {
-    return std::make_unique<LateChain>(std::move(ops), lateness_, before_first_);
+    return std::make_unique<DelayedChain>(std::move(ops), lateness_, before_first_);
   }
   void sum(base::DType dtype, std::byte* destination, std::span<const std::byte* const> sources,
            std::int64_t elements) override {
@@ -181,13 +181,13 @@ class AsynchronousCompute final : public compute::Compute {
   }
 
  private:
-  class LateKernel final : public compute::Kernel {
+  class DelayedKernel final : public compute::Kernel {
    public:
-    LateKernel(std::unique_ptr<compute::Kernel> kernel, const BeforeFirst& before_first)
+    DelayedKernel(std::unique_ptr<compute::Kernel> kernel, const BeforeFirst& before_first)
         : kernel_(std::move(kernel)), before_first_(before_first) {}
     void enqueue(compute::Queue& queue) override {
       if (std::exchange(is_new_, false)) before_first_();
-      static_cast<LateQueue&>(queue).take(*kernel_);
+      static_cast<DelayedQueue&>(queue).take(*kernel_);
     }
 
    private:
@@ -196,15 +196,14 @@ class AsynchronousCompute final : public compute::Compute {
     bool is_new_ = true;
   };
 
-  // As a graph: the second time it keeps what its kernels enqueue, and from then on asks them no
-  // more.
-  class LateChain final : public compute::Chain {
+  // A graph: the second time it keeps what its kernels enqueue, and from then on does not ask them.
+  class DelayedChain final : public compute::Chain {
    public:
-    LateChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness,
-              const BeforeFirst& before_first)
+    DelayedChain(std::vector<std::vector<compute::Kernel*>> ops, Lateness* lateness,
+                 const BeforeFirst& before_first)
         : ops_(std::move(ops)), lateness_(lateness), before_first_(before_first) {}
     std::uint64_t enqueue(compute::Queue& queue) override {
-      auto& late = static_cast<LateQueue&>(queue);
+      auto& late = static_cast<DelayedQueue&>(queue);
       if (++times_ == 2) before_first_(), late.keep(kept_);
       if (times_ <= 2) ask(late);
       if (times_ == 2) late.keep_no_more();
@@ -214,7 +213,7 @@ class AsynchronousCompute final : public compute::Compute {
     }
 
    private:
-    void ask(LateQueue& queue) {
+    void ask(DelayedQueue& queue) {
       for (const auto& op : ops_) {
         for (compute::Kernel* const kernel : op) kernel->enqueue(queue);
         queue.record();

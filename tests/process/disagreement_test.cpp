@@ -41,7 +41,7 @@ class Installation {
 
 class Disagreement : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_who_has_what) {
+TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_all_values) {
   const auto& [of, value] = GetParam();
   const Home home;
   const Ran ran = Installation(home).run(of);
