@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Search of the manual, and texts of topics that are rows of tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/manual/manual.h"
+
+namespace trainyard::manual {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+Manual small_manual() {
+  return Manual({
+      parse_page("developers/gossip.md", "# Adding a gossip rule\nThe gossip of developers.\n"),
+      parse_page("gossip.md", "# Gossip\nAverages with neighbors.\n## Limits\nNo gossip of one.\n"),
+      parse_page("index.md", "# Manual\n[Gossip](gossip.md)\n"),
+      parse_page("training.md",
+                 "# Training\nAn unscheduled word.\n## Fields\n"
+                 "| Field | Meaning | Default |\n|---|---|---|\n"
+                 "| `training.learning_rate` | Step size of gossip | 0.1 |\n"
+                 "| `training.schedule` | Schedule | constant |\n"),
+  });
+}
+
+std::vector<std::string> places(const std::string& words) {
+  std::vector<std::string> found;
+  for (const SearchHit& hit : small_manual().search(words)) found.push_back(to_string(hit.place));
+  return found;
+}
+
+TEST(Search, finds_beginnings_of_words) {
+  EXPECT_THAT(places("sched"), ElementsAre("training.md#fields"));
+  EXPECT_THAT(places("schedule"), ElementsAre("training.md#fields"));
+  EXPECT_THAT(places("chedule"), IsEmpty());
+}
+
+TEST(Search, treats_underscores_as_spaces) {
+  EXPECT_EQ(places("learning_rate"), places("learning rate"));
+  EXPECT_THAT(places("rate"), ElementsAre("training.md#fields"));
+}
+
+TEST(Search, orders_page_titles_before_sections_and_pages_for_developers) {
+  EXPECT_THAT(places("gossip"),
+              ElementsAre("gossip.md#gossip", "developers/gossip.md#adding-a-gossip-rule",
+                          "gossip.md#limits", "training.md#fields"));
+}
+
+TEST(Search, gives_the_first_match_below_the_heading) {
+  const auto hits = small_manual().search("step");
+  ASSERT_EQ(hits.size(), 1u);
+  EXPECT_EQ(hits[0].place.word, "Step");
+  EXPECT_THAT(hits[0].excerpt, HasSubstr("Step size of gossip"));
+  EXPECT_THAT(hits[0].excerpt, Not(HasSubstr("---")));
+  EXPECT_EQ(small_manual().search("limits")[0].place.word, "") << "only the heading matches";
+}
+
+TEST(Text, of_a_field_is_its_row_with_the_header) {
+  const Manual manual = small_manual();
+  EXPECT_EQ(manual.text(*manual.find("training.schedule")),
+            "| Field | Meaning | Default |\n|---|---|---|\n"
+            "| `training.schedule` | Schedule | constant |\n");
+}
+
+TEST(Text, of_a_page_or_section_is_complete) {
+  const Manual manual = small_manual();
+  EXPECT_EQ(manual.text({"gossip.md", "limits", ""}), "## Limits\nNo gossip of one.\n");
+  EXPECT_EQ(manual.text({"gossip.md", "", ""}), manual.page("gossip.md")->text);
+  EXPECT_EQ(manual.text({"training.md", "fields", "no row"}),
+            manual.text({"training.md", "fields", ""}));
+  EXPECT_EQ(manual.text({"missing.md", "", ""}), "");
+}
+
+TEST(ProblemPlace, of_a_field_in_a_file_is_the_field) {
+  const auto place = small_manual().problem(
+      {"made_by_test", base::ProblemCode::bad_input, "a/b.json: training.schedule", "", "", ""});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->word, "training.schedule");
+}
+
+}  // namespace
+}  // namespace trainyard::manual
