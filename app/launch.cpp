@@ -235,8 +235,9 @@ class ThreadRank final : public session::RankHandle {
   ~ThreadRank() override { given_up_ ? thread_.detach() : thread_.join(); }
   std::optional<std::string> ended() override {
     if (*over_) return "its end";
-    return given_up_ ? std::optional<std::string>("a stop request that it did not answer in time")
-                     : std::nullopt;
+    return given_up_
+               ? std::optional<std::string>("a stop request, to which it did not respond in time")
+               : std::nullopt;
   }
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }

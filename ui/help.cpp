@@ -98,9 +98,9 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show all", "Home, double click"},
                 {"Show the point under the crosshair on the timeline", "Enter"}});
   add_gestures(*list, help_text("In the stepper"),
-               {{"Previous, next step", "Left, Right"},
-                {"Previous, next round", "Page Up, Page Down"},
-                {"Go to the start, to the end", "Home, End"},
+               {{"Go to the previous or next step", "Left, Right"},
+                {"Go to the previous or next round", "Page Up, Page Down"},
+                {"Go to the first or last step", "Home, End"},
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
                 {"Edit a value (at the start)", "F2, double click"}});
@@ -112,7 +112,7 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show all layers, or their text", "0, Ctrl+wheel, +, -"},
                 {"Clear the selection", "Esc"}});
   add_gestures(*list, help_text("On the timeline"),
-               {{"Go from op to op, from lane to lane", "Arrows"},
+               {{"Go to the next op, or to another lane", "Arrows"},
                 {"Go to the first or the last op of a lane", "Home, End"},
                 {"Show the selected op in the plan", "Enter"},
                 {"Clear the selection", "Esc"},

@@ -26,9 +26,8 @@ namespace trainyard::zmq {
 struct TransportOptions {
   int channels = 8;
   std::size_t max_payload_bytes = std::size_t{1} << 30;
-  std::size_t window_bytes = std::size_t{64}  // limit of unconsumed payload bytes per lane; one
-                                              // message may always exceed it
-                             << 20;
+  // Limit of unconsumed payload bytes per lane. A single message may exceed it.
+  std::size_t window_bytes = std::size_t{64} << 20;
   std::uint64_t run_key = 0;  // equal on all ranks of a run; frames with another key are dropped
   // Number of ranks that compute on this machine's cores. It determines whether waits spin or
   // sleep. 0: all ranks.

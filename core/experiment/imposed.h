@@ -18,14 +18,15 @@ topology::Topology as_imposed(const Experiment& experiment);
 // if links are not throttled.
 double max_op_gap_seconds(const Resolved& resolved);
 
-// Text for a link: "drawn, not imposed", "imposed" or "imposed at 0.1 of drawn".
+// Returns which speed applies to links: "drawn, not imposed", "imposed" or "imposed at 0.1 of
+// drawn".
 std::string link_speeds_line(const RunSpec& run);
 
-// "slowed down 5 times, with a jitter of 0.2"; "with a jitter of 0.2"; "not slowed down".
+// Returns the slowdown of a rank, for example "slowed down 5 times, with a jitter of 0.2".
 std::string slow_down_line(double slow_down, double jitter);
 
-// Text for a run: "speeds of links: imposed; of devices: drawn, not imposed", "... of devices:
-// PACED to the drawn ones".
+// Returns which speeds apply to a run, for example "speeds of links: imposed; of devices: drawn,
+// not imposed".
 std::string speeds_line(const RunSpec& run);
 
 }  // namespace trainyard::experiment

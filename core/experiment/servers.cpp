@@ -233,7 +233,7 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
   if (taken == 1) return said + ", as asynchronous does";
   if (workers % taken == 0)
     return fmt::format("{}, as with softsync {}", said, base::format_count(workers / taken));
-  return said + ", for which there is no formula of the mean staleness";
+  return said + ". The mean staleness has no formula in this case";
 }
 
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step) {

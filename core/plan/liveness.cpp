@@ -60,8 +60,8 @@ struct UnderWay {
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
-  // by copy lane: index of the op after the last compute op that ops of this lane have waited for
-  // so far
+  // By copy lane: earliest position at which its next op may run, that is, right after the latest
+  // compute op for which an op of the lane has waited.
   std::vector<std::size_t> from(rank.lanes.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];

@@ -89,7 +89,7 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  // first steps that are followed by an average, and by an evaluation
+  // first step after which ranks average, and first step after which they evaluate; -1: none
   std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer

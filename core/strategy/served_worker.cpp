@@ -166,7 +166,8 @@ class WorkerPlan {
     }
   }
 
-  // Returns the dependency on the list of this share, among the lists that are sent in a turn.
+  // Returns the dependency on the op that lists the rows of this share, a table. Program turn lists
+  // the rows of each table in order.
   Dependency named(std::size_t share) const {
     const auto lists =
         std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1,

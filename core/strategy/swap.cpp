@@ -62,8 +62,8 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // Returns the number of compute ops before the group that is `groups` groups ahead of the group
-  // of this op.
+  // Returns the number of compute ops that come before the group `groups` positions ahead of this
+  // op's group.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }

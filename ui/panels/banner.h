@@ -31,10 +31,9 @@ class Banner : public QFrame {
   // Adds a button for an action, which is removed when another text is shown. If `act` returns
   // true, the banner closes, unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
-  void offer_second(const QString& label,
-                    const std::function<bool()>& act);  // adds a second button, left of the first
-  // Sets a condition, which applies until another text is shown: when `recheck` is called, it
-  // closes the banner if `over` returns true.
+  // Adds a second button, left of the first.
+  void offer_second(const QString& label, const std::function<bool()>& act);
+  // Lets `recheck` close the banner if `over` returns true. Another text removes this condition.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void recheck();
   QString text() const;  // full text

@@ -101,7 +101,7 @@ QString block_title(const PipelinePicture& picture, CellBlock block) {
   const QString took = cells ? ": " + short_time(cells->range.width()) : QString();
   if (block == CellBlock::plan) {
     const QString tail = cells && picture.planned()->program != "train"
-                             ? pipeline_text(", the shorter last step of an epoch")
+                             ? pipeline_text(", last (shorter) step of an epoch")
                              : QString();
     return (picture.plan_is_of_drawing ? pipeline_text("Plan of the drawing (simulated)")
                                        : pipeline_text("Plan (simulated)")) +

@@ -124,7 +124,8 @@ class FittingOptions {
   void smaller_micro_steps() {
     if (experiment::updates_each_micro_batch(document_.strategy)) return;
     const experiment::TrainingSpec& training = document_.training;
-    const Words other_cost = words("the same batch in more, smaller matrix products");
+    const Words other_cost =
+        words("the batch is processed in smaller matrix products, which takes longer");
     for (std::int64_t k = 2; k <= training.batch_per_rank; ++k)
       if (training.batch_per_rank % k == 0 &&
           add({set("training.batch_per_rank", training.batch_per_rank / k),
