@@ -106,7 +106,7 @@ class Words {
     if constexpr (std::is_enum_v<T>) out_ << static_cast<int>(value) << '|';
     else out_ << value << '|';
   }
-  void add(const base::Problem& x) { all(x.code, x.where, x.what, x.accepted, x.advice); }
+  void add(const base::Problem& x) { all(x.id, x.code, x.where, x.what, x.accepted, x.advice); }
   void add(const session::Hello& x) { all(x.rank, x.token, x.software, x.process); }
   void add(const session::Assign& x) { all(x.resolved, x.generation, x.run_key, x.run_directory); }
   void add(const session::Planned& x) { all(x.rank, x.plan_hash, x.endpoint); }

@@ -27,9 +27,9 @@ TEST_P(MeshTraining, over_hundred_fp64_steps_equals_one_device) {
 TEST_P(MeshTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
-                     trained(on_one(e))[0].gradients),
-            1e-5);
+  EXPECT_LE(
+      distance(assemble(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients),
+      1e-5);
 }
 
 TEST_P(MeshTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
@@ -100,14 +100,14 @@ TEST(MeshTail, with_an_empty_replica_equals_one_device) {
 // Run for run the numbers are those of the outputs that are kept.
 TEST(MeshRecomputation, of_replicated_pipelines_is_bit_identical) {
   Experiment e = meshed(strategy::small_rows(6), {2, 3, 1}, 4);
-  const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
+  const auto kept = assemble(e, trained(e), &RankOutcome::parameters);
   e.training.recompute_segments = 2;
   const experiment::Resolved resolved = experiment::resolve(e, ".").value();
   ASSERT_TRUE(experiment::recomputation_of(resolved, 0).frees(0) ||
               experiment::recomputation_of(resolved, 0).frees(1));
   const auto problems = check::check(strategy::make_plan(resolved).value());
   EXPECT_EQ(problems.empty() ? "" : base::to_string(problems.front()), "");
-  EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+  EXPECT_EQ(assemble(e, trained(e), &RankOutcome::parameters), kept);
 }
 
 std::map<int, double> local_norms(const RankOutcome& rank) {

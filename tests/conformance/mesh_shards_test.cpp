@@ -49,9 +49,9 @@ TEST_P(ShardedMesh, over_hundred_fp64_steps_equals_one_device) {
 TEST_P(ShardedMesh, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
-                     trained(on_one(e))[0].gradients),
-            1e-5);
+  EXPECT_LE(
+      distance(assemble(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients),
+      1e-5);
 }
 
 TEST_P(ShardedMesh, sends_the_bytes_of_its_formula_and_is_proved) {
@@ -177,10 +177,10 @@ TEST(ShardedMeshNormalization, trains_like_without_shards) {
   for (const S schedule : {S::gpipe, S::zb_h1}) {
     const Experiment e =
         meshed(images(strategy::small_normalized_images(4), 1), {2, 2, 1}, 3, schedule);
-    const auto whole = put_together(e, trained(e), &RankOutcome::parameters);
+    const auto whole = assemble(e, trained(e), &RankOutcome::parameters);
     for (const Shard shard : {kOptimizer, kGradients, kFull}) {
-      EXPECT_LE(distance(put_together(sharded(e, shard), trained(sharded(e, shard)),
-                                      &RankOutcome::parameters),
+      EXPECT_LE(distance(assemble(sharded(e, shard), trained(sharded(e, shard)),
+                                  &RankOutcome::parameters),
                          whole),
                 1e-10);
       expect_sent_bytes(sharded(e, shard));
@@ -333,11 +333,11 @@ TEST(ShardedMeshRecomputation, changes_neither_bits_nor_bytes) {
   for (const Shard shard : {kGradients, kFull}) {
     Experiment e = sharded(with(meshed(gpt(8, 2, false), {2, 2, 2}, 4, S::gpipe), O::adam), shard);
     e.training.steps = 22;
-    const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
+    const auto kept = assemble(e, trained(e), &RankOutcome::parameters);
     const auto bytes = experiment::sent_bytes(experiment::resolve(e, ".").value());
     e.training.recompute_segments = 4;
     expect_proved(e);
-    EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+    EXPECT_EQ(assemble(e, trained(e), &RankOutcome::parameters), kept);
     EXPECT_EQ(experiment::sent_bytes(experiment::resolve(e, ".").value()), bytes);
     expect_sent_bytes(e);
   }

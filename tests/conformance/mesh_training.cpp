@@ -125,9 +125,8 @@ experiment::Experiment on_one(experiment::Experiment e) {
   return e;
 }
 
-std::vector<double> put_together(const experiment::Experiment& e,
-                                 const std::vector<RankOutcome>& ranks,
-                                 std::vector<double> RankOutcome::*part) {
+std::vector<double> assemble(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks,
+                             std::vector<double> RankOutcome::*part) {
   const experiment::Resolved all = experiment::resolve(e, ".").value();
   std::vector<double> whole(static_cast<std::size_t>(all.model.elements),
                             std::numeric_limits<double>::quiet_NaN());
@@ -158,7 +157,7 @@ std::vector<double> put_together(const experiment::Experiment& e,
 void expect_as_one_device(const experiment::Experiment& e, const std::vector<RankOutcome>& many,
                           const RankOutcome& one) {
   ASSERT_EQ(one.problem, base::Problem{});
-  EXPECT_LE(distance(put_together(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
+  EXPECT_LE(distance(assemble(e, many, &RankOutcome::parameters), one.parameters), 1e-10);
   using telemetry::Metric;
   const auto last = static_cast<std::int32_t>(e.training.steps - 1);
   for (const std::int32_t step : {0, last})

@@ -51,9 +51,8 @@ experiment::Experiment on_one(experiment::Experiment e);
 
 // Combines the ranks' values. Elements held by several ranks must be bit-identical; elements
 // outside of all boxes are on all ranks.
-std::vector<double> put_together(const experiment::Experiment& e,
-                                 const std::vector<RankOutcome>& ranks,
-                                 std::vector<double> RankOutcome::*part);
+std::vector<double> assemble(const experiment::Experiment& e, const std::vector<RankOutcome>& ranks,
+                             std::vector<double> RankOutcome::*part);
 
 // Parameters after all steps; loss and accuracy of the first step and the last, and of held-out
 // samples; norms of gradients and updates.

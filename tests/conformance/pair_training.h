@@ -101,7 +101,7 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
 
 // Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd
 // moments.
-inline void expect_pairs_never_stand_still(int ranks, const MakeTransports& transports) {
+inline void expect_pairs_never_hang(int ranks, const MakeTransports& transports) {
   experiment::Experiment e = in_pairs(small(ranks, 2 * ranks));
   e.model.layers = {{model::LayerKind::linear, 0}};
   e.strategy.gossip.consensus_every_steps = 97;
@@ -116,7 +116,7 @@ inline void expect_pairs(const MakeTransports& transports) {
   expect_pairs_come_together(6, GossipGraph::ring, transports);
   expect_pairs_come_together(4, GossipGraph::torus, transports);
   expect_pairs_count(4, transports);
-  expect_pairs_never_stand_still(4, transports);
+  expect_pairs_never_hang(4, transports);
 }
 
 }  // namespace trainyard::tests

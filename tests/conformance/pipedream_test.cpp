@@ -255,7 +255,7 @@ class PipeDreamMesh : public testing::TestWithParam<MeshCase> {};
 TEST_P(PipeDreamMesh, follows_the_update_formula) {
   const Experiment& e = GetParam().experiment;
   expect_valid(e);
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::parameters), by_formula(e)), 1e-10);
+  EXPECT_LE(distance(assemble(e, trained(e), &RankOutcome::parameters), by_formula(e)), 1e-10);
 }
 
 TEST_P(PipeDreamMesh, sends_the_bytes_of_its_formula_and_is_proved) {

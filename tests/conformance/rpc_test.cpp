@@ -50,9 +50,9 @@ TEST_P(RpcTraining, over_hundred_fp64_steps_equals_one_device) {
 TEST_P(RpcTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
-                     trained(on_one(e))[0].gradients),
-            1e-5);
+  EXPECT_LE(
+      distance(assemble(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients),
+      1e-5);
 }
 
 TEST_P(RpcTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }
@@ -212,10 +212,10 @@ TEST(RpcRecomputation, is_bit_identical) {
   for (const RemoteOutput output : {kValue, kReference}) {
     Experiment e = remote(strategy::small_rows(1), {2, 2, kAll, output, 2});
     e.training.steps = 22;
-    const auto kept = put_together(e, trained(e), &RankOutcome::parameters);
+    const auto kept = assemble(e, trained(e), &RankOutcome::parameters);
     e.training.recompute_segments = 2;
     expect_proved(e);
-    EXPECT_EQ(put_together(e, trained(e), &RankOutcome::parameters), kept);
+    EXPECT_EQ(assemble(e, trained(e), &RankOutcome::parameters), kept);
   }
 }
 

@@ -48,9 +48,9 @@ TEST_P(TensorTraining, over_hundred_fp64_steps_equals_one_device) {
 TEST_P(TensorTraining, has_the_fp32_gradients_of_one_device) {
   Experiment e = one_step(GetParam().experiment);
   e.training.precision = experiment::Precision::fp32;
-  EXPECT_LE(distance(put_together(e, trained(e), &RankOutcome::gradients),
-                     trained(on_one(e))[0].gradients),
-            1e-5);
+  EXPECT_LE(
+      distance(assemble(e, trained(e), &RankOutcome::gradients), trained(on_one(e))[0].gradients),
+      1e-5);
 }
 
 TEST_P(TensorTraining, sends_the_bytes_of_its_formula) { expect_sent_bytes(GetParam().experiment); }

@@ -174,10 +174,10 @@ class Peer:
 
 def tell(case, way, seconds_of):
     try:
-        told = {"median_seconds": seconds_of()}
+        result = {"median_seconds": seconds_of()}
     except Exception as failed:  # other cases may still work
-        told = {"why": " ".join(str(failed).split())[:160].replace('"', "'").replace(",", ";")}
-    print(json.dumps({"case": case, "way": way, **told}), flush=True)
+        result = {"why": " ".join(str(failed).split())[:160].replace('"', "'").replace(",", ";")}
+    print(json.dumps({"case": case, "way": way, **result}), flush=True)
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 

@@ -60,7 +60,7 @@ asked_for() { sed -n 's/^apt-get install //p' "$work/calls" | tr ' ' '\n' | { gr
 
 echo 0 >"$work/id"
 
-every_script_parses() {
+scripts_parse() {
   local script
   for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh,parts/{rows,libraries,steps,tests,figures,peers}.sh} .ci/run; do
     expect "$script parses" bash -n "$root/$script"
@@ -68,7 +68,7 @@ every_script_parses() {
   done
 }
 
-help_says_what_can_be_asked_for() {
+help_lists_the_options() {
   installed
   setup --help
   expect "help succeeds" is "$status" 0
@@ -84,7 +84,7 @@ an_unknown_option_is_bad_usage() {
   expect "an unknown option installs nothing" is_empty calls
 }
 
-nothing_missing_is_silent() {
+setup_without_missing_packages_prints_nothing() {
   installed
   setup
   expect "nothing missing succeeds" is "$status" 0
@@ -93,7 +93,7 @@ nothing_missing_is_silent() {
   expect "nothing missing calls no program" is_empty calls
 }
 
-what_is_missing_is_said_and_installed() {
+missing_packages_are_printed_and_installed() {
   installed ninja-build zlib1g-dev
   setup
   expect "what is missing is installed" is "$status" 0
@@ -103,7 +103,7 @@ what_is_missing_is_said_and_installed() {
   expect "root needs no sudo" lacks calls sudo
 }
 
-a_package_that_was_removed_is_missing() {
+removed_package_is_missing() {
   installed cmake
   echo "cmake config-files" >>"$work/installed"
   setup
@@ -116,7 +116,7 @@ options_add_packages() {
   expect "--check and --bench ask for theirs" is "$(asked_for)" "$(packages 'check|bench' | xargs)"
 }
 
-who_is_not_root_uses_sudo() {
+users_other_than_root_use_sudo() {
   installed cmake
   echo 1000 >"$work/id"
   setup
@@ -131,7 +131,7 @@ who_is_not_root_uses_sudo() {
   echo 0 >"$work/id"
 }
 
-an_installation_that_fails_is_said() {
+failed_installation_is_reported() {
   installed cmake
   touch "$work/broken"
   setup
@@ -140,7 +140,7 @@ an_installation_that_fails_is_said() {
   expect "it says what to look at" holds err 'apt-get could not install them'
 }
 
-compilers_at_once_are_some_and_no_more_than_cores() {
+compiler_jobs_are_between_one_and_the_cores() {
   local jobs
   mkdir "$work/empty"
   jobs=$(cd "$work/empty" && source "$root/packaging/functions.sh" && jobs_at_once)
@@ -149,7 +149,7 @@ compilers_at_once_are_some_and_no_more_than_cores() {
   expect "jobs_at_once leaves no file" is "$(ls "$work/empty")" ""
 }
 
-a_phase_passes_on_how_it_ended() {
+phase_returns_the_exit_status() {
   local status=0
   (source "$root/packaging/functions.sh" && phase "work" bash -c 'exit 7') >"$work/out" || status=$?
   expect "phase gives the exit status" is "$status" 7
@@ -158,7 +158,7 @@ a_phase_passes_on_how_it_ended() {
   expect "phase says how long it took" grep -qE '^== work: [0-9]+\.[0-9] s$' "$work/out"
 }
 
-an_experiment_that_cannot_be_read_is_said_first() {
+unreadable_experiment_is_reported_first() {
   local status=0
   "$root/packaging/run" "$work/none.json" >"$work/out" 2>"$work/err" || status=$?
   expect "run exits with 1" is "$status" 1
@@ -182,7 +182,7 @@ run_in_house() {
   env -i PATH="$work/bin" "$@" "$house/packaging/run" ${ARGUMENTS:-} >"$work/out" 2>"$work/err"
 }
 
-run_opens_the_workbench_or_trains_in_the_terminal() {
+run_opens_the_workbench_or_trains_on_the_command_line() {
   local example=$work/house/resources/experiments/four_devices_mirrored_digits.json
   expect "run succeeds without a display" run_in_house
   expect "it looks for what is missing first" is "$(sed -n 1p "$work/out" | xargs)" setup
@@ -218,7 +218,7 @@ run_builds_the_module_for_gpus_on_request() {
 }
 
 # Contents of a bundle, for dummy programs, one of which needs a library.
-a_bundle_holds_what_gpu_tests_ask_for() {
+bundle_has_the_files_of_gpu_tests() {
   local house=$work/bundling program files
   mkdir -p "$house/packaging" "$house"/build/release/{bin,schema} "$house"/resources/{experiments,manual}
   cp "$root"/packaging/{bundle,functions.sh} "$house/packaging"
@@ -242,7 +242,7 @@ a_bundle_holds_what_gpu_tests_ask_for() {
   expect "programs that would not take the bundle's libraries are refused" grep -qF "take these of the machine, not its own: $house/libneeded.so.1" "$work/out"
 }
 
-ci_names_the_failed_tests_and_the_lines_that_say_why() {
+ci_prints_failed_tests_with_their_reasons() {
   source /dev/stdin <<<"$(sed -n '/^what_failed() {/,/^}/p' "$root/.ci/run")"
   cat >"$work/tests.xml" <<'XML'
 	<testcase name="Ring.is_round" status="run">
@@ -280,7 +280,7 @@ results() {
   return "$4"
 }
 
-ci_counts_what_the_results_say() {
+ci_counts_the_results() {
   local file=$work/results.xml
   expect "what passed, without the skipped" is "$(counted "$file" results 10 0 1 0)" "9 0"
   expect "what failed" is "$(counted "$file" results 10 2 1 8)" "7 2"
@@ -292,22 +292,22 @@ ci_counts_what_the_results_say() {
   expect "and as one failure" is "$(counted none false)" "0 1"
 }
 
-every_script_parses
-help_says_what_can_be_asked_for
+scripts_parse
+help_lists_the_options
 an_unknown_option_is_bad_usage
-nothing_missing_is_silent
-what_is_missing_is_said_and_installed
-a_package_that_was_removed_is_missing
+setup_without_missing_packages_prints_nothing
+missing_packages_are_printed_and_installed
+removed_package_is_missing
 options_add_packages
-who_is_not_root_uses_sudo
-an_installation_that_fails_is_said
-compilers_at_once_are_some_and_no_more_than_cores
-a_phase_passes_on_how_it_ended
-an_experiment_that_cannot_be_read_is_said_first
-run_opens_the_workbench_or_trains_in_the_terminal
+users_other_than_root_use_sudo
+failed_installation_is_reported
+compiler_jobs_are_between_one_and_the_cores
+phase_returns_the_exit_status
+unreadable_experiment_is_reported_first
+run_opens_the_workbench_or_trains_on_the_command_line
 run_builds_the_module_for_gpus_on_request
-a_bundle_holds_what_gpu_tests_ask_for
-ci_names_the_failed_tests_and_the_lines_that_say_why
-ci_counts_what_the_results_say
+bundle_has_the_files_of_gpu_tests
+ci_prints_failed_tests_with_their_reasons
+ci_counts_the_results
 
 [ "$failed" -eq 0 ]

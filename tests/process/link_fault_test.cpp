@@ -42,7 +42,7 @@ std::vector<std::string> link_kinds(const Json& result) {
 }
 
 // Synchronous ranks on both sides of the link stop.
-bool stands_still(Watched& run) {
+bool makes_no_progress(Watched& run) {
   return wait_until(promised, [&] {
     const auto before = run.ask();
     std::this_thread::sleep_for(std::chrono::duration<double>(kQuiet));
@@ -64,7 +64,7 @@ TEST_P(LinkFaults, cut_link_stops_dependent_ranks_until_it_is_restored) {
   ASSERT_TRUE(status);
   ASSERT_EQ(status->links.size(), 1u);
   EXPECT_EQ(status->links[0].part, 0);
-  EXPECT_TRUE(stands_still(run));
+  EXPECT_TRUE(makes_no_progress(run));
   EXPECT_TRUE(run.set_link(0, 1)->links.empty());
   EXPECT_TRUE(run.goes_on());
   const Ran ran = run.stop();

@@ -31,7 +31,7 @@ struct Row {
   bool goes_on;
 };
 std::string role_and_mode(const testing::TestParamInfo<Row>& row) {
-  return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_dies_" : "_stands_still_") +
+  return std::string(row.param.role) + (row.param.signal == SIGKILL ? "_killed_" : "_suspended_") +
          row.param.mode;
 }
 void PrintTo(const Row& row, std::ostream* out) {
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) {
       const Drawing& drawing = std::get<0>(row.param);
       return std::string(drawing.strategy) + "_" + std::to_string(drawing.rank) +
-             (std::get<1>(row.param) == SIGKILL ? "_dies" : "_stands_still");
+             (std::get<1>(row.param) == SIGKILL ? "_killed" : "_suspended");
     });
 
 TEST_P(RankFailure, ends_the_run_and_names_the_rank) {

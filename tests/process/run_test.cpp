@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window with answers instead of dialogs, and settings, runs and unsaved work of its own.
+// The window with answers instead of dialogs and separate settings, runs and unsaved changes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace trainyard::ui::test {
 
 inline const QString kExamples = QString(TRAINYARD_SOURCE_DIR) + "/resources/experiments";
 
-// No run is started in it; one is live where its directory was given a coordinator.
+// It starts no run. A run is live if its directory has a coordinator.
 class AnsweredWindow : public testing::Test {
  protected:
   AnsweredWindow() { window_ = make(); }
@@ -49,7 +49,7 @@ class AnsweredWindow : public testing::Test {
   QTemporaryDir directory_;
   SaveAnswer save_answer_ = SaveAnswer::cancel;
   int asked_ = 0;
-  QStringList asked_about_;  // what becomes of which run when the window closes
+  QStringList asked_about_;  // live runs that the closing window asked about
   QString file_;
   std::unique_ptr<MainWindow> window_;
 };

@@ -11,7 +11,7 @@
 
 namespace trainyard::ui::test {
 
-// From step 123 of 1,000 on, and one further with every answer.
+// Begins at step 123 of 1,000 and advances one step with every answer.
 class AnsweringCoordinator : public session::ControlClient {
  public:
   base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds) override {
@@ -39,7 +39,7 @@ inline base::Result<std::unique_ptr<session::ControlClient>> connect_to_answerin
   return std::make_unique<AnsweringCoordinator>();
 }
 
-// The run in this directory is said to have a coordinator.
+// Writes the control file of a coordinator for the run in this directory.
 inline bool give_coordinator(const QString& directory) {
   QFile control(QDir(directory).filePath(kControlFile));
   return control.open(QIODevice::WriteOnly) && control.write("anywhere") > 0;

@@ -71,14 +71,15 @@ class Dialogs : public testing::Test {
   std::unique_ptr<MainWindow> window_;
 };
 
-TEST_F(Dialogs, of_files_come_and_go) {
+TEST_F(Dialogs, file_dialogs_open_and_close) {
   EXPECT_EQ(dialogs_of("Open ..."), QStringList("Open experiment"));
   EXPECT_EQ(dialogs_of("Open run ..."), QStringList("Open the directory of a run"));
   EXPECT_EQ(dialogs_of("Save as ..."), QStringList("Save experiment"));
-  EXPECT_EQ(dialogs_of("Save"), QStringList("Save experiment")) << "never saved: it needs a name";
+  EXPECT_EQ(dialogs_of("Save"), QStringList("Save experiment"))
+      << "an unsaved document requires a name";
 }
 
-TEST_F(Dialogs, of_unsaved_changes_keep_them_on_escape) {
+TEST_F(Dialogs, question_about_unsaved_changes_cancels_on_escape) {
   change();
   EXPECT_EQ(dialogs_of("New"), QStringList("Save changes?"));
   EXPECT_EQ(dialogs_of("Quit"), QStringList("Save changes?"));
@@ -86,12 +87,12 @@ TEST_F(Dialogs, of_unsaved_changes_keep_them_on_escape) {
   EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
 }
 
-TEST_F(Dialogs, of_help_come_and_go) {
+TEST_F(Dialogs, help_dialogs_open_and_close) {
   EXPECT_EQ(dialogs_of("Keyboard shortcuts"), QStringList("Keyboard shortcuts"));
   EXPECT_EQ(dialogs_of("About Trainyard"), QStringList("About Trainyard"));
 }
 
-TEST_F(Dialogs, of_charts_come_and_go) {
+TEST_F(Dialogs, chart_dialogs_open_and_close) {
   window_->center().show_welcome(false);
   for (const char* text : {"Export as PNG…", "Export as SVG…", "Export all points as CSV…"}) {
     QAction* action = find(window_->panels().charts.plot(ChartKind::loss).menu(), text);
@@ -100,7 +101,7 @@ TEST_F(Dialogs, of_charts_come_and_go) {
   }
 }
 
-TEST_F(Dialogs, of_a_run_that_goes_to_the_trash_ask_first) {
+TEST_F(Dialogs, trash_of_a_run_requires_confirmation) {
   window_->center().show_welcome(false);
   window_->workspace().raise("runs");
   RunsPanel& panel = window_->panels().runs;

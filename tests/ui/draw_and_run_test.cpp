@@ -33,7 +33,7 @@ class DrawAndRun : public RealWindow {
     press("New");
     drag_part(PaletteKind::host, {300, 200});
     drag_part(PaletteKind::cpu, pixel("host1"));
-    drag_part(PaletteKind::cpu, {700, 200});  // brings its host
+    drag_part(PaletteKind::cpu, {700, 200});  // creates its host
     rename("host1", "left");
     rename("host2", "right");
     key(Qt::Key_C);
@@ -77,10 +77,10 @@ class DrawAndRun : public RealWindow {
     press("Run");
     ASSERT_TRUE(wait([&] { return window_->runs().live(); }))
         << window_->center().errors().text().toStdString();
-    EXPECT_TRUE(wait([&] { return any_process_of_it(); })) << "or its end would not be seen either";
+    EXPECT_TRUE(wait([&] { return any_process_of_it(); })) << "the end of the run would be missed";
   }
 
-  // No process of it, no socket, and the next may come.
+  // Checks that no process or socket of the run remains and a new run can start.
   void expect_nothing_left() {
     EXPECT_FALSE(any_process_of_it("trainyard-rank"));
     if (const auto& status = window_->runs().current()->status()) {  // of a run that is stopped at
@@ -99,7 +99,7 @@ class DrawAndRun : public RealWindow {
     EXPECT_TRUE(window_->controls().run_action().isEnabled());
   }
 
-  // Asked before a rank had joined, or as soon as they trained; who knows.
+  // The request arrives before a rank has joined, or when training begins.
   void expect_ended_early() {
     const std::string status = window_->runs().current()->history().result().value("status", "");
     EXPECT_TRUE(status == "cancelled" || status == "stopped") << status;
@@ -115,7 +115,7 @@ class DrawAndRun : public RealWindow {
   }
 };
 
-TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
+TEST_F(DrawAndRun, topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   draw();
   ASSERT_EQ(drawn().hosts.size(), 2u);
   EXPECT_EQ(drawn().hosts[0].name, "left");
@@ -145,8 +145,8 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   const std::int64_t paused = step();
   ASSERT_TRUE(wait([&] {
     return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused);
-  })) << "all of it is on the charts";
-  const auto put_aside = [&](std::int64_t step) {
+  })) << "the charts show all steps";
+  const auto recorded_by_both = [&](std::int64_t step) {
     std::set<int> ranks;
     for (const auto& [key, values] : window_->runs().current()->history().chunk_values())
       if (key.step == step) ranks.insert(key.rank);
@@ -158,10 +158,10 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
     ASSERT_TRUE(wait([&] {
       return points(ChartKind::loss, "train") == static_cast<std::size_t>(paused + once);
     }));
-    EXPECT_TRUE(wait([&] { return put_aside(paused + once - 1); }))
-        << "who steps looks at what the chunks hold";
+    EXPECT_TRUE(wait([&] { return recorded_by_both(paused + once - 1); }))
+        << "the stepper shows the chunks";
   }
-  press(window_->controls().pause_action());  // which now resumes
+  press(window_->controls().pause_action());  // the action now resumes
   ASSERT_TRUE(wait([&] { return step() > paused + 20; }));
   press(window_->controls().stop_action());
   ASSERT_TRUE(wait([&] { return !window_->runs().live() && !window_->panels().charts.reading(); }));
@@ -170,7 +170,7 @@ TEST_F(DrawAndRun, a_topology_is_drawn_run_paused_stepped_resumed_and_stopped) {
   EXPECT_TRUE(window_->controls().run_action().isEnabled());
 }
 
-TEST_F(DrawAndRun, a_rank_is_slowed_down_from_the_menu_of_its_device) {
+TEST_F(DrawAndRun, rank_is_slowed_down_from_the_menu_of_its_device) {
   draw();
   configure("100000");
   run();
@@ -180,7 +180,7 @@ TEST_F(DrawAndRun, a_rank_is_slowed_down_from_the_menu_of_its_device) {
            canvas().topology_scene().overlay()->devices.contains(device) && step() > 3;
   }));
   bool chosen = false;
-  QTimer menu;  // which holds up who opened it
+  QTimer menu;  // the menu blocks its caller
   QObject::connect(&menu, &QTimer::timeout, [&] {
     QWidget* popup = QApplication::activePopupWidget();
     if (auto* action = popup ? popup->findChild<QAction*>("slow_5") : nullptr)
@@ -198,14 +198,14 @@ TEST_F(DrawAndRun, a_rank_is_slowed_down_from_the_menu_of_its_device) {
         window_->runs().current()->history().find({telemetry::Metric::slow_down, rank, 0});
     return factors ? factors->values.back() : 1;
   };
-  ASSERT_TRUE(wait([&] { return last(1) == 5; })) << "the rank that trains on it says so itself";
+  ASSERT_TRUE(wait([&] { return last(1) == 5; })) << "the rank reports the slowdown";
   EXPECT_EQ(last(0), 1);
-  EXPECT_EQ(drawn().hosts[1].devices[0].slow_down, 1) << "the drawing stays as it is";
+  EXPECT_EQ(drawn().hosts[1].devices[0].slow_down, 1) << "the drawing is unchanged";
   press(window_->controls().stop_action());
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
 }
 
-TEST_F(DrawAndRun, undo_goes_to_the_start_and_back_while_a_run_goes_on_untouched) {
+TEST_F(DrawAndRun, full_undo_and_redo_do_not_affect_a_live_run) {
   draw();
   configure("100000");
   file_ = directory_.filePath("drawn.json");
@@ -221,13 +221,13 @@ TEST_F(DrawAndRun, undo_goes_to_the_start_and_back_while_a_run_goes_on_untouched
   EXPECT_TRUE(window_->isWindowModified());
   const std::int64_t before = window_->runs().current()->status() ? step() : 0;
   ASSERT_TRUE(wait([&] { return state() == RunState::running && step() > before; }))
-      << "the run is not the document's";
+      << "the run does not match the document";
   for (int i = 0; i < edits; ++i) press("Redo");
   EXPECT_EQ(window_->document().experiment(), whole);
-  EXPECT_FALSE(window_->isWindowModified()) << "back at what was saved";
+  EXPECT_FALSE(window_->isWindowModified()) << "the document equals the saved one";
 }
 
-TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_too) {
+TEST_F(DrawAndRun, drawing_and_finished_run_can_be_opened_again) {
   draw();
   configure("60");
   file_ = directory_.filePath("drawn.json");
@@ -245,7 +245,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
   EXPECT_EQ(points(ChartKind::loss, "train"), 60u);
   EXPECT_GE(points(ChartKind::accuracy, "held_out"), 1u);
 
-  const auto first = std::move(window_);  // keeps its charts, to compare
+  const auto first = std::move(window_);  // keeps its charts for comparison
   const QString directory = ran.directory();
   window_ = make_window();
   ASSERT_TRUE(window_->open(directory));
@@ -265,7 +265,7 @@ TEST_F(DrawAndRun, what_was_drawn_is_saved_opens_the_same_and_its_finished_run_t
     }
   }
   EXPECT_TRUE(wait([&] { return window_->document().experiment() == saved; }))
-      << "the run brings its experiment, as it was given";
+      << "the given experiment of the run is shown";
   EXPECT_FALSE(window_->isWindowModified());
   EXPECT_TRUE(window_->files().open(file_));
   EXPECT_EQ(window_->document().experiment(), saved);
@@ -287,7 +287,7 @@ TEST_F(DrawAndRun, freezing_the_charts_stops_neither_training_nor_recording) {
   ASSERT_TRUE(wait([&] { return loss.shown().x.high > static_cast<double>(logged); }));
 }
 
-TEST_F(DrawAndRun, stop_at_once_ends_the_run_that_starts) {
+TEST_F(DrawAndRun, stop_immediately_ends_a_starting_run) {
   draw();
   configure("100000");
   begin_to_run();
@@ -297,7 +297,7 @@ TEST_F(DrawAndRun, stop_at_once_ends_the_run_that_starts) {
   expect_nothing_left();
 }
 
-TEST_F(DrawAndRun, a_pace_that_is_chosen_while_the_run_starts_is_its_pace) {
+TEST_F(DrawAndRun, pace_selected_during_start_is_applied) {
   draw();
   configure("100000");
   begin_to_run();
@@ -310,12 +310,12 @@ TEST_F(DrawAndRun, a_pace_that_is_chosen_while_the_run_starts_is_its_pace) {
   EXPECT_EQ(window_->controls().pace()->currentText(), "1 step/s");
 }
 
-TEST_F(DrawAndRun, closing_at_once_with_stop_ends_the_run_that_starts) {
+TEST_F(DrawAndRun, closing_with_stop_ends_a_starting_run) {
   draw();
   configure("100000");
   begin_to_run();
   closing_ = LiveRunAnswer::stop;
-  EXPECT_FALSE(window_->close()) << "not before it has ended";
+  EXPECT_FALSE(window_->close()) << "the window closes after the end of the run";
   EXPECT_EQ(asked_, 1);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   EXPECT_TRUE(wait([&] { return !window_->isVisible(); }));
@@ -323,7 +323,7 @@ TEST_F(DrawAndRun, closing_at_once_with_stop_ends_the_run_that_starts) {
   expect_nothing_left();
 }
 
-TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended) {
+TEST_F(DrawAndRun, closing_during_training_asks_and_closes_after_the_stop) {
   draw();
   configure("100000");
   run();
@@ -332,7 +332,7 @@ TEST_F(DrawAndRun, closing_while_training_asks_and_stop_closes_when_it_has_ended
   EXPECT_EQ(asked_, 1);
   EXPECT_TRUE(window_->runs().live());
   closing_ = LiveRunAnswer::stop;
-  EXPECT_FALSE(window_->close()) << "not before it has ended";
+  EXPECT_FALSE(window_->close()) << "the window closes after the end of the run";
   ASSERT_TRUE(wait([&] { return !window_->isVisible(); }));
   EXPECT_FALSE(window_->runs().live());
 }

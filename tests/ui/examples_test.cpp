@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The installed examples stay unchanged, whatever the user does with them.
+// The installed examples cannot be changed by the user.
 #include <QAction>
 #include <QFile>
 #include <QMenu>
@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-// The window's examples are copies: a test that fails shall not harm those of the tree.
+// The examples of the window are copies, so a failing test does not damage the repository.
 class Examples : public test::AnsweredWindow {
  protected:
   Examples() {
@@ -30,7 +30,7 @@ class Examples : public test::AnsweredWindow {
   }
 };
 
-TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
+TEST_F(Examples, opened_in_any_way_are_saved_as_a_copy) {
   const QString four = path("four_devices_mirrored_digits.json");
   const QByteArray before = bytes(four);
   ASSERT_FALSE(before.isEmpty());
@@ -49,17 +49,17 @@ TEST_F(Examples, one_that_is_opened_in_any_way_is_changed_and_saved_elsewhere) {
     ASSERT_TRUE(open());
     EXPECT_EQ(window_->document().file(), "") << way;
     EXPECT_EQ(window_->document().title(), "Four devices, mirrored, digits");
-    EXPECT_FALSE(window_->isWindowModified()) << "nothing of it would be lost";
+    EXPECT_FALSE(window_->isWindowModified()) << "there are no unsaved changes";
     change();
     file_ = directory_.filePath(QString("mine%1.json").arg(++way));
     EXPECT_TRUE(window_->files().save());
-    EXPECT_EQ(window_->document().file(), file_) << "it was asked where";
+    EXPECT_EQ(window_->document().file(), file_) << "a file name was requested";
     EXPECT_EQ(bytes(four), before);
     EXPECT_EQ(experiment::load(file_.toStdString())->training.batch_per_rank, 77);
   }
 }
 
-TEST_F(Examples, all_are_in_the_menu_by_name_and_open_from_there) {
+TEST_F(Examples, are_in_the_menu_by_name_and_open_from_there) {
   QMenu file;
   window_->files().fill_menu(file);
   QMenu* menu = nullptr;
@@ -80,7 +80,7 @@ TEST_F(Examples, all_are_in_the_menu_by_name_and_open_from_there) {
   EXPECT_EQ(window_->document().file(), "") << "as a new document";
 }
 
-TEST_F(Examples, are_not_among_the_files_that_were_opened_lately) {
+TEST_F(Examples, are_not_in_the_recent_files) {
   ASSERT_TRUE(window_->open(path("one_device_digits.json")));
   EXPECT_TRUE(RecentFiles(directory_.filePath("settings.ini")).files().isEmpty());
   file_ = directory_.filePath("mine.json");
@@ -88,7 +88,7 @@ TEST_F(Examples, are_not_among_the_files_that_were_opened_lately) {
   EXPECT_EQ(RecentFiles(directory_.filePath("settings.ini")).files(), QStringList(file_));
 }
 
-TEST_F(Examples, files_beside_one_are_found_although_it_is_a_new_document) {
+TEST_F(Examples, find_files_in_their_directory_as_new_documents) {
   ASSERT_TRUE(window_->open(path("four_devices_mirrored_mnist.json")));
   const auto given = *experiment::load(path("four_devices_mirrored_mnist.json").toStdString());
   const data::DataSpec& data = window_->document().experiment().data;

@@ -10,6 +10,7 @@
 #include <QTimer>
 
 #include "core/session/checkpoint/checkpoint.h"
+#include "tests/ui/has_all.h"
 #include "tests/ui/real_window.h"
 
 namespace trainyard::ui::test {
@@ -29,7 +30,7 @@ class FaultMenu : public testing::Test {
   std::optional<Command> asked_;
 };
 
-TEST_F(FaultMenu, asks_for_what_is_chosen) {
+TEST_F(FaultMenu, requests_the_selected_fault) {
   offer({.kill = true,
          .stall = true,
          .wake = true,
@@ -46,7 +47,7 @@ TEST_F(FaultMenu, asks_for_what_is_chosen) {
   }
 }
 
-TEST_F(FaultMenu, enables_what_does_something_and_says_what_comes_of_it) {
+TEST_F(FaultMenu, enables_available_faults_and_states_their_outcome) {
   offer({.kill = true, .wake = true, .outcome = "ends the run"});
   EXPECT_TRUE(action("kill").isEnabled());
   EXPECT_TRUE(action("wake").isEnabled());
@@ -57,7 +58,7 @@ TEST_F(FaultMenu, enables_what_does_something_and_says_what_comes_of_it) {
   EXPECT_TRUE(menu_.findChild<QMenu*>("faults")->toolTipsVisible());
 }
 
-TEST(LinkMenu, asks_for_what_is_chosen_and_offers_what_changes_something) {
+TEST(LinkMenu, requests_the_selected_fault_and_offers_only_changes) {
   QMenu menu;
   std::optional<double> asked;
   add_link_menu(menu, {.link = 0, .possible = true, .why_not = {}, .part = 0.1},
@@ -69,16 +70,15 @@ TEST(LinkMenu, asks_for_what_is_chosen_and_offers_what_changes_something) {
     action(name)->trigger();
     EXPECT_EQ(asked, part) << name;
   }
-  EXPECT_FALSE(action("slow_10")->isEnabled()) << "it is so slow";
+  EXPECT_FALSE(action("slow_10")->isEnabled()) << "the link already has this speed";
   QMenu other;
-  add_link_menu(other, {.link = 0, .possible = false, .why_not = "links are drawn only", .part = 1},
+  add_link_menu(other, {.link = 0, .possible = false, .why_not = "links are drawn", .part = 1},
                 [](double) {});
   EXPECT_FALSE(other.findChild<QAction*>("cut")->isEnabled());
-  EXPECT_EQ(other.findChild<QAction*>("cut")->toolTip().toStdString(),
-            "Unavailable: links are drawn only");
+  EXPECT_THAT(other.findChild<QAction*>("cut")->toolTip(), HasAll("links are drawn"));
 }
 
-TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
+TEST(LinkMenu, faults_require_an_imposed_link_and_a_live_run) {
   experiment::Experiment e;
   e.topology.links = {{"a", "b"}, {"b", "c"}};
   session::Status status;
@@ -96,8 +96,8 @@ TEST(LinkMenu, a_link_can_be_harmed_where_it_is_imposed_and_something_trains) {
   EXPECT_FALSE(faults_of_link(e, status, "a", "b")->possible);
 }
 
-// In the window, with real processes: from the context menu of the device.
-class FaultsOfARun : public RealWindow {
+// The context menu of a device in the window, with real processes.
+class RunFaults : public RealWindow {
  protected:
   void train(const char* example,
              const std::vector<std::pair<const char*, const char*>>& values = {},
@@ -117,7 +117,7 @@ class FaultsOfARun : public RealWindow {
   // false if the action does not exist or is disabled.
   bool choose_at(QPoint at, const char* name) {
     bool chosen = false;
-    QTimer menu;  // which holds up who opened it
+    QTimer menu;  // the menu blocks its caller
     QObject::connect(&menu, &QTimer::timeout, [&] {
       QWidget* popup = QApplication::activePopupWidget();
       auto* action = popup ? popup->findChild<QAction*>(name) : nullptr;
@@ -132,7 +132,7 @@ class FaultsOfARun : public RealWindow {
   bool choose_for(const std::string& device, const char* name) {
     return choose_at(pixel(device), name);
   }
-  // In the middle of the first link.
+  // Returns the center of the first link.
   QPoint on_link() {
     return canvas().mapFromScene(
         canvas().topology_scene().layout().links.front().path.pointAtPercent(0.5));
@@ -152,14 +152,14 @@ class FaultsOfARun : public RealWindow {
   }
 };
 
-TEST_F(FaultsOfARun, a_worker_of_servers_is_lost_and_comes_back_and_stands_still_and_goes_on) {
+TEST_F(RunFaults, kill_restart_stall_and_wake_a_worker_of_servers) {
   train("four_workers_parameter_server_digits.json");
-  EXPECT_FALSE(choose_for("cpu1", "restart")) << "it is there";
+  EXPECT_FALSE(choose_for("cpu1", "restart")) << "the rank is present";
   EXPECT_FALSE(choose_for("cpu1", "wake"));
   ASSERT_TRUE(choose_for("cpu1", "kill"));
   ASSERT_TRUE(becomes("cpu1", Absence::lost));
-  EXPECT_EQ(confirmed_, 0) << "the others go on";
-  EXPECT_FALSE(choose_for("cpu1", "kill")) << "it is gone";
+  EXPECT_EQ(confirmed_, 0) << "the other workers continue";
+  EXPECT_FALSE(choose_for("cpu1", "kill")) << "the rank is lost";
   ASSERT_TRUE(choose_for("cpu1", "restart"));
   ASSERT_TRUE(becomes("cpu1", Absence::none));
   ASSERT_TRUE(wait([&] { return choose_for("cpu2", "stall"); }));
@@ -174,15 +174,14 @@ TEST_F(FaultsOfARun, a_worker_of_servers_is_lost_and_comes_back_and_stands_still
   EXPECT_EQ(kinds, "killed1 lost1 back1 stalled2 awake2 ");
 }
 
-TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that_is_meant) {
+TEST_F(RunFaults, require_confirmation_if_they_end_the_run) {
   train("four_devices_mirrored_digits.json");
   confirm_ = false;
   ASSERT_TRUE(choose_for("cpu2", "kill"));
   EXPECT_EQ(confirmed_, 1);
-  EXPECT_TRUE(meant_.contains("without rank 2 (worker)") && meant_.contains("no checkpoint"))
-      << meant_.toStdString();
+  EXPECT_THAT(question_, HasAll("rank 2 (worker)", "no checkpoint"));
   const std::int64_t before = step();
-  ASSERT_TRUE(wait([&] { return step() > before + 5; })) << "it was not meant";
+  ASSERT_TRUE(wait([&] { return step() > before + 5; })) << "the fault was not confirmed";
   confirm_ = true;
   ASSERT_TRUE(choose_for("cpu2", "kill"));
   EXPECT_EQ(confirmed_, 2);
@@ -191,7 +190,7 @@ TEST_F(FaultsOfARun, a_rank_without_which_training_ends_is_killed_only_when_that
             "rank 2 (cpu2 on host0)");
 }
 
-TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_can_go_on) {
+TEST_F(RunFaults, name_the_checkpoint_to_resume_from_if_a_server_fails) {
   confirm_ = false;
   train("four_workers_parameter_server_digits.json", {}, "10");
   ASSERT_TRUE(wait([&] {
@@ -200,13 +199,11 @@ TEST_F(FaultsOfARun, of_a_server_it_is_said_from_which_checkpoint_another_run_ca
         .has_value();
   }));
   ASSERT_TRUE(choose_for("server", "kill"));
-  EXPECT_TRUE(meant_.contains("without rank 4 (parameter server)") &&
-              meant_.contains("resume from its checkpoint of step "))
-      << meant_.toStdString();
+  EXPECT_THAT(question_, HasAll("rank 4 (parameter server)", "checkpoint of step "));
   EXPECT_TRUE(window_->runs().live());
 }
 
-TEST_F(FaultsOfARun, a_link_is_cut_and_restored_and_the_drawing_shows_it_meanwhile) {
+TEST_F(RunFaults, cut_and_restore_a_link_on_the_drawing) {
   train("four_hosts_ring_digits.json", {{"run.links", "imposed"}});
   ASSERT_TRUE(choose_at(on_link(), "cut"));
   ASSERT_TRUE(wait([&] { return part_of_first_link() == 0.0; }));

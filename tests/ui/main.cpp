@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tests of the workbench: a QApplication without a screen, in the light theme, with settings of its
-// own.
+// Main function of tests of the workbench: an offscreen QApplication in the light theme with
+// separate settings.
 #include <gtest/gtest.h>
 
 #include <QApplication>

@@ -36,7 +36,7 @@ class ManualKeys : public testing::Test {
   void open_example() {
     ASSERT_TRUE(window_->open(kResources + "/experiments/four_devices_mirrored_digits.json"));
   }
-  // The place that F1 opens while a widget has the focus.
+  // Returns the location that F1 opens while a widget has the focus.
   std::string place_from(QWidget* focused) {
     window_->activateWindow();
     EXPECT_TRUE(QTest::qWaitForWindowActive(window_.get()));
@@ -62,7 +62,7 @@ class ManualKeys : public testing::Test {
   std::unique_ptr<MainWindow> window_;
 };
 
-TEST_F(ManualKeys, a_field_leads_to_its_row) {
+TEST_F(ManualKeys, field_leads_to_its_row) {
   open_example();
   FieldForm& training = window_->panels().inspector.form("training");
   EXPECT_EQ(place_from(training.editor("clip_norm")), "training.md#fields");
@@ -74,7 +74,7 @@ TEST_F(ManualKeys, a_field_leads_to_its_row) {
             "experiment_document.md#fields");
 }
 
-TEST_F(ManualKeys, a_field_of_a_device_and_of_a_layer_lead_to_their_rows) {
+TEST_F(ManualKeys, fields_of_devices_and_layers_lead_to_their_rows) {
   open_example();
   window_->panels().inspector.go_to("model.layers[0].units");
   EXPECT_EQ(place_from(nullptr), "models.md#fields");
@@ -84,7 +84,7 @@ TEST_F(ManualKeys, a_field_of_a_device_and_of_a_layer_lead_to_their_rows) {
   EXPECT_EQ(shown().word, "topology.hosts[0].devices[0].cores");
 }
 
-TEST_F(ManualKeys, every_panel_that_its_shortcut_raises_is_explained_even_if_it_is_empty) {
+TEST_F(ManualKeys, every_panel_raised_by_its_shortcut_has_a_page) {
   const auto loaded = manual::Manual::load((kResources + "/manual").toStdString());
   ASSERT_TRUE(loaded);
   open_example();
@@ -100,7 +100,7 @@ TEST_F(ManualKeys, every_panel_that_its_shortcut_raises_is_explained_even_if_it_
   EXPECT_GE(raised, 9);
 }
 
-TEST_F(ManualKeys, every_editor_of_the_inspector_is_a_field_that_the_manual_explains) {
+TEST_F(ManualKeys, every_editor_of_the_inspector_is_in_the_manual) {
   open_example();
   const auto loaded = manual::Manual::load((kResources + "/manual").toStdString());
   ASSERT_TRUE(loaded);
@@ -129,7 +129,7 @@ TEST_F(ManualKeys, every_panel_has_a_page_that_f1_opens) {
   EXPECT_EQ(place_from(&window_->center().canvas()), "canvas.md");
 }
 
-TEST_F(ManualKeys, a_problem_leads_to_its_explanation) {
+TEST_F(ManualKeys, problem_leads_to_its_explanation) {
   open_example();
   window_->document().set_value("strategy.kind", "one_device");
   ASSERT_TRUE(
@@ -142,7 +142,7 @@ TEST_F(ManualKeys, a_problem_leads_to_its_explanation) {
   EXPECT_EQ(shown().word, "too_many_workers");
 }
 
-TEST_F(ManualKeys, the_menu_opens_the_contents_and_shortcuts_moved_to_ctrl_f1) {
+TEST_F(ManualKeys, menu_opens_the_contents_and_ctrl_f1_the_shortcuts) {
   open_example();
   const QMenu* help = window_->menuBar()->actions().last()->menu();
   const auto action = [&](const QString& text) -> QAction* {

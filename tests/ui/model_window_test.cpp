@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model panel in the window: from its graph to the drawing, and back to the document.
+// The model panel in the window: drags from its graph to the drawing.
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QMimeData>
@@ -24,23 +24,23 @@ class ModelWindow : public AnsweredWindow {
     return canvas.mapFromScene(canvas.topology_scene().layout().rect_of(device).center());
   }
   template <class Event>
-  bool tell(const QMimeData& data, QPoint at) {
+  bool send(const QMimeData& data, QPoint at) {
     Event event(at, Qt::MoveAction, &data, Qt::LeftButton, {});
     QApplication::sendEvent(window_->center().canvas().viewport(), &event);
     return event.isAccepted();
   }
 };
 
-TEST_F(ModelWindow, a_layer_is_carried_to_a_device_of_the_drawing) {
+TEST_F(ModelWindow, layer_can_be_dragged_to_a_device_of_the_drawing) {
   look("three_devices_unbalanced_resnet_digits.json");
   const experiment::Experiment before = window_->document().experiment();
   const int last = panel().picture().count() - 2;
   const QString place = panel().picture().node(last).place;
   ASSERT_EQ(panel().picture().column_of(last).rank, 2);
   const auto data = to_mime(QStringList{place});
-  ASSERT_TRUE(tell<QDragEnterEvent>(*data, pixel("cpu0")));
-  ASSERT_TRUE(tell<QDragMoveEvent>(*data, pixel("cpu0")));
-  ASSERT_TRUE(tell<QDropEvent>(*data, pixel("cpu0")));
+  ASSERT_TRUE(send<QDragEnterEvent>(*data, pixel("cpu0")));
+  ASSERT_TRUE(send<QDragMoveEvent>(*data, pixel("cpu0")));
+  ASSERT_TRUE(send<QDropEvent>(*data, pixel("cpu0")));
   EXPECT_EQ(panel().picture().column_of(last).rank, 0);
   EXPECT_EQ(window_->document().undo_stack().undoText(), "Move layer " + place + " to cpu0");
   window_->document().undo_stack().undo();
@@ -48,7 +48,7 @@ TEST_F(ModelWindow, a_layer_is_carried_to_a_device_of_the_drawing) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return panel().picture().column_of(last).rank == 2; }));
 }
 
-TEST_F(ModelWindow, what_is_selected_is_marked_on_the_drawing_while_it_is_looked_at) {
+TEST_F(ModelWindow, selection_is_marked_on_the_drawing_while_visible) {
   look("four_devices_pipeline_gpt_grammar.json");
   const auto drawn = [&] {
     QCoreApplication::processEvents();
@@ -64,7 +64,7 @@ TEST_F(ModelWindow, what_is_selected_is_marked_on_the_drawing_while_it_is_looked
   EXPECT_TRUE(QTest::qWaitFor([&] { return drawn() == plain; }));
 }
 
-TEST_F(ModelWindow, has_a_key_of_its_own) {
+TEST_F(ModelWindow, has_a_shortcut) {
   window_->center().show_welcome(false);
   window_->workspace().dock("model").hide();
   window_->activateWindow();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window, and runs of the examples that it may open.
+// The window, and recorded runs of examples.
 #pragma once
 
 #include <QTest>
@@ -13,9 +13,9 @@ namespace trainyard::ui::test {
 
 class OpenedRun : public AnsweredWindow {
  protected:
-  // A run of an example, as it leaves its directory; MNIST needs no file for it.
+  // Records a run of an example. MNIST needs no data file.
   QString run_of(const char* name) { return run_of(name, false); }
-  // One that goes on as long as the window stands, or until it is ended. One at a time.
+  // Creates a live run, which continues until end_live. Only one may exist.
   QString live_run_of(const char* name) { return run_of(name, true); }
   QString run_of(const char* name, bool live) {
     const auto given = *experiment::load(example(name).toStdString());
@@ -57,11 +57,11 @@ class OpenedRun : public AnsweredWindow {
              return window_->runs().live() && window_->runs().current()->history().ranks() > 0;
            });
   }
-  std::size_t losses() {  // on the chart, of the run that is shown
+  std::size_t losses() {  // number of points of the shown run on the loss chart
     const PlotSeries* line = window_->panels().charts.plot(ChartKind::loss).model().find("1/train");
     return line ? line->points.size() : 0;
   }
-  void after_a_look() { QTest::qWait(500); }  // the window looks at the run a few times a second
+  void wait_for_poll() { QTest::qWait(500); }  // the window polls the run a few times per second
   const experiment::Experiment& document() { return window_->document().experiment(); }
   experiment::Experiment mnist_ =
       *experiment::load(example("four_devices_mirrored_mnist.json").toStdString());

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that is opened from its directory, beside what is drawn.
+// A run that is opened from its directory, with another document on the canvas.
 #include "tests/ui/opened_run.h"
 
 #include <QPushButton>
+
+#include "tests/ui/has_all.h"
 
 namespace trainyard::ui {
 namespace {
 
 using test::OpenedRun;
 
-TEST_F(OpenedRun,
-       of_another_experiment_on_a_drawing_of_the_same_names_is_said_to_be_and_offers_it) {
+TEST_F(OpenedRun, different_experiment_with_equal_names_is_reported_and_offered) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   change();
   const experiment::Experiment mine = document();
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().offers().isVisible(); }))
       << "digits on the canvas, beside charts of MNIST";
-  EXPECT_TRUE(
-      window_->center().offers().text().startsWith("This run trained a different experiment"))
-      << window_->center().offers().text().toStdString();
+  EXPECT_THAT(window_->center().offers().text(), test::HasAll("different experiment"));
   EXPECT_TRUE(window_->center().offers().in_one_line());
-  EXPECT_EQ(document(), mine) << "unsaved work stays";
+  EXPECT_EQ(document(), mine) << "unsaved changes are kept";
   EXPECT_TRUE(window_->isWindowModified());
   auto* show = window_->center().offers().findChild<QPushButton*>();
   ASSERT_EQ(show->text(), "Show its experiment");
@@ -29,49 +28,49 @@ TEST_F(OpenedRun,
   show->click();
   EXPECT_EQ(asked_, 1);
   EXPECT_EQ(document().data.kind, data::DataKind::idx);
-  EXPECT_EQ(document().training, mnist_.training) << "as it was given";
+  EXPECT_EQ(document().training, mnist_.training) << "the given, not the resolved, experiment";
   EXPECT_TRUE(window_->center().offers().isHidden());
 }
 
-TEST_F(OpenedRun, of_what_is_on_the_canvas_says_nothing_wherever_its_parts_stand) {
+TEST_F(OpenedRun, drawn_experiment_at_other_positions_shows_no_message) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   window_->document().edit("Move",
                            [](experiment::Experiment& moved) { moved.topology.hosts[0].x += 96; });
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  after_a_look();
+  wait_for_poll();
   EXPECT_TRUE(window_->center().offers().isHidden())
       << window_->center().offers().text().toStdString();
   EXPECT_EQ(document().topology.hosts[0].x, 96);
 }
 
-TEST_F(OpenedRun, takes_the_place_of_what_the_run_before_it_brought) {
+TEST_F(OpenedRun, replaces_the_experiment_of_the_previous_run) {
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] {
     return document().data.kind == data::DataKind::digits && document().topology.hosts.size() == 1;
   }));
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
   EXPECT_TRUE(QTest::qWaitFor([&] { return document().data.kind == data::DataKind::idx; }))
-      << "nothing of it would be lost";
+      << "there are no unsaved changes";
   EXPECT_TRUE(window_->center().offers().isHidden());
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(OpenedRun, an_offer_goes_when_another_run_is_opened_or_the_document_is_its_own) {
+TEST_F(OpenedRun, offer_disappears_with_another_run_or_the_matching_document) {
   file_ = directory_.filePath("mine.json");
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")) &&
               window_->files().save_as());
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().offers().isVisible(); }));
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
-  after_a_look();
-  EXPECT_TRUE(window_->center().offers().isHidden()) << "it is the run of what is drawn";
+  wait_for_poll();
+  EXPECT_TRUE(window_->center().offers().isHidden()) << "the run matches the drawing";
   ASSERT_TRUE(open_whole(run_of("four_hosts_ring_digits.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().offers().isVisible(); }));
   ASSERT_TRUE(window_->open(example("four_hosts_ring_digits.json")));
   EXPECT_TRUE(window_->center().offers().isHidden());
 }
 
-TEST_F(OpenedRun, is_still_offered_when_a_person_cancels) {
+TEST_F(OpenedRun, offer_remains_after_cancel) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   change();
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_mnist.json")));
@@ -87,7 +86,7 @@ TEST_F(OpenedRun, is_still_offered_when_a_person_cancels) {
   EXPECT_TRUE(window_->center().offers().isHidden());
 }
 
-TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
+TEST_F(OpenedRun, is_on_the_charts_if_checked_in_the_list) {
   const QString first = run_of("four_devices_mirrored_digits.json"),
                 second = run_of("four_devices_mirrored_mnist.json");
   const QString third = run_of("four_hosts_ring_digits.json");
@@ -107,24 +106,22 @@ TEST_F(OpenedRun, is_on_the_charts_as_the_ticks_in_the_list_say) {
   EXPECT_EQ(panel.ticked(), QStringList({third, second}));
   EXPECT_EQ(on_charts(), panel.ticked());
   panel.set_ticked(third, false);
-  EXPECT_EQ(on_charts(), QStringList(second))
-      << "a run that is not ticked is not among the ticked runs";
+  EXPECT_EQ(on_charts(), QStringList(second)) << "the run is not checked";
 }
 
-// Its charts stay, and what is drawn now is none of theirs.
-TEST_F(OpenedRun, is_said_to_be_of_another_experiment_when_another_document_is_opened_beside_it) {
+// The charts remain, and the drawing is not the one of the run.
+TEST_F(OpenedRun, is_reported_as_different_when_another_document_is_opened) {
   ASSERT_TRUE(open_whole(run_of("four_devices_mirrored_digits.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->document().has_devices(); }));
-  after_a_look();
+  wait_for_poll();
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_mnist.json")));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window_->center().offers().isVisible(); }));
-  EXPECT_TRUE(
-      window_->center().offers().text().startsWith("This run trained a different experiment"));
-  EXPECT_EQ(document().data.kind, data::DataKind::idx) << "what was asked for is there";
+  EXPECT_THAT(window_->center().offers().text(), test::HasAll("different experiment"));
+  EXPECT_EQ(document().data.kind, data::DataKind::idx) << "the requested document is open";
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   EXPECT_TRUE(window_->center().offers().isHidden());
-  after_a_look();
-  EXPECT_TRUE(window_->center().offers().isHidden()) << "it is the run's own";
+  wait_for_poll();
+  EXPECT_TRUE(window_->center().offers().isHidden()) << "the document is the one of the run";
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How long a test waits for what must come.
+// Timeout of conditions that must become true.
 #pragma once
 
 namespace trainyard::ui::test {
 
-inline constexpr int kPatience =
-    60'000;  // milliseconds; for busy machines, never for what goes well
+inline constexpr int kPatience = 60'000;  // milliseconds; long enough for busy machines
 
 }  // namespace trainyard::ui::test

@@ -46,7 +46,7 @@ ui::Setup RealWindow::setup() {
                               [this](const QString&) { return file_; },
                               [](const QString& start) { return start; },
                               [this](const QString&, const QString& text, const QString&) {
-                                return meant_ = text, ++confirmed_, confirm_;
+                                return question_ = text, ++confirmed_, confirm_;
                               }};
   return setup;
 }
@@ -90,8 +90,8 @@ void RealWindow::key(int key, Qt::KeyboardModifiers modifiers) {
   QTest::keyClick(&canvas(), static_cast<Qt::Key>(key), modifiers);
 }
 
-// With the mouse from the palette's own row. Qt carries nothing where there is no display: what the
-// row gives it is brought to the canvas.
+// Drags with the mouse from the row of the palette. Without a display Qt has no drags, so the drag
+// data of the row are dropped on the canvas directly.
 void RealWindow::drag_part(PaletteKind kind, QPoint at) {
   auto* palette = window_->findChild<QListWidget*>("palette");
   ASSERT_TRUE(palette);
@@ -103,18 +103,20 @@ void RealWindow::drag_part(PaletteKind kind, QPoint at) {
                      Qt::NoButton, Qt::LeftButton, {});
     QApplication::sendEvent(palette->viewport(), &move);
   }
-  const auto* carried = palette->findChild<QDrag*>();
-  ASSERT_TRUE(carried) << "the row gives nothing";
+  const auto* drag_object = palette->findChild<QDrag*>();
+  ASSERT_TRUE(drag_object) << "the row has no drag data";
   QTest::mouseRelease(palette->viewport(), Qt::LeftButton, {}, from + away);
   QWidget* port = canvas().viewport();
-  QDragEnterEvent enter(at, carried->supportedActions(), carried->mimeData(), Qt::LeftButton, {});
+  QDragEnterEvent enter(at, drag_object->supportedActions(), drag_object->mimeData(),
+                        Qt::LeftButton, {});
   QApplication::sendEvent(port, &enter);
   ASSERT_TRUE(enter.isAccepted());
-  QDragMoveEvent move(at, carried->supportedActions(), carried->mimeData(), Qt::LeftButton, {});
+  QDragMoveEvent move(at, drag_object->supportedActions(), drag_object->mimeData(), Qt::LeftButton,
+                      {});
   QApplication::sendEvent(port, &move);
-  QDropEvent drop(at, carried->supportedActions(), carried->mimeData(), Qt::LeftButton, {});
+  QDropEvent drop(at, drag_object->supportedActions(), drag_object->mimeData(), Qt::LeftButton, {});
   QApplication::sendEvent(port, &drop);
-  delete carried;
+  delete drag_object;
 }
 
 void RealWindow::drag(QPoint from, QPoint to) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The real window with the real programs of this build behind it, driven as a person does: by mouse
-// and keys on its widgets. Nothing sleeps: what takes time is waited for.
+// The real window with the real programs of this build, operated by mouse and keys. Tests wait for
+// conditions instead of sleeping.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,11 +14,11 @@
 
 namespace trainyard::ui::test {
 
-// Directories of its own for runs, sockets, settings and unsaved work.
+// Separate directories for runs, sockets, settings and unsaved changes.
 class RealWindow : public testing::Test {
  protected:
   RealWindow();
-  ~RealWindow() override;  // stops what still runs
+  ~RealWindow() override;  // stops live runs
 
   Services services() const;
   ui::Setup setup();
@@ -26,13 +26,13 @@ class RealWindow : public testing::Test {
 
   static bool wait(const std::function<bool()>& condition);
 
-  // By mouse on the toolbar's button, which must be there and enabled.
+  // Clicks the button of the toolbar, which must exist and be enabled.
   void press(QAction& action);
-  void press(const char* text);  // that the action begins with
+  void press(const char* text);  // beginning of the text of the action
   // On the canvas.
   TopologyView& canvas() { return window_->center().canvas(); }
   QPoint pixel(const std::string& name,
-               QPointF off = {});  // the middle of a thing, or `off` from its corner
+               QPointF off = {});  // center of an item, or `off` from its corner
   void key(int key, Qt::KeyboardModifiers modifiers = {});
   void drag_part(PaletteKind kind, QPoint at);  // from the palette
   void drag(QPoint from, QPoint to);
@@ -50,10 +50,10 @@ class RealWindow : public testing::Test {
   QTemporaryDir directory_;
   LiveRunAnswer closing_ = LiveRunAnswer::cancel;
   int asked_ = 0;      // what becomes of a live run
-  int confirmed_ = 0;  // whether something is meant
+  int confirmed_ = 0;  // number of confirmation questions
   bool confirm_ = true;
-  QString meant_;  // in what words that was asked
-  QString file_;   // the answer to file dialogs
+  QString question_;  // text of the last confirmation question
+  QString file_;      // the answer to file dialogs
   std::unique_ptr<MainWindow> window_;
 };
 

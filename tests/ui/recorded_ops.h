@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Histories of ops by hand: a plan of two lanes of computing and two of communication, and when its
-// ops ran.
+// Handwritten histories of ops: a plan of two compute and two communication lanes, and the times of
+// its ops.
 #pragma once
 
 #include <string>
@@ -40,7 +40,7 @@ struct Ran {
   std::int64_t begin = 0, ready = 0, end = 0;
   int step = 0;
   double bytes = 0;
-  std::int64_t held = 0;  // back, before the end
+  std::int64_t held = 0;  // delay before the end
 };
 inline Ran ran(int op, std::int64_t begin, std::int64_t end, int step = 0) {
   return {op, begin, begin, end, step, 0, 0};
@@ -74,7 +74,7 @@ class RecordedOps {
          events.size() * sizeof(telemetry::Event));
     store_.read(history_);
   }
-  // As it is reported: when it ends.
+  // Reports a step at its end.
   void end_step(int rank, int step, std::int64_t end, std::int64_t took) {
     const telemetry::Event event{kStart + end,
                                  kStart + end,

@@ -56,7 +56,7 @@ class RunOverlayTest : public testing::Test {
   void record_plan(int rank, const std::string& text) {
     EXPECT_TRUE(history_.take({FrameType::plan, rank, std::as_bytes(std::span(text))}));
   }
-  // The first op of the first program.
+  // Returns the first op of the first program.
   void record_op(int rank, int step, std::int64_t time_ns, double bytes) {
     telemetry::Event event;
     event.begin_ns = event.ready_ns = event.end_ns = time_ns;
@@ -81,7 +81,7 @@ class RunOverlayTest : public testing::Test {
   static topology::Topology tests_topology() { return {{tests::drawn_host("host0", 3)}, {}, {}}; }
 };
 
-TEST_F(RunOverlayTest, links_say_whether_their_drawn_speed_holds) {
+TEST_F(RunOverlayTest, links_state_whether_their_speed_is_imposed) {
   EXPECT_EQ(overlay_.overlay(history_, &status_, true).link_speeds, "drawn, not imposed");
   experiment_.run.links = experiment::LinkSpeed::imposed;
   telemetry::History imposed;
@@ -94,16 +94,16 @@ TEST_F(RunOverlayTest, links_say_whether_their_drawn_speed_holds) {
   EXPECT_EQ(overlay_.overlay(imposed, &status_, true).link_speeds, "imposed");
 }
 
-TEST_F(RunOverlayTest, nothing_is_marked_while_all_is_well) {
+TEST_F(RunOverlayTest, marks_nothing_without_faults) {
   const Overlay overlay = overlay_.overlay(history_, &status_, true);
   EXPECT_THAT(failed(overlay), ElementsAre());
   EXPECT_EQ(overlay.devices.at("cpu1").state, "running");
   EXPECT_FALSE(overlay.ended);
 }
 
-TEST_F(RunOverlayTest, the_rank_that_the_problem_names_failed_and_those_told_to_stop_did_not) {
+TEST_F(RunOverlayTest, marks_only_the_rank_of_the_problem_as_failed) {
   status_.ranks[1].state = status_.ranks[2].state = "lost";
-  status_.problem = base::Problem{"made_by_test",
+  status_.problem = base::Problem{"test_problem",
                                   base::ProblemCode::failed,
                                   "rank 1 (cpu1 on host0)",
                                   "ended by signal 9, waiting for rank 2",
@@ -116,12 +116,12 @@ TEST_F(RunOverlayTest, the_rank_that_the_problem_names_failed_and_those_told_to_
   EXPECT_EQ(overlay.devices.at("cpu2").state, "stopped");
 }
 
-TEST_F(RunOverlayTest, a_rank_that_is_lost_is_marked_before_it_is_known_why) {
+TEST_F(RunOverlayTest, lost_rank_is_marked_before_its_problem_arrives) {
   status_.ranks[2].state = "lost";
   EXPECT_THAT(failed(overlay_.overlay(history_, &status_, true)), ElementsAre("cpu2"));
 }
 
-TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_failed) {
+TEST_F(RunOverlayTest, lost_rank_of_a_continuing_run_is_absent) {
   experiment_.strategy.kind = experiment::StrategyKind::parameter_server;
   experiment_.topology.hosts[0].devices[2].role = topology::Role::parameter_server;
   telemetry::History served;
@@ -146,10 +146,10 @@ TEST_F(RunOverlayTest, a_rank_that_the_others_do_without_is_absent_and_has_not_f
     EXPECT_LT(shown(1).utilization, 0) << state;
   }
   status_.ranks[2].state = "lost";
-  EXPECT_TRUE(shown(2).failed) << "a server is not to be done without";
+  EXPECT_TRUE(shown(2).failed) << "a server is required";
 }
 
-TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
+TEST_F(RunOverlayTest, evaluator_has_the_step_of_its_last_evaluation) {
   topology::Topology drawing = experiment_.topology;
   drawing.hosts[0].devices[2].role = topology::Role::evaluator;
   telemetry::History measured;
@@ -166,7 +166,7 @@ TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
   take(FrameType::header, -1, header);
   RunOverlay overlay(drawing);
   EXPECT_EQ(overlay.overlay(measured, &status_, true).devices.at("cpu2").step, 0)
-      << "nothing is measured yet";
+      << "no measurement yet";
   std::vector<telemetry::Event> events;
   for (const auto& [metric, value] : {std::pair(telemetry::Metric::held_out_loss_sum, 5.0),
                                       std::pair(telemetry::Metric::held_out_correct, 9.0),
@@ -180,12 +180,12 @@ TEST_F(RunOverlayTest, an_evaluator_is_at_the_step_that_it_has_measured) {
   EXPECT_EQ(devices.at("cpu0").step, 7);
 }
 
-TEST_F(RunOverlayTest, who_was_lost_before_the_end_is_told_from_those_that_were_stopped_by_it) {
-  const auto befell = [&](const char* kind, int rank) {
+TEST_F(RunOverlayTest, distinguishes_lost_ranks_from_stopped_ranks) {
+  const auto report_fault = [&](const char* kind, int rank) {
     take(FrameType::state,
          {{"state", "running"}, {"time_ns", 1}, {"fault", {{"kind", kind}, {"rank", rank}}}});
   };
-  befell("lost", 0), befell("lost", 2), befell("back", 2);
+  report_fault("lost", 0), report_fault("lost", 2), report_fault("back", 2);
   for (session::RankStatus& rank : status_.ranks) rank.state = "lost";
   record_problem("rank 1 (cpu1 on host0)");
   const Overlay overlay = overlay_.overlay(history_, &status_, false);
@@ -194,7 +194,7 @@ TEST_F(RunOverlayTest, who_was_lost_before_the_end_is_told_from_those_that_were_
   EXPECT_EQ(overlay.devices.at("cpu2").state, "stopped");
 }
 
-TEST_F(RunOverlayTest, what_is_left_of_a_run_are_the_devices_that_ended_it) {
+TEST_F(RunOverlayTest, keeps_failed_devices_after_the_run) {
   EXPECT_TRUE(overlay_.failures(history_).devices.empty());
   record_problem("rank 0 (cpu0 on host0), rank 2 (cpu2 on host0)");
   const Overlay overlay = overlay_.failures(history_);
@@ -203,7 +203,7 @@ TEST_F(RunOverlayTest, what_is_left_of_a_run_are_the_devices_that_ended_it) {
   EXPECT_THAT(failed(overlay), ElementsAre("cpu0", "cpu2"));
 }
 
-TEST_F(RunOverlayTest, a_device_is_not_marked_where_the_drawing_would_make_it_another) {
+TEST_F(RunOverlayTest, device_is_not_marked_if_the_drawing_changed) {
   topology::Topology drawing = experiment_.topology;
   const Overlay measured = overlay_.overlay(history_, &status_, true);
   EXPECT_EQ(overlay_.on(drawing, measured), measured);
@@ -212,10 +212,10 @@ TEST_F(RunOverlayTest, a_device_is_not_marked_where_the_drawing_would_make_it_an
   drawing.hosts[0].devices[1].role = topology::Role::idle;
   EXPECT_THAT(overlay_.on(drawing, measured).devices,
               ElementsAre(Pair("cpu2", Field(&DeviceOverlay::rank, 2))))
-      << "as it was measured";
+      << "the measured speed";
 }
 
-TEST_F(RunOverlayTest, a_bus_carries_what_ranks_sent_over_it) {
+TEST_F(RunOverlayTest, bus_shows_bytes_sent_over_it) {
   for (int step = 0; step < 3; ++step)
     for (const int rank : {0, 1})
       record(telemetry::Metric::sent_payload_bytes, rank, step, step * 100'000'000, 5e6 * step,
@@ -253,18 +253,18 @@ class TrafficOfRun : public RunOverlayTest {
   RunOverlay overlay_{two_hosts(), [this] { return clock_; }};
 };
 
-TEST_F(TrafficOfRun, what_is_silent_for_a_second_while_others_are_not_has_no_rate) {
+TEST_F(TrafficOfRun, link_without_bytes_for_a_second_has_no_rate) {
   send(1, 2, 2), send(0, 1, 2);
   EXPECT_NEAR(across(), 1e7, 1);
   EXPECT_NEAR(near(), 2e7, 1);
   send(0, 1, 2.9, 2.1);
-  EXPECT_NEAR(across(), 1e7, 1) << "of the last second still";
+  EXPECT_NEAR(across(), 1e7, 1) << "the rate of the last second";
   send(0, 1, 3.5, 3);
   EXPECT_EQ(across(), 0);
   EXPECT_NEAR(near(), 1e7, 1) << "of the others";
 }
 
-TEST_F(TrafficOfRun, where_all_are_silent_time_goes_on) {
+TEST_F(TrafficOfRun, rates_expire_if_all_ranks_are_idle) {
   send(1, 2, 2);
   EXPECT_NEAR(across(), 1e7, 1);
   clock_ = 0.9;
@@ -272,10 +272,10 @@ TEST_F(TrafficOfRun, where_all_are_silent_time_goes_on) {
   clock_ = 1.1;
   EXPECT_EQ(across(), 0);
   send(1, 2, 4, 3.1);
-  EXPECT_GT(across(), 0) << "heard of again";
+  EXPECT_GT(across(), 0) << "the rank sends again";
 }
 
-TEST_F(TrafficOfRun, of_slow_steps_the_last_one_holds_until_two_are_missed) {
+TEST_F(TrafficOfRun, rate_of_slow_steps_holds_for_two_steps) {
   for (int step = 0; step < 3; ++step)
     record(telemetry::Metric::sent_payload_bytes, 1, step, step * 4'000'000'000LL, 4e6 * step, 2);
   EXPECT_NEAR(across(), 1e6, 1);
@@ -285,7 +285,7 @@ TEST_F(TrafficOfRun, of_slow_steps_the_last_one_holds_until_two_are_missed) {
   EXPECT_EQ(across(), 0);
 }
 
-TEST_F(TrafficOfRun, nothing_of_a_rank_that_is_lost_is_in_any_sum) {
+TEST_F(TrafficOfRun, sums_exclude_a_lost_rank) {
   send(1, 2, 2), send(2, 1, 2), send(0, 1, 2), send(0, 3, 2);
   EXPECT_NEAR(across(), 3e7, 1);
   EXPECT_NEAR(near(), 4e7, 1);
@@ -296,9 +296,9 @@ TEST_F(TrafficOfRun, nothing_of_a_rank_that_is_lost_is_in_any_sum) {
   }
 }
 
-// Rank 1 sends rank 2, over the link, 400 bytes of activations in each tenth of a second, and rank
-// 2 it back 300 of their gradients.
-TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
+// In each tenth of a second rank 1 sends 400 bytes of activations over the link to rank 2, which
+// returns 300 bytes of gradients.
+TEST_F(TrafficOfRun, states_payload_kinds_by_direction_from_ops) {
   const auto stage = [](const std::string& rank, const std::string& buffer,
                         const std::string& peer) {
     return "rank " + rank + "\nlane send.g0 send g0\nbuffer " + buffer +
@@ -317,36 +317,34 @@ TEST_F(TrafficOfRun, what_crosses_is_told_by_kind_and_way_as_ops_moved_it) {
   const Overlay shown = overlay_.overlay(history_, &status_, true, &payload);
   const LinkOverlay& link = shown.links.at({"host0", "host1"});
   ASSERT_EQ(link.payload.size(), 2U);
-  EXPECT_EQ(link.payload[0].payload, PayloadKind::activations) << "most first";
+  EXPECT_EQ(link.payload[0].payload, PayloadKind::activations) << "sorted by bytes";
   EXPECT_NEAR(link.payload[0].forward, 4000, 1);
   EXPECT_EQ(link.payload[0].backward, 0);
   EXPECT_EQ(link.payload[1].payload, PayloadKind::activation_gradients);
   EXPECT_NEAR(link.payload[1].backward, 3000, 1);
-  EXPECT_EQ(shown.buses.at("host0").payload.size(), 2U) << "it crosses the bus, too";
-  EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1)
-      << "what the counters say stays what is said of all";
+  EXPECT_EQ(shown.buses.at("host0").payload.size(), 2U) << "the payload also crosses the bus";
+  EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1) << "the totals are those of the counters";
   EXPECT_TRUE(
       overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).payload.empty());
 }
 
-TEST_F(TrafficOfRun, what_would_cross_a_cut_link_is_in_no_bus_either) {
+TEST_F(TrafficOfRun, buses_exclude_traffic_of_a_cut_link) {
   send(0, 2, 2), send(0, 1, 2);
   EXPECT_NEAR(near(), 2e7, 1);
   status_.links.push_back({0, 0.5});
-  EXPECT_NEAR(across(), 1e7, 1) << "it is slowed only";
+  EXPECT_NEAR(across(), 1e7, 1) << "the link is only slowed";
   status_.links.back().part = 0;
   EXPECT_EQ(across(), 0);
   EXPECT_NEAR(near(), 1e7, 1);
   EXPECT_EQ(shown().buses["host1"].total(), 0);
 }
 
-TEST_F(RunOverlayTest,
-       a_device_is_busy_for_its_share_of_the_time_from_step_to_step_however_long_it_is_held) {
+TEST_F(RunOverlayTest, busy_fraction_excludes_pace_delays) {
   for (const auto& [rank, at] : {std::pair(0, 0LL), std::pair(1, 2'400'000'000LL)})
     record(telemetry::Metric::step_seconds, rank, 0, at, 0.02),
         record(telemetry::Metric::compute_seconds, rank, 0, at, 0.01);
   EXPECT_LT(overlay_.overlay(history_, &status_, true).devices.at("cpu0").utilization, 0)
-      << "not known from one step";
+      << "one step gives no rate";
   for (int step = 1; step < 6; ++step) {
     record(telemetry::Metric::step_seconds, 0, step, step * 500'000'000LL, 0.02);
     record(telemetry::Metric::compute_seconds, 0, step, step * 500'000'000LL, 0.01);
@@ -358,10 +356,10 @@ TEST_F(RunOverlayTest,
   EXPECT_NEAR(overlay.devices.at("cpu0").utilization, 0.01 / 0.5, 1e-9);
   EXPECT_NEAR(overlay.devices.at("cpu1").utilization, 0.01 / 0.02, 1e-9);
   EXPECT_LT(overlay_.overlay(history_, &status_, false).devices.at("cpu0").utilization, 0)
-      << "it stands still";
+      << "the rank is paused";
 }
 
-TEST_F(RunOverlayTest, a_rank_is_held_where_the_pace_dial_lets_it_go_no_further) {
+TEST_F(RunOverlayTest, rank_limited_by_the_pace_dial_is_marked_as_held) {
   status_.steps = 100, status_.horizon = 7;
   const auto states = [&] {
     std::vector<std::string> all;
@@ -377,15 +375,15 @@ TEST_F(RunOverlayTest, a_rank_is_held_where_the_pace_dial_lets_it_go_no_further)
   EXPECT_THAT(states(), ElementsAre("held", "running", "paused"));
   status_.steps = 7;
   EXPECT_THAT(states(), ElementsAre("running", "running", "paused"))
-      << "after the last step nothing is held";
+      << "no rank is held after the last step";
 }
 
-TEST_F(RunOverlayTest, a_problem_of_no_rank_marks_none) {
+TEST_F(RunOverlayTest, problem_without_a_rank_marks_no_device) {
   record_problem("/runs/a/recording.try");
   EXPECT_THAT(failed(overlay_.failures(history_)), ElementsAre());
 }
 
-TEST_F(RunOverlayTest, marks_ranks_with_what_holds_them_back) {
+TEST_F(RunOverlayTest, marks_slowed_ranks) {
   experiment_.run.devices = experiment::DeviceSpeed::paced;
   telemetry::History paced;
   const std::string header = Json{{"schema", 1},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The list of runs, as a person finds it: its lines and their menus.
+// The list of runs: its rows and their menus.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace trainyard::ui::test {
 
-// Null when it is not listed; the next refresh makes another one.
+// Returns null if the run is not listed. The next refresh replaces the item.
 inline QTreeWidgetItem* line_of(const ui::RunsPanel& panel, const QString& directory) {
   const auto* list = panel.findChild<QTreeWidget*>();
   for (int row = 0; row < list->topLevelItemCount(); ++row)
@@ -29,7 +29,7 @@ inline QString state_of(const ui::RunsPanel& panel, const QString& directory) {
   return line ? line->text(line->columnCount() - 1) : QString();
 }
 
-// Does it while the run's menu stands open. The list must be seen.
+// Calls `act` while the menu of the run is open. The list must be visible.
 inline void with_menu(ui::RunsPanel& panel, const QString& directory,
                       const std::function<void(QMenu&)>& act) {
   auto* list = panel.findChild<QTreeWidget*>();
@@ -37,7 +37,7 @@ inline void with_menu(ui::RunsPanel& panel, const QString& directory,
   ASSERT_TRUE(line) << directory.toStdString() << " is not listed";
   QTimer::singleShot(0, &panel, [act] {
     auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
-    ASSERT_TRUE(menu) << "no menu came";
+    ASSERT_TRUE(menu) << "no menu opened";
     act(*menu);
     menu->close();
   });
@@ -50,7 +50,7 @@ inline QAction* offered(const QMenu& menu, const QString& beginning) {
   return nullptr;
 }
 
-// Nothing when that is not offered at all.
+// Returns nullopt if the menu does not contain the action.
 inline std::optional<bool> may_be_trashed(ui::RunsPanel& panel, const QString& directory) {
   std::optional<bool> may;
   with_menu(panel, directory, [&may](const QMenu& menu) {

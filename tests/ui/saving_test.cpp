@@ -22,7 +22,7 @@ TEST_F(Saving, save_as_writes_a_file_that_opens_again) {
   EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 77);
 }
 
-TEST_F(Saving, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
+TEST_F(Saving, failed_save_is_reported_with_advice) {
   change();
   file_ = "/proc/nothing/mine.json";
   EXPECT_FALSE(window_->files().save());
@@ -31,26 +31,26 @@ TEST_F(Saving, a_file_that_cannot_be_saved_is_said_with_what_to_do) {
   EXPECT_TRUE(window_->isWindowModified());
 }
 
-TEST_F(Saving, what_was_said_of_a_save_that_failed_goes_when_one_works_and_not_before) {
-  const auto said = [&] {
+TEST_F(Saving, message_of_a_failed_save_disappears_after_a_successful_one) {
+  const auto reports_failed_save = [&] {
     return window_->center().errors().isVisible() &&
            window_->center().errors().text().contains("cannot be saved");
   };
   change();
   file_ = "/proc/nothing/mine.json";
   EXPECT_FALSE(window_->files().save());
-  ASSERT_TRUE(said());
+  ASSERT_TRUE(reports_failed_save());
   window_->document().set_value("training.epochs", 3);
   window_->document().judge();
   ASSERT_TRUE(QSignalSpy(&window_->document(), &Document::judged).wait());
   EXPECT_FALSE(window_->files().save());
-  EXPECT_TRUE(said()) << "it is still so";
+  EXPECT_TRUE(reports_failed_save()) << "the save failed again";
   file_ = directory_.filePath("mine.json");
   EXPECT_TRUE(window_->files().save());
   EXPECT_TRUE(window_->center().errors().isHidden());
 }
 
-TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
+TEST_F(Saving, message_of_a_refused_text_disappears_after_its_correction) {
   change();
   window_->document().set_refused(base::Problem{"out_of_range", base::ProblemCode::bad_input,
                                                 "training.batch_per_rank", "0 is out of range", "",
@@ -62,7 +62,7 @@ TEST_F(Saving, what_was_said_of_a_refused_text_goes_when_that_is_mended) {
   EXPECT_TRUE(window_->center().errors().isHidden());
 }
 
-TEST_F(Saving, leaves_what_was_said_of_other_things) {
+TEST_F(Saving, keeps_unrelated_messages) {
   file_ = directory_.filePath("mine.json");
   ASSERT_FALSE(window_->open(directory_.filePath("missing.json")));
   change();
@@ -70,7 +70,7 @@ TEST_F(Saving, leaves_what_was_said_of_other_things) {
   EXPECT_FALSE(window_->center().errors().isHidden());
 }
 
-TEST_F(Saving, unsaved_changes_are_asked_about_before_another_document) {
+TEST_F(Saving, asks_about_unsaved_changes_before_another_document) {
   change();
   EXPECT_FALSE(window_->files().new_document());
   EXPECT_EQ(asked_, 1);
@@ -80,7 +80,7 @@ TEST_F(Saving, unsaved_changes_are_asked_about_before_another_document) {
   EXPECT_EQ(window_->document().experiment().training.batch_per_rank, 32);
 }
 
-TEST_F(Saving, closing_asks_and_cancel_keeps_the_window) {
+TEST_F(Saving, cancel_keeps_the_window_open_on_close) {
   change();
   EXPECT_FALSE(window_->close());
   EXPECT_TRUE(window_->isVisible());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A sweep in the window, with the real programs: started, followed, canceled, its runs opened; and
-// what waits for what.
+// A sweep in the window with the real programs: start, follow, cancel, and open runs.
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPushButton>
@@ -65,7 +64,7 @@ TEST_F(ScalingWindow, runs_a_sweep_shows_it_and_opens_one_of_its_runs) {
       << window_->runs().current()->name().toStdString();
 }
 
-TEST_F(ScalingWindow, cancels_a_sweep_and_keeps_what_is_finished) {
+TEST_F(ScalingWindow, cancels_a_sweep_and_keeps_finished_runs) {
   open_example();
   start("1,2", 1'000'000);
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
@@ -81,18 +80,18 @@ TEST_F(ScalingWindow, starts_no_run_beside_a_sweep_until_that_is_canceled) {
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
   window_->start_run();
   EXPECT_FALSE(window_->run_wanted());
-  EXPECT_TRUE(window_->center().errors().text().contains("A sweep is running"))
+  EXPECT_TRUE(window_->center().errors().text().contains("sweep"))
       << window_->center().errors().text().toStdString();
   panel().cancel();
   ASSERT_TRUE(over());
-  EXPECT_TRUE(wait([&] { return window_->center().errors().isHidden(); })) << "it is no longer so";
+  EXPECT_TRUE(wait([&] { return window_->center().errors().isHidden(); })) << "the sweep has ended";
   window_->start_run();
   EXPECT_TRUE(wait([&] { return window_->runs().live(); }));
   EXPECT_TRUE(wait([&] { return !panel().start_button().isEnabled(); }))
-      << "and no sweep beside a run";
+      << "a sweep does not start during a run";
 }
 
-TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
+TEST_F(ScalingWindow, crash_keeps_the_sweep) {
   open_example();
   start("1,2", 1'000'000);
   ASSERT_TRUE(wait([&] { return sweep() && sweep()->variants[0].state == VariantState::running; }));
@@ -101,18 +100,18 @@ TEST_F(ScalingWindow, that_is_lost_loses_nothing_of_a_sweep) {
   window_ = make_window();
   window_->offer_recoveries();
   ASSERT_TRUE(wait([&] { return panel().follower().directory() == directory && sweep(); }))
-      << "the next window finds it";
-  EXPECT_TRUE(panel().sweeping()) << "which went on meanwhile";
+      << "another window attaches to the sweep";
+  EXPECT_TRUE(panel().sweeping()) << "the sweep continued";
   panel().cancel();
   ASSERT_TRUE(over());
   EXPECT_EQ(sweep()->state, session::SweepState::canceled);
-  ASSERT_TRUE(window_->open(directory)) << "by its directory, too";
+  ASSERT_TRUE(window_->open(directory)) << "the directory identifies the run";
   EXPECT_FALSE(window_->center().shows_welcome());
   EXPECT_EQ(window_->document().experiment().topology.hosts.at(0).devices.size(), 4u)
-      << "with its experiment, in place of an empty drawing";
+      << "the experiment replaces an empty drawing";
   EXPECT_TRUE(window_->document().file().isEmpty());
   EXPECT_TRUE(wait([&] { return panel().isVisible() && !panel().visibleRegion().isEmpty(); }))
-      << "and in sight";
+      << "the drawing is visible";
 }
 
 }  // namespace

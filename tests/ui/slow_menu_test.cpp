@@ -24,7 +24,7 @@ class SlowMenu : public testing::Test {
   std::optional<session::Slow> asked_;
 };
 
-TEST_F(SlowMenu, a_choice_asks_for_that_rank_and_keeps_its_jitter) {
+TEST_F(SlowMenu, choice_requests_a_slowdown_and_keeps_the_jitter) {
   offer({2, 1, 0.5});
   action("slow_5").trigger();
   ASSERT_TRUE(asked_);
@@ -33,7 +33,7 @@ TEST_F(SlowMenu, a_choice_asks_for_that_rank_and_keeps_its_jitter) {
   EXPECT_EQ(asked_->jitter, 0.5);
 }
 
-TEST_F(SlowMenu, what_holds_now_is_ticked_or_stands_as_a_number) {
+TEST_F(SlowMenu, current_slowdown_is_checked_or_shown_as_a_number) {
   offer({0, 10, 0});
   EXPECT_TRUE(action("slow_10").isChecked());
   EXPECT_FALSE(action("slow_1").isChecked());
@@ -47,7 +47,7 @@ TEST_F(SlowMenu, what_holds_now_is_ticked_or_stands_as_a_number) {
   EXPECT_EQ(other.findChild<QDoubleSpinBox*>("jitter")->value(), 0.2);
 }
 
-TEST_F(SlowMenu, any_factor_and_any_jitter_can_be_asked_for_one_after_the_other) {
+TEST_F(SlowMenu, any_factor_and_jitter_can_be_requested) {
   offer({1, 1, 0});
   auto& factor = *menu_.findChild<QDoubleSpinBox*>("factor");
   factor.selectAll();
@@ -60,10 +60,10 @@ TEST_F(SlowMenu, any_factor_and_any_jitter_can_be_asked_for_one_after_the_other)
   EXPECT_EQ(asked_->slow_down, 3.5) << "still";
   EXPECT_DOUBLE_EQ(asked_->jitter, 0.1);
   factor.setValue(0.1);
-  EXPECT_EQ(asked_->slow_down, 1) << "never faster than it is";
+  EXPECT_EQ(asked_->slow_down, 1) << "factors below 1 are refused";
 }
 
-TEST_F(SlowMenu, a_number_is_reached_and_left_by_keys) {
+TEST_F(SlowMenu, number_field_is_entered_and_left_by_keys) {
   offer({1, 1, 0});
   QMenu& choices = *menu_.findChild<QMenu*>("slow");
   auto& number = *choices.findChild<QDoubleSpinBox*>("factor");
@@ -76,7 +76,7 @@ TEST_F(SlowMenu, a_number_is_reached_and_left_by_keys) {
   reach();
   QTest::keyClick(&number, Qt::Key_Up);
   EXPECT_EQ(choices.activeAction(), &action("slow_10"));
-  EXPECT_FALSE(asked_) << "left, and not changed";
+  EXPECT_FALSE(asked_) << "the value is unchanged";
   choices.hide();
   reach();
   number.selectAll();
@@ -90,7 +90,7 @@ TEST_F(SlowMenu, a_number_is_reached_and_left_by_keys) {
   choices.hide();
 }
 
-TEST_F(SlowMenu, jitter_is_switched_on_and_off_by_itself) {
+TEST_F(SlowMenu, jitter_is_toggled_independently) {
   offer({0, 10, 0});
   action("jitter_0.5").trigger();
   ASSERT_TRUE(asked_);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The timeline of a real run, in the window: spans of every rank, an op that is found in the plan,
-// and the charts' freeze.
+// The timeline of a real run in the window: spans of every rank, ops in the plan, and freezing.
 #include <QPlainTextEdit>
 #include <QTest>
 #include <QTextBlock>
@@ -35,7 +34,7 @@ class TimelineWindow : public RealWindow {
     ASSERT_TRUE(
         wait([&] { return !window_->runs().live() && window_->runs().current()->complete(); }));
   }
-  // The last op of that token that a rank ran.
+  // Returns the last executed op of a token on a rank.
   std::optional<SpanAddress> last(int rank, const std::string& token) {
     for (int lane = 0; lane < spans().lanes(rank); ++lane)
       for (std::size_t t = 0; t < spans().lane(rank, lane).tracks().size(); ++t) {
@@ -48,8 +47,7 @@ class TimelineWindow : public RealWindow {
   }
 };
 
-// Compute, input, sends and receives of one rank lie in its steps, as the rank itself reported
-// them.
+// Compute, input, sends and receives of a rank are within the steps that the rank reported.
 void expect_whole_steps(const SpanStore& spans, const telemetry::History& history, int rank) {
   int lanes = 0;
   for (int lane = 1; lane < spans.lanes(rank); ++lane)
@@ -65,10 +63,10 @@ void expect_whole_steps(const SpanStore& spans, const telemetry::History& histor
   ASSERT_TRUE(compute && compute->values.size() > 10);
   EXPECT_NEAR(static_cast<double>(figures.compute) * 1e-9, compute->values[10],
               0.2 * compute->values[10] + 2e-5)
-      << "as the rank's own clock had it";
+      << "times of the clock of the rank";
 }
 
-TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_selected_in_the_plan) {
+TEST_F(TimelineWindow, real_run_shows_spans_of_all_ranks_and_selects_ops_in_the_plan) {
   run_until(60);
   ASSERT_TRUE(wait([&] {
     return window_->panels().timeline.figures().contains("overlapped with compute");
@@ -94,8 +92,7 @@ TEST_F(TimelineWindow, a_real_run_shows_the_spans_of_all_ranks_and_its_op_is_sel
   EXPECT_TRUE(wait([&] { return !plan.visibleRegion().isEmpty(); }));
 }
 
-// By step and bucket: from the first begin of its chunks to their last end, of all that the rank
-// recorded.
+// Returns the span of each step and bucket: from the first begin to the last end of its chunks.
 std::map<std::pair<int, std::string>, TimeRange> ranges_by_hand(const SpanStore& spans,
                                                                 const telemetry::History& history,
                                                                 int rank) {
@@ -112,8 +109,7 @@ std::map<std::pair<int, std::string>, TimeRange> ranges_by_hand(const SpanStore&
   return ranges;
 }
 
-TEST_F(TimelineWindow,
-       every_bucket_of_a_real_run_is_one_span_that_a_click_finds_in_the_coarse_plan) {
+TEST_F(TimelineWindow, click_on_a_bucket_of_a_real_run_selects_it_in_the_coarse_plan) {
   run_until(40);
   stop();
   const telemetry::History& history = window_->runs().current()->history();
@@ -149,7 +145,7 @@ TEST_F(TimelineWindow,
   })) << plan.textCursor().selectedText().toStdString();
 }
 
-TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on) {
+TEST_F(TimelineWindow, freezes_with_the_charts_while_training_continues) {
   run_until(30);
   ASSERT_TRUE(wait([&] { return view().view().width() > 0; }));
   window_->panels().charts.freeze_action()->trigger();
@@ -159,11 +155,11 @@ TEST_F(TimelineWindow, freezing_the_charts_freezes_it_too_while_training_goes_on
   ASSERT_TRUE(wait([&] { return spans().taken() > before + 2000; }));
   EXPECT_EQ(view().view(), frozen);
   window_->panels().charts.freeze_action()->trigger();
-  EXPECT_TRUE(wait([&] { return view().view().begin > frozen.begin; })) << "it follows again";
+  EXPECT_TRUE(wait([&] { return view().view().begin > frozen.begin; })) << "the view follows again";
   stop();
 }
 
-TEST_F(TimelineWindow, a_run_of_another_experiment_does_not_point_into_the_plan_of_this_one) {
+TEST_F(TimelineWindow, run_of_another_experiment_does_not_select_ops_in_the_plan) {
   run_until(20);
   stop();
   window_->document().set_value("strategy.bucket_bytes", 4'000'000);
@@ -174,7 +170,7 @@ TEST_F(TimelineWindow, a_run_of_another_experiment_does_not_point_into_the_plan_
   EXPECT_EQ(window_->panels().plan.marked(), "");
 }
 
-TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushed) {
+TEST_F(TimelineWindow, stalest_gradient_of_a_worker_is_found_at_its_push) {
   run_until(60, "four_workers_parameter_server_digits.json");
   stop();
   window_->workspace().raise("staleness");
@@ -188,7 +184,7 @@ TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushe
   EXPECT_EQ(push.rank, 2);
   EXPECT_TRUE(
       QString::fromStdString(spans().names(2).token(span.program, span.op)).startsWith("PUSH.b"));
-  EXPECT_FALSE(view().rect_of(push).isEmpty()) << "it is in view";
+  EXPECT_FALSE(view().rect_of(push).isEmpty()) << "the span is visible";
   const auto* gradients =
       window_->runs().current()->history().find({telemetry::Metric::staleness, 4, 2});
   ASSERT_NE(gradients, nullptr);
@@ -197,7 +193,7 @@ TEST_F(TimelineWindow, the_stalest_gradient_of_a_worker_is_found_as_it_was_pushe
       gradients->seconds[static_cast<std::size_t>(gradients->values.rend() - stalest) - 1];
   EXPECT_LE(static_cast<double>(span.begin) * 1e-9, taken);
   EXPECT_EQ(push_before(spans(), 2, static_cast<Nanoseconds>(taken * 1e9)), push)
-      << "and none of it came between";
+      << "no other span is in between";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How the window is laid out, at first, small and in large type; and its keys.
+// Layout of the window: default, small, and with large text; shortcuts.
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLabel>
@@ -19,7 +19,7 @@ namespace {
 
 class WindowLayout : public test::AnsweredWindow {};
 
-TEST_F(WindowLayout, every_action_of_the_menus_has_a_shortcut_of_its_own) {
+TEST_F(WindowLayout, every_menu_action_has_a_unique_shortcut) {
   std::set<QString> seen;
   const std::function<void(const QMenu&)> visit = [&](const QMenu& menu) {
     for (const QAction* action : menu.actions()) {
@@ -40,7 +40,7 @@ TEST_F(WindowLayout, every_action_of_the_menus_has_a_shortcut_of_its_own) {
         << keys.toStdString() << " belongs to window managers";
 }
 
-TEST_F(WindowLayout, a_key_shows_each_panel) {
+TEST_F(WindowLayout, shortcuts_show_each_panel) {
   window_->center().show_welcome(false);
   window_->activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(window_.get()));
@@ -49,13 +49,13 @@ TEST_F(WindowLayout, a_key_shows_each_panel) {
   EXPECT_FALSE(window_->workspace().dock("inspector").isHidden());
 }
 
-TEST_F(WindowLayout, the_welcome_page_has_the_window_for_itself) {
+TEST_F(WindowLayout, welcome_page_hides_the_panels) {
   EXPECT_FALSE(window_->workspace().dock("inspector").isVisible());
   window_->center().show_welcome(false);
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
 }
 
-TEST_F(WindowLayout, resetting_the_layout_leaves_the_welcome_page_the_window) {
+TEST_F(WindowLayout, reset_of_the_layout_keeps_the_welcome_page) {
   window_->workspace().reset();
   for (const char* dock : {"inspector", "palette", "charts", "runs"})
     EXPECT_FALSE(window_->workspace().dock(dock).isVisible()) << dock;
@@ -63,7 +63,7 @@ TEST_F(WindowLayout, resetting_the_layout_leaves_the_welcome_page_the_window) {
   EXPECT_TRUE(window_->workspace().dock("charts").isVisible());
 }
 
-TEST_F(WindowLayout, a_clicked_tab_gives_its_panel_the_keys) {
+TEST_F(WindowLayout, clicked_tab_focuses_its_panel) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   window_->activateWindow();
   QCoreApplication::processEvents();
@@ -83,7 +83,7 @@ TEST_F(WindowLayout, a_clicked_tab_gives_its_panel_the_keys) {
   EXPECT_EQ(QApplication::focusWidget(), &window_->panels().timeline.view());
 }
 
-TEST_F(WindowLayout, no_layout_leaves_a_stray_bar_of_tabs) {
+TEST_F(WindowLayout, layouts_leave_no_stray_tab_bar) {
   const auto stray = [&] {
     const auto panels =
         1 + window_->tabifiedDockWidgets(&window_->workspace().dock("charts")).size();
@@ -109,7 +109,7 @@ TEST_F(WindowLayout, no_layout_leaves_a_stray_bar_of_tabs) {
   EXPECT_EQ(stray(), "");
 }
 
-TEST_F(WindowLayout, the_arrangement_of_the_charts_is_kept) {
+TEST_F(WindowLayout, arrangement_of_charts_is_saved) {
   window_->panels().charts.grid().move("memory", 0);
   window_->panels().charts.grid().set_shown("accuracy", false);
   const QStringList arranged = window_->panels().charts.grid().arrangement();
@@ -118,7 +118,7 @@ TEST_F(WindowLayout, the_arrangement_of_the_charts_is_kept) {
   EXPECT_EQ(window_->panels().charts.grid().arrangement(), arranged);
 }
 
-TEST_F(WindowLayout, panels_are_hidden_and_come_back_where_they_were) {
+TEST_F(WindowLayout, hidden_panels_are_restored_at_their_position) {
   window_->center().show_welcome(false);
   window_->workspace().dock("palette").hide();
   ASSERT_TRUE(window_->close());
@@ -147,7 +147,7 @@ TEST_F(WindowLayout, perspectives_arrange_the_panels) {
   EXPECT_TRUE(window_->workspace().dock("inspector").isVisible());
 }
 
-TEST_F(WindowLayout, charts_have_most_of_the_window_where_runs_are_compared) {
+TEST_F(WindowLayout, comparison_gives_charts_most_of_the_window) {
   window_->resize(1600, 1000);
   window_->center().show_welcome(false);
   window_->workspace().set_perspective(Workspace::Perspective::compare);
@@ -155,10 +155,10 @@ TEST_F(WindowLayout, charts_have_most_of_the_window_where_runs_are_compared) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return charts.height() > 700 && charts.width() > 900; }))
       << charts.width() << " x " << charts.height();
   EXPECT_GE(window_->center().canvas().height(), 2 * window_->fontMetrics().height())
-      << "the drawing stays in sight";
+      << "the drawing is visible";
 }
 
-// Columns without a mark at the left and at the right of what a widget shows.
+// Returns the number of empty columns at the left and right of an image.
 std::pair<int, int> blank_columns(QWidget& widget) {
   const QImage seen = widget.grab().toImage();
   const auto blank = [&](int x) {
@@ -173,8 +173,7 @@ std::pair<int, int> blank_columns(QWidget& widget) {
   return columns;
 }
 
-TEST_F(WindowLayout,
-       pausing_and_resuming_share_a_place_on_the_toolbar_that_neither_jumps_nor_has_a_hole) {
+TEST_F(WindowLayout, pause_and_resume_share_one_toolbar_position) {
   window_->resize(1600, 1000);
   window_->center().show_welcome(false);
   QCoreApplication::processEvents();
@@ -196,7 +195,7 @@ TEST_F(WindowLayout,
   }
 }
 
-// Charts that are seen whole.
+// Returns the completely visible charts.
 int whole_charts(MainWindow& window) {
   int whole = 0;
   for (const ChartKind kind : kChartKinds) {
@@ -206,7 +205,7 @@ int whole_charts(MainWindow& window) {
   return whole;
 }
 
-TEST_F(WindowLayout, four_charts_are_seen_whole_and_readable_as_the_window_comes) {
+TEST_F(WindowLayout, default_window_shows_four_readable_charts) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   for (const auto& [size, charts] : {std::pair(QSize(1600, 1000), 4), {QSize(1280, 800), 3}}) {
     window_->resize(size);
@@ -218,12 +217,11 @@ TEST_F(WindowLayout, four_charts_are_seen_whole_and_readable_as_the_window_comes
     const QSizeF area = window_->panels().charts.plot(ChartKind::loss).canvas().plot_area().size();
     EXPECT_GT(area.width(), 220) << size.width();
     EXPECT_GT(area.height(), 90) << size.width();
-    EXPECT_GT(window_->center().canvas().height(), size.height() / 3)
-        << "the drawing stays in sight";
+    EXPECT_GT(window_->center().canvas().height(), size.height() / 3) << "the drawing is visible";
   }
 }
 
-// The texts of labels that are wider than the labels.
+// Returns the truncated texts of labels.
 QStringList cut_texts(const QWidget& widget) {
   QStringList cut;
   for (const QLabel* label : widget.findChildren<QLabel*>())
@@ -236,7 +234,7 @@ QStringList cut_texts(const QWidget& widget) {
 class SmallWindow : public WindowLayout,
                     public testing::WithParamInterface<std::tuple<QSize, double>> {
  protected:
-  // A run that is over, in a window of that size, in type of that scale.
+  // Opens a finished run in a window of this size and text scale.
   void show_run() {
     const auto& [size, scale] = GetParam();
     const QString directory = directory_.filePath("runs/2026-01-01_00-00-00_long");
@@ -257,13 +255,13 @@ class SmallWindow : public WindowLayout,
   }
 };
 
-TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
+TEST_P(SmallWindow, shows_controls_and_status_of_a_run) {
   show_run();
   EXPECT_EQ(window_->size(), std::get<0>(GetParam()));
   const auto* bar = window_->findChild<RunStateBar*>();
   EXPECT_TRUE(bar->shown_state().startsWith("completed")) << bar->shown_state().toStdString();
   QStringList cut = cut_texts(*bar);
-  cut.removeAll(window_->runs().current()->name());  // it is elided, in view of all
+  cut.removeAll(window_->runs().current()->name());  // elided by design
   EXPECT_TRUE(cut.isEmpty()) << cut.join(" | ").toStdString();
   RunControls& controls = window_->controls();
   for (QAction* action : {&controls.run_action(), &controls.pause_action(), &controls.step_action(),
@@ -275,7 +273,7 @@ TEST_P(SmallWindow, holds_what_steers_and_tells_a_run) {
   }
 }
 
-// The plot areas of charts that are seen whole, in lines of text.
+// Returns the plot heights of completely visible charts, in lines of text.
 std::vector<double> whole_plots(MainWindow& window) {
   std::vector<double> lines;
   for (const ChartKind kind : kChartKinds) {
@@ -287,12 +285,12 @@ std::vector<double> whole_plots(MainWindow& window) {
   return lines;
 }
 
-TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
+TEST_P(SmallWindow, shows_one_complete_readable_chart_during_a_run) {
   show_run();
   const auto readable = [&] {
     return !whole_plots(*window_).empty() && std::ranges::max(whole_plots(*window_)) > 2;
   };
-  EXPECT_TRUE(QTest::qWaitFor(readable)) << "as the letters grow";
+  EXPECT_TRUE(QTest::qWaitFor(readable)) << "sizes grow with the text";
   window_->workspace().set_perspective(Workspace::Perspective::build);
   QCoreApplication::processEvents();
   window_->workspace().set_perspective(Workspace::Perspective::run);
@@ -302,13 +300,13 @@ TEST_P(SmallWindow, shows_a_chart_whole_and_readable_to_who_watches_a_run) {
       << charts.height() << ": large letters have half the window";
   EXPECT_EQ(window_->size(), std::get<0>(GetParam())) << "the window does not grow for it";
   EXPECT_GE(window_->center().canvas().height(), 2 * window_->fontMetrics().height())
-      << "the drawing stays in sight";
+      << "the drawing is visible";
   window_->workspace().reset();
   ASSERT_TRUE(window_->open(window_->runs().current()->directory()));
   EXPECT_TRUE(QTest::qWaitFor(readable)) << "when a run is opened";
 }
 
-TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
+TEST_P(SmallWindow, shows_chart_options_on_request) {
   show_run();
   window_->workspace().set_perspective(Workspace::Perspective::run);
   const auto choice = [&]() -> const QWidget* {
@@ -321,7 +319,7 @@ TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
     if (one->text() == "Options") asks = one;
   ASSERT_TRUE(asks && choice());
   ASSERT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
-  if (!asks->isVisible()) return;  // there is room
+  if (!asks->isVisible()) return;  // there is enough space
   asks->click();
   EXPECT_TRUE(QTest::qWaitFor(
       [&] { return choice()->isVisible() && !choice()->visibleRegion().isEmpty(); }));
@@ -329,8 +327,8 @@ TEST_P(SmallWindow, shows_what_the_charts_can_be_told_when_it_is_asked_for) {
   EXPECT_TRUE(QTest::qWaitFor([&] { return asks->isVisible() != choice()->isVisible(); }));
 }
 
-// Only the tab says its name, and the dock gets its title back with the room.
-TEST_P(SmallWindow, spares_the_titles_of_docks_that_are_tabs_where_it_is_short) {
+// The tab shows the name. The dock shows its title again when there is space.
+TEST_P(SmallWindow, hides_titles_of_tabbed_docks) {
   show_run();
   const auto& [size, scale] = GetParam();
   const bool is_short = size.height() < 520 * scale;
@@ -355,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(all, SmallWindow,
                                          std::tuple(QSize(900, 600), 2.0)),
                          name_of);
 
-TEST_F(WindowLayout, a_key_brings_a_panel_from_behind_another_and_closes_the_one_that_is_seen) {
+TEST_F(WindowLayout, shortcut_raises_a_covered_panel_and_closes_a_visible_one) {
   ASSERT_TRUE(window_->open(example("four_devices_mirrored_digits.json")));
   window_->activateWindow();
   ASSERT_TRUE(QTest::qWaitForWindowActive(window_.get()));
@@ -367,7 +365,7 @@ TEST_F(WindowLayout, a_key_brings_a_panel_from_behind_another_and_closes_the_one
   };
   window_->workspace().raise("timeline");
   ASSERT_FALSE(seen());
-  ASSERT_FALSE(model.isHidden()) << "it is a tab";
+  ASSERT_FALSE(model.isHidden()) << "the dock is tabbed";
   QTest::keySequence(window_.get(), action.shortcut());
   EXPECT_TRUE(seen());
   EXPECT_TRUE(action.isChecked());

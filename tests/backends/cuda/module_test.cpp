@@ -7,14 +7,18 @@
 #include <fstream>
 
 #include "backends/cuda/cuda.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::cuda {
 namespace {
 
 namespace fs = std::filesystem;
+using base::Advises;
+using base::IsProblem;
 using base::ProblemCode;
+using base::Reports;
+using testing::AllOf;
 using testing::AnyOf;
-using testing::HasSubstr;
 
 class Module : public testing::Test {
  protected:
@@ -28,10 +32,8 @@ TEST_F(Module, that_is_missing_is_reported_with_advice) {
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
-  EXPECT_EQ(opened.error().where, kModuleFile);
-  EXPECT_EQ(opened.error().id, "cuda_module_unavailable");
-  EXPECT_THAT(opened.error().advice,
-              testing::AllOf(HasSubstr("CUDA Toolkit"), HasSubstr("-DTRAINYARD_CUDA=ON")));
+  EXPECT_THAT(opened.error(), AllOf(IsProblem("cuda_module_unavailable", kModuleFile),
+                                    Advises("CUDA Toolkit"), Advises("-DTRAINYARD_CUDA=ON")));
 }
 
 TEST_F(Module, that_is_not_a_library_is_refused) {
@@ -39,8 +41,8 @@ TEST_F(Module, that_is_not_a_library_is_refused) {
   const auto opened = open_module(directory_ / kModuleFile);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ProblemCode::unavailable);
-  EXPECT_EQ(opened.error().id, "cuda_module_unavailable");
-  EXPECT_THAT(opened.error().what, HasSubstr(kModuleFile));
+  EXPECT_THAT(opened.error(),
+              AllOf(IsProblem("cuda_module_unavailable", kModuleFile), Reports(kModuleFile)));
 }
 
 TEST_F(Module, that_is_another_library_is_refused) {
@@ -54,8 +56,8 @@ TEST_F(Module, that_is_another_library_is_refused) {
 TEST_F(Module, of_another_version_is_refused_with_both_versions) {
   const auto opened = open_module(TRAINYARD_OLD_MODULE);
   ASSERT_FALSE(opened);
-  EXPECT_THAT(opened.error().what,
-              testing::AllOf(HasSubstr("0.0.1"), HasSubstr(TRAINYARD_VERSION)));
+  EXPECT_THAT(opened.error(), AllOf(IsProblem("cuda_module_unavailable"), Reports("0.0.1"),
+                                    Reports(TRAINYARD_VERSION)));
 }
 
 // Whatever this machine has: GPUs with names and memory, or the reason why there are none.

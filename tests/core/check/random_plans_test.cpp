@@ -78,7 +78,7 @@ bool is_subset(const std::set<Proof>& some, const std::set<Proof>& all) {
   return std::includes(all.begin(), all.end(), some.begin(), some.end());
 }
 
-bool as_said(const Break& broken, const std::set<Proof>& found) {
+bool finds_expected_proofs(const Break& broken, const std::set<Proof>& found) {
   std::set<Proof> known = broken.must;
   known.insert(broken.one.begin(), broken.one.end());
   known.insert(broken.may.begin(), broken.may.end());
@@ -151,7 +151,7 @@ TEST_P(BrokenPlan, is_found) {
     RC_LOG() << "found " << names(failed(report)) << "\n"
              << base::to_string(report.problems()) << "\n"
              << report.grid;
-    RC_ASSERT(as_said(broken, failed(report)));
+    RC_ASSERT(finds_expected_proofs(broken, failed(report)));
     RC_ASSERT(marks_the_bad_cell(victim, report));
     ++caught;
   });

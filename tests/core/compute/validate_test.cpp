@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/conformance/compute_cases.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::compute {
 namespace {
@@ -259,10 +260,9 @@ TEST(validate, refuses_new_parameters_that_partially_overlap_the_old_ones) {
       const auto fits = validate(made.op);
       EXPECT_EQ(fits.has_value(), distance % 32 == 0) << distance;
       if (!fits) {
-        EXPECT_EQ(fits.error().id, "bad_op");
-        EXPECT_THAT(fits.error().what,
-                    testing::AllOf(testing::StartsWith("updated "),
-                                   testing::HasSubstr(std::to_string(distance) + " bytes")));
+        EXPECT_THAT(fits.error(),
+                    testing::AllOf(base::IsProblem("bad_op"), base::Reports("updated"),
+                                   base::Reports(std::to_string(distance) + " bytes")));
       }
     }
 }

@@ -42,7 +42,7 @@ TEST(Bipartition, assigns_ranks_of_an_even_ring_alternately) {
   }
 }
 
-TEST(Bipartition, of_an_even_torus_is_a_checkerboard) {
+TEST(Bipartition, is_a_checkerboard_for_an_even_torus) {
   const Bipartition found = bipartition(16, GossipGraph::torus);
   ASSERT_THAT(found.odd_cycle, IsEmpty());
   for (int rank = 0; rank < 16; ++rank)

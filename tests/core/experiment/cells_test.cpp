@@ -15,7 +15,7 @@ namespace {
 
 using S = PipelineSchedule;
 
-std::vector<int> is_round_robin(int ranks, int chunks = 1) {
+std::vector<int> round_robin(int ranks, int chunks = 1) {
   std::vector<int> list;
   for (int k = 0; k < ranks * chunks; ++k) list.push_back(k % ranks);
   return list;
@@ -95,15 +95,15 @@ double bubble(const Played& played) {
 }
 
 TEST(Cells, match_the_schedules_of_the_papers) {
-  EXPECT_EQ(text(cells_of(S::naive, is_round_robin(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
-  EXPECT_EQ(text(cells_of(S::gpipe, is_round_robin(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
-  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, is_round_robin(3), 0, 4)),
+  EXPECT_EQ(text(cells_of(S::naive, round_robin(2), 0, 2)), "F0.0 B0.0 F0.1 B0.1");
+  EXPECT_EQ(text(cells_of(S::gpipe, round_robin(2), 1, 3)), "F1.0 F1.1 F1.2 B1.0 B1.1 B1.2");
+  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, round_robin(3), 0, 4)),
             "F0.0 F0.1 F0.2 B0.0 F0.3 B0.1 B0.2 B0.3");
-  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, is_round_robin(3), 2, 3)),
+  EXPECT_EQ(text(cells_of(S::one_forward_one_backward, round_robin(3), 2, 3)),
             "F2.0 B2.0 F2.1 B2.1 F2.2 B2.2");
-  EXPECT_EQ(text(cells_of(S::zb_h1, is_round_robin(3), 1, 4)),
+  EXPECT_EQ(text(cells_of(S::zb_h1, round_robin(3), 1, 4)),
             "F1.0 F1.1 B1.0 F1.2 B1.1 W1.0 F1.3 B1.2 W1.1 B1.3 W1.2 W1.3");
-  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, is_round_robin(2, 2), 1, 4)),
+  EXPECT_EQ(text(cells_of(S::interleaved_1f1b, round_robin(2, 2), 1, 4)),
             "F1.0 F1.1 F3.0 B3.0 F3.1 B3.1 F1.2 B1.0 F1.3 B1.1 F3.2 B3.2 F3.3 B3.3 B1.2 B1.3");
 }
 
@@ -115,7 +115,7 @@ TEST(Cells, pass_every_micro_batch_through_every_stage_in_order_without_deadlock
         for (const int chunks : {1, 3}) {
           if (chunks > 1 && (schedule == S::one_forward_one_backward || schedule == S::zb_h1))
             continue;
-          const auto ranks = is_round_robin(p, chunks);
+          const auto ranks = round_robin(p, chunks);
           SCOPED_TRACE(std::to_string(static_cast<int>(schedule)) + ": " + std::to_string(p) +
                        " ranks, " + std::to_string(chunks) + " chunks, " + std::to_string(m));
           EXPECT_TRUE(play(schedule, ranks, m));
@@ -141,29 +141,27 @@ TEST(Cells, have_the_idle_time_of_the_formulas) {
     for (int m = p; m <= 4 * p; m += p) {
       SCOPED_TRACE(std::to_string(p) + " ranks, " + std::to_string(m) + " micro-batches");
       const double n = p - 1;
-      EXPECT_DOUBLE_EQ(bubble(*play(S::gpipe, is_round_robin(p), m)), n / (m + n));
-      EXPECT_DOUBLE_EQ(bubble(*play(S::one_forward_one_backward, is_round_robin(p), m)),
-                       n / (m + n));
-      EXPECT_DOUBLE_EQ(bubble(*play(S::naive, is_round_robin(p), m)), n / p);
+      EXPECT_DOUBLE_EQ(bubble(*play(S::gpipe, round_robin(p), m)), n / (m + n));
+      EXPECT_DOUBLE_EQ(bubble(*play(S::one_forward_one_backward, round_robin(p), m)), n / (m + n));
+      EXPECT_DOUBLE_EQ(bubble(*play(S::naive, round_robin(p), m)), n / p);
       for (const int v : {2, 3})
-        EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, is_round_robin(p, v), m)),
-                         n / (v * m + n));
+        EXPECT_DOUBLE_EQ(bubble(*play(S::interleaved_1f1b, round_robin(p, v), m)), n / (v * m + n));
       for (const auto& [f, b, w] : {std::tuple{1, 1, 1}, {3, 4, 2}}) {
-        const Played played = *play(S::zb_h1, is_round_robin(p), m + p, f, b, w);
+        const Played played = *play(S::zb_h1, round_robin(p), m + p, f, b, w);
         for (const int idle : played.idle) EXPECT_EQ(idle, (p - 1) * (f + b - w));
       }
     }
 }
 
-TEST(Cells, of_1f1b_hold_at_most_one_micro_batch_for_each_remaining_stage) {
+TEST(Cells, hold_at_most_one_micro_batch_per_remaining_stage_in_1f1b) {
   for (int p = 1; p <= 8; ++p)
     for (const int m : {1, p, 4 * p})
       for (int k = 0; k < p; ++k) {
-        EXPECT_EQ(max_held(cells_of(S::one_forward_one_backward, is_round_robin(p), k, m), k),
+        EXPECT_EQ(max_held(cells_of(S::one_forward_one_backward, round_robin(p), k, m), k),
                   std::min(p - k, m));
-        EXPECT_EQ(max_held(cells_of(S::zb_h1, is_round_robin(p), k, m), k), std::min(p, m));
-        EXPECT_EQ(max_held(cells_of(S::gpipe, is_round_robin(p), k, m), k), m);
-        EXPECT_EQ(max_held(cells_of(S::naive, is_round_robin(p), k, m), k), 1);
+        EXPECT_EQ(max_held(cells_of(S::zb_h1, round_robin(p), k, m), k), std::min(p, m));
+        EXPECT_EQ(max_held(cells_of(S::gpipe, round_robin(p), k, m), k), m);
+        EXPECT_EQ(max_held(cells_of(S::naive, round_robin(p), k, m), k), 1);
       }
 }
 

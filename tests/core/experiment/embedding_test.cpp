@@ -22,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-Experiment of_clicks() {
+Experiment clicks_experiment() {
   Experiment e = small();
   e.data.kind = data::DataKind::clicks;
   e.model.layers = {{.kind = LayerKind::embedding_bag},
@@ -33,14 +33,14 @@ Experiment of_clicks() {
 }
 
 Experiment wide_and_deep() {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.model.layers.push_back({.kind = LayerKind::wide});
   return e;
 }
 
 TEST(Embedding, defaults_of_data_and_layer_fit) {
-  EXPECT_THAT(validate(of_clicks(), "."), IsEmpty());
-  const Resolved resolved = resolve(of_clicks(), ".").value();
+  EXPECT_THAT(validate(clicks_experiment(), "."), IsEmpty());
+  const Resolved resolved = resolve(clicks_experiment(), ".").value();
   EXPECT_EQ(resolved.model.segments[0].weight_shape(), (model::Shape{20'000, 16}));
   EXPECT_EQ(resolved.model.classes, 2);
   EXPECT_EQ(resolved_from_json(to_json(resolved)).value().document, resolved.document);
@@ -48,7 +48,7 @@ TEST(Embedding, defaults_of_data_and_layer_fit) {
 
 // Otherwise an index without a row may occur during training.
 TEST(Embedding, requires_a_row_for_every_index) {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.model.layers[0].rows = 19'999;
   EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("too_few_rows", "model.layers[0].rows")));
   EXPECT_FALSE(resolve(e, ".").has_value());
@@ -60,7 +60,7 @@ TEST(Embedding, requires_a_row_for_every_index) {
 
 TEST(Embedding, requires_the_slots_of_the_data) {
   for (const std::int64_t slots : {1, 7, 9, 16, 17}) {
-    Experiment e = of_clicks();
+    Experiment e = clicks_experiment();
     e.model.layers[0].slot_count = slots;
     EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("slots_differ", "model.layers[0].slots")))
         << slots;
@@ -68,7 +68,7 @@ TEST(Embedding, requires_the_slots_of_the_data) {
 }
 
 TEST(Embedding, data_with_indices_require_an_embedding) {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.model.layers.erase(e.model.layers.begin());
   EXPECT_THAT(
       validate(e, "."),
@@ -78,7 +78,7 @@ TEST(Embedding, data_with_indices_require_an_embedding) {
 
 TEST(Embedding, is_refused_if_data_have_no_indices) {
   for (const data::DataKind kind : {data::DataKind::digits, data::DataKind::blobs}) {
-    Experiment e = of_clicks();
+    Experiment e = clicks_experiment();
     e.data.kind = kind;
     e.data.features = 20;
     EXPECT_THAT(validate(e, "."),
@@ -146,21 +146,21 @@ TEST(Embedding, other_models_have_no_embedding_problems) {
 
 // Both the document and the generator refuse vocabularies larger than floats can represent.
 TEST(Embedding, vocabulary_beyond_exact_floats_is_refused) {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.data.vocabulary = data::kMaxIndices + 1;
   EXPECT_THAT(validate(e, "."), ElementsAre(IsProblem("out_of_range", "data.vocabulary")));
 }
 
 // The output of a table is not a sum over columns of numbers.
 TEST(Embedding, does_not_support_vertical_sharding) {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.data.sharding.kind = data::ShardingKind::vertical;
   EXPECT_THAT(validate(e, "."),
               ElementsAre(IsProblem("vertical_not_supported", "data.sharding.kind")));
 }
 
 TEST(Embedding, supports_label_skew) {
-  Experiment e = of_clicks();
+  Experiment e = clicks_experiment();
   e.data.sharding.kind = data::ShardingKind::label_skew;
   EXPECT_THAT(validate(e, "."), IsEmpty());
   EXPECT_THAT(resolve(e, ".").value().shards, Not(IsEmpty()));

@@ -48,7 +48,7 @@ TEST(Engine, not_in_the_build_is_reported_with_its_package_and_option) {
   EXPECT_TRUE(absent_engine(Engine::gloo, both).empty());
 }
 
-TEST(Engine, other_than_own_refuses_imposed_links_and_transports) {
+TEST(Engine, gloo_refuses_imposed_links_and_transports) {
   Experiment e = with_gloo(1, 3);
   EXPECT_TRUE(engine_problems(e).empty());
   e.run.transport = TransportKind::inproc;
@@ -105,7 +105,7 @@ TEST(Engine, nccl_requires_a_gpu_for_every_worker) {
                                                   Mentions("libnccl-dev"))));
 }
 
-TEST(Engine, other_than_own_does_not_use_algorithm_and_segments) {
+TEST(Engine, gloo_does_not_use_algorithm_and_segments) {
   Experiment e = with_gloo(1, 3);
   e.strategy.algorithm = collective::Algorithm::automatic;
   for (const base::FieldDescription& field : strategy_fields(e))

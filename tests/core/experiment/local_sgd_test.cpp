@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Experiment meeting(int ranks, LocalRule rule = LocalRule::average) {
+Experiment with_local_sgd(int ranks, LocalRule rule = LocalRule::average) {
   Experiment e = strategy::small(ranks);
   e.strategy.kind = StrategyKind::local_sgd;
   e.strategy.local_sgd.rule = rule;
@@ -40,15 +40,15 @@ TEST(LocalSgd, elasticity_is_a_fraction_of_at_most_one_over_ranks) {
 }
 
 TEST(LocalSgd, elasticity_is_resolved_only_for_the_elastic_rule) {
-  EXPECT_DOUBLE_EQ(
-      strategy::resolved(meeting(3, LocalRule::elastic)).document.strategy.local_sgd.elasticity,
-      0.3);
-  EXPECT_EQ(strategy::resolved(meeting(3)).document.strategy.local_sgd.elasticity, 0);
-  EXPECT_EQ(elasticity(strategy::resolved(meeting(3))), std::nullopt);
+  EXPECT_DOUBLE_EQ(strategy::resolved(with_local_sgd(3, LocalRule::elastic))
+                       .document.strategy.local_sgd.elasticity,
+                   0.3);
+  EXPECT_EQ(strategy::resolved(with_local_sgd(3)).document.strategy.local_sgd.elasticity, 0);
+  EXPECT_EQ(elasticity(strategy::resolved(with_local_sgd(3))), std::nullopt);
 }
 
 TEST(LocalSgd, elasticity_above_one_over_ranks_is_refused) {
-  Experiment e = meeting(4, LocalRule::elastic);
+  Experiment e = with_local_sgd(4, LocalRule::elastic);
   e.strategy.local_sgd.elasticity = 0.25;
   EXPECT_THAT(problem_locations(e), ElementsAre());
   e.strategy.local_sgd.elasticity = 0.26;
@@ -60,16 +60,16 @@ TEST(LocalSgd, elasticity_above_one_over_ranks_is_refused) {
 }
 
 TEST(LocalSgd, settings_that_need_the_global_gradient_are_refused) {
-  Experiment e = meeting(4);
+  Experiment e = with_local_sgd(4);
   e.training.non_finite = NonFinite::skip;
   EXPECT_THAT(problem_locations(e), ElementsAre("training.non_finite"));
-  e = meeting(4);
+  e = with_local_sgd(4);
   e.strategy.compression.kind = compute::compression::Scheme::fp16;
   EXPECT_THAT(problem_locations(e), ElementsAre("strategy.compression.kind"));
-  e = meeting(4);
+  e = with_local_sgd(4);
   e.strategy.average = AveragedQuantity::weights;
   EXPECT_THAT(problem_locations(e), ElementsAre("strategy.average"));
-  e = meeting(4);
+  e = with_local_sgd(4);
   e.data.sharding.kind = data::ShardingKind::vertical;
   EXPECT_THAT(problem_locations(e), ElementsAre("data.sharding.kind"));
   e = strategy::synchronized(strategy::small_normalized_images(2));
@@ -78,7 +78,7 @@ TEST(LocalSgd, settings_that_need_the_global_gradient_are_refused) {
 }
 
 TEST(LocalSgd, caveat_states_the_averaging_interval_and_moments) {
-  Experiment e = meeting(4);
+  Experiment e = with_local_sgd(4);
   EXPECT_THAT(equivalence_caveats(e).value_or(""),
               AllOf(HasSubstr("every 8 steps"), HasSubstr("moments")));
   e.training.optimizer.momentum = 0;
@@ -97,7 +97,7 @@ TEST(LocalSgd, caveat_states_the_averaging_interval_and_moments) {
 
 // 250 samples in steps of 4 x 8: seven full ones and a tail, twice; evaluated after each epoch.
 TEST(LocalSgd, synchronizes_at_the_interval_at_evaluations_and_at_the_end) {
-  Experiment e = meeting(4);
+  Experiment e = with_local_sgd(4);
   e.strategy.local_sgd.average_every_steps = 3;
   EXPECT_EQ(strategy::resolved(e).steps, 16);
   EXPECT_EQ(count_meetings(strategy::resolved(e)), 5 + 2);

@@ -50,7 +50,7 @@ TEST(Mesh, orders_ranks_by_tensor_part_then_replica_then_stage) {
   EXPECT_THAT(mesh.stage(1), ElementsAre(8, 9, 10, 11, 12, 13, 14, 15));
 }
 
-TEST(Mesh, of_every_strategy_contains_each_worker_once) {
+TEST(Mesh, contains_each_worker_once_in_every_strategy) {
   const auto of = [](StrategyKind kind) {
     Experiment e;
     e.topology = tests::drawn_hosts(1, 6);
@@ -252,15 +252,15 @@ TEST(Mesh, bucket_has_parameters_of_one_stage) {
   const Resolved resolved = strategy::resolved(e);
   const std::vector<int> owners = owners_of(resolved);
   for (int rank = 0; rank < resolved.world(); ++rank) {
-    const Resolved own = of_rank(resolved, rank);
+    const Resolved local = of_rank(resolved, rank);
     std::int64_t elements = 0;
-    for (const Bucket& bucket : buckets(own)) {
+    for (const Bucket& bucket : buckets(local)) {
       elements += bucket.count;
       for (int s = bucket.first_segment; s <= bucket.last_segment; ++s)
         EXPECT_EQ(owners[static_cast<std::size_t>(s)], mesh_of(resolved).place_of(rank).stage);
     }
-    EXPECT_EQ(elements, own.model.elements);
-    EXPECT_EQ(units_by_stage(own, buckets(own)).size(), buckets(own).size());
+    EXPECT_EQ(elements, local.model.elements);
+    EXPECT_EQ(units_by_stage(local, buckets(local)).size(), buckets(local).size());
   }
 }
 

@@ -64,19 +64,19 @@ void expect_second_eigenvector(const MixingMatrix& mixing) {
   const SecondEigenvalue second = second_eigenvalue(mixing);
   double length = 0, sum = 0, along = 0;
   for (int i = 0; i < mixing.ranks; ++i) {
-    const double own = second.vector[static_cast<std::size_t>(i)];
+    const double value = second.vector[static_cast<std::size_t>(i)];
     double mixed = 0;
     for (int j = 0; j < mixing.ranks; ++j)
       mixed += mixing.weight(i, j) * second.vector[static_cast<std::size_t>(j)];
-    length += own * own, sum += own, along += own * mixed;
-    EXPECT_NEAR(std::abs(mixed), second.absolute * std::abs(own), 1e-12);
+    length += value * value, sum += value, along += value * mixed;
+    EXPECT_NEAR(std::abs(mixed), second.absolute * std::abs(value), 1e-12);
   }
   EXPECT_NEAR(length, 1, 1e-12);
   EXPECT_NEAR(sum, 0, 1e-12);
   EXPECT_NEAR(std::abs(along), second.absolute, 1e-12);
 }
 
-TEST(MixingMatrix, of_a_ring_has_the_eigenvalues_of_the_formula) {
+TEST(MixingMatrix, ring_has_the_eigenvalues_of_the_formula) {
   for (const int ranks : {3, 4, 5, 8, 16, 33}) {
     const MixingMatrix ring = mixing(gossiping(ranks, GossipGraph::ring));
     EXPECT_EQ(ring.denominator, 3);
@@ -92,7 +92,7 @@ TEST(MixingMatrix, of_a_ring_has_the_eigenvalues_of_the_formula) {
   }
 }
 
-TEST(MixingMatrix, of_two_ranks_is_their_mean) {
+TEST(MixingMatrix, averages_two_ranks) {
   for (const GossipGraph graph : {GossipGraph::ring, GossipGraph::exponential, GossipGraph::torus,
                                   GossipGraph::complete, GossipGraph::drawn}) {
     const MixingMatrix two = mixing(gossiping(2, graph));
@@ -101,7 +101,7 @@ TEST(MixingMatrix, of_two_ranks_is_their_mean) {
   }
 }
 
-TEST(MixingMatrix, of_the_exponential_graph_has_the_eigenvalues_of_a_circulant) {
+TEST(MixingMatrix, exponential_graph_has_the_eigenvalues_of_a_circulant) {
   for (const int ranks : {4, 7, 8, 16}) {
     std::set<int> distances;
     for (int hop = 1; hop < ranks; hop *= 2) distances.insert(hop), distances.insert(ranks - hop);
@@ -117,7 +117,7 @@ TEST(MixingMatrix, of_the_exponential_graph_has_the_eigenvalues_of_a_circulant) 
 }
 
 // 5 W = 1 + A x 1 + 1 x B of two cycles: every eigenvalue is a sum of one eigenvalue of each.
-TEST(MixingMatrix, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
+TEST(MixingMatrix, torus_has_the_eigenvalues_of_the_kronecker_sum) {
   for (const auto& [rows, columns] : {std::pair{3, 3}, {3, 4}, {4, 5}, {5, 6}}) {
     std::vector<double> expected;
     for (int r = 0; r < rows; ++r)
@@ -133,18 +133,18 @@ TEST(MixingMatrix, of_a_torus_has_the_eigenvalues_of_the_kronecker_sum) {
   }
 }
 
-TEST(MixingMatrix, of_a_torus_with_a_prime_number_of_ranks_is_a_ring) {
+TEST(MixingMatrix, torus_with_a_prime_number_of_ranks_is_a_ring) {
   EXPECT_EQ(mixing(gossiping(7, GossipGraph::torus)), mixing(gossiping(7, GossipGraph::ring)));
 }
 
-TEST(MixingMatrix, of_the_complete_graph_averages_in_one_step) {
+TEST(MixingMatrix, complete_graph_averages_in_one_step) {
   const MixingMatrix complete = mixing(gossiping(6, GossipGraph::complete));
   EXPECT_EQ(complete, (MixingMatrix{6, 6, std::vector<std::int64_t>(36, 1)}));
   EXPECT_NEAR(second_eigenvalue(complete).absolute, 0, 1e-12);
 }
 
 // Two devices on each of three hosts, the middle one linked with both others.
-TEST(MixingMatrix, of_a_drawing_connects_linked_hosts) {
+TEST(MixingMatrix, drawn_graph_connects_linked_hosts) {
   Experiment e = small(3, 2);
   e.strategy.kind = StrategyKind::gossip;
   e.strategy.gossip.graph = GossipGraph::drawn;
@@ -222,7 +222,7 @@ TEST(MixingMatrix, problems_name_ranks_and_weights) {
   EXPECT_THAT(problems({2, 1, {0, 1, 1, 0}}), ElementsAre(BadWeight("here", "bipartite")));
 }
 
-TEST(GossipWeights, of_a_pair_are_symmetric_and_the_rank_has_the_rest) {
+TEST(GossipWeights, are_symmetric_and_the_rank_has_the_rest) {
   Experiment e = gossiping(3, GossipGraph::ring);
   e.strategy.gossip.weights = {{0, 1, 0.25}, {2, 1, 0.5}};
   const MixingMatrix made = mixing(e);

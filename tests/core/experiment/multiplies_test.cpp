@@ -83,7 +83,7 @@ TEST(Multiplies, in_tf32_have_a_note_without_gpus) {
   EXPECT_EQ(tf32_note(e), std::nullopt);
 }
 
-TEST(Multiplies, of_a_tpu_do_not_support_tf32) {
+TEST(Multiplies, on_tpus_do_not_support_tf32) {
   Experiment e = small();
   e.strategy.kind = StrategyKind::tpu;
   for (topology::Device& device : e.topology.hosts.front().devices)

@@ -78,7 +78,7 @@ Experiment staged(PipelineSchedule schedule, std::int64_t k, int micro_batches =
   return e;
 }
 
-TEST(Recomputation, of_stages_keeps_inputs_and_outputs_with_immediate_backward) {
+TEST(Recomputation, keeps_inputs_of_stages_and_outputs_with_immediate_backward) {
   EXPECT_EQ(describe(of(staged(PipelineSchedule::gpipe, 9), 0)), "0-2 again 0 1 2")
       << "the receiving rank has the output";
   EXPECT_EQ(describe(of(staged(PipelineSchedule::gpipe, 9), 1)), "3-5 again 3 4 5");
@@ -113,7 +113,7 @@ TEST(Recomputation, with_tensor_parallel_keeps_all_reduced_outputs) {
 }
 
 // The parameters of a unit are gathered and released together.
-TEST(Recomputation, of_sharded_stages_ends_at_each_unit) {
+TEST(Recomputation, runs_of_sharded_stages_end_at_each_unit) {
   Experiment e = strategy::piped(chain(4, 6, 9), PipelineSchedule::gpipe, 4);
   e.strategy.kind = StrategyKind::hybrid;
   e.strategy.mesh = {.data = 2, .pipeline = 2, .tensor = 1, .shards_data = true};

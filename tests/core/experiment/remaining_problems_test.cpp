@@ -62,7 +62,7 @@ TEST_F(RemainingProblems, follow_problems_of_fields_without_duplicates) {
                                     "topology.links[1].to", "strategy.kind"));
 }
 
-TEST_F(RemainingProblems, of_overrides_are_located_at_the_command_line) {
+TEST_F(RemainingProblems, are_located_at_the_command_line_for_overrides) {
   const auto wheres = [&](const std::string& given) {
     std::vector<std::string> all;
     const auto loaded = load(file_, {given}, file_.parent_path());

@@ -207,7 +207,7 @@ TEST(Partition, balances_ranks_other_than_the_slowest) {
 }
 
 // 1,000 blocks, in a short time.
-TEST(Partition, of_many_layers_is_balanced) {
+TEST(Partition, balances_many_layers) {
   Experiment e = piped(strategy::small_gpt(4));
   e.model.layers[1].blocks = 1000;
   const Resolved r = strategy::resolved(e);
@@ -403,7 +403,7 @@ TEST(StageProblems, are_not_searched_in_settings_out_of_range) {
   }
 }
 
-bool has_use_for_a_schedule(const experiment::StrategySpec& strategy) {
+bool uses_schedule(const experiment::StrategySpec& strategy) {
   for (const base::FieldDescription& part : base::describe(strategy))
     for (const base::FieldDescription& field : part.fields)
       if (part.name == "stages" && field.name == "schedule") return part.used && field.used;
@@ -416,14 +416,14 @@ TEST(Stages, use_a_schedule_with_several_stages_or_if_one_is_set) {
                           StrategyKind::hybrid}) {
     strategy.kind = kind;
     strategy.mesh.pipeline = 1;
-    EXPECT_EQ(has_use_for_a_schedule(strategy), kind == StrategyKind::pipeline);
+    EXPECT_EQ(uses_schedule(strategy), kind == StrategyKind::pipeline);
     strategy.mesh.pipeline = 2;
-    EXPECT_EQ(has_use_for_a_schedule(strategy),
+    EXPECT_EQ(uses_schedule(strategy),
               kind == StrategyKind::pipeline || kind == StrategyKind::hybrid);
   }
   strategy.kind = StrategyKind::rpc;
   strategy.stages.schedule = PipelineSchedule::gpipe;
-  EXPECT_TRUE(has_use_for_a_schedule(strategy)) << "the user can reset it";
+  EXPECT_TRUE(uses_schedule(strategy)) << "the user can reset it";
 }
 
 TEST(Stages, are_ignored_by_other_strategies) {
@@ -434,7 +434,7 @@ TEST(Stages, are_ignored_by_other_strategies) {
 }
 
 // All ranks take all samples of a step.
-TEST(Stages, of_a_pipeline_are_one_replica) {
+TEST(Stages, pipeline_is_one_replica) {
   const Resolved r = strategy::resolved(deep(3, {9, 9, 9}));
   EXPECT_EQ(r.global_batch, 16);
   EXPECT_EQ(r.steps_per_epoch, 16);  // 15 of 16 samples, and 10

@@ -190,7 +190,7 @@ TEST(Validate, global_batch_must_not_exceed_the_samples) {
   EXPECT_THAT(validated(just_fits), IsEmpty());
 }
 
-TEST(Validate, every_rank_must_own_a_sample) {
+TEST(Validate, every_rank_requires_a_sample) {
   expect_problem(
       [](Experiment& e) {
         e.data.sharding.kind = data::ShardingKind::label_skew;
@@ -299,7 +299,8 @@ TEST(Validate, shards_of_ranks_have_a_caveat) {
                           data::ShardingKind::size_skew}) {
     experiment.data.sharding.kind = kind;
     experiment.topology = star(2, 2);
-    EXPECT_NE(equivalence_caveats(experiment), std::nullopt) << base::name_of(kind);
+    EXPECT_THAT(equivalence_caveats(experiment).value_or(""),
+                HasSubstr(std::string(base::name_of(kind))));
     experiment.topology = star(1, 1);
     EXPECT_EQ(equivalence_caveats(experiment), std::nullopt) << "one rank owns all samples";
   }

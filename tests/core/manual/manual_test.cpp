@@ -54,7 +54,7 @@ TEST(Contents, are_the_groups_of_the_index) {
   EXPECT_THAT(manual.contents()[1].files, ElementsAre("all_reduce.md"));
 }
 
-TEST(ManualLocations, of_fields_are_rows_without_links) {
+TEST(ManualLocations, fields_are_located_at_rows_without_links) {
   const Manual manual = small_manual();
   EXPECT_EQ(manual.field("training.seed"),
             (ManualLocation{"training.md", "fields", "training.seed"}));
@@ -64,7 +64,7 @@ TEST(ManualLocations, of_fields_are_rows_without_links) {
   EXPECT_EQ(manual.field("training.steps"), std::nullopt);
 }
 
-TEST(ManualLocations, of_strategies_algorithms_panels_and_verbs) {
+TEST(ManualLocations, strategies_algorithms_panels_and_verbs_are_located_by_name) {
   const Manual manual = small_manual();
   EXPECT_EQ(manual.strategy("ddp"), (ManualLocation{"strategies/ddp.md", "", ""}));
   EXPECT_EQ(manual.strategy("vertical"), std::nullopt);
@@ -76,7 +76,7 @@ TEST(ManualLocations, of_strategies_algorithms_panels_and_verbs) {
   EXPECT_EQ(manual.verb("fly"), std::nullopt);
 }
 
-TEST(ManualLocations, of_problems_depend_on_id_location_and_code) {
+TEST(ManualLocations, problems_are_located_by_id_location_and_code) {
   const Manual manual = small_manual();
   const auto slug = [&](ProblemCode code, const char* where) {
     const auto location = manual.problem({"test_problem", code, where, "is odd", "", ""});

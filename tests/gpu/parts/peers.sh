@@ -31,25 +31,25 @@ our_digits() {
   our_step cnn 60 60 "$(example four_devices_mirrored_cnn_digits)" "${sizes[@]}" strategy.kind=one_device topology.hosts[0].devices[{1,2,3}].role=idle
 }
 
-# made_up CHARACTERS KINDS: prints a text of CHARACTERS characters, with all of KINDS distinct ones;
-# each has 3 bytes of UTF-8.
-made_up() {
+# generate_text CHARACTERS KINDS: prints a text of CHARACTERS characters, with all of KINDS distinct
+# ones; each has 3 bytes of UTF-8.
+generate_text() {
   awk -v n="$1" -v kinds="$2" 'BEGIN { for (i = 0; i < n; ++i) { c = 2048 + i * 7919 % kinds; printf "%c%c%c", 224 + int(c / 4096), 128 + int(c / 64) % 64, 128 + c % 64 } }'
 }
 
 # Our tokens are characters, so a text with as many distinct characters as GPT-2 has tokens gives
 # the same vocabulary.
 our_gpt() {
-  made_up $((64 * 1024 + 1)) "$vocabulary" >"$work/tokens.txt"
+  generate_text $((64 * 1024 + 1)) "$vocabulary" >"$work/tokens.txt"
   our_step gpt2 100 40 "$gpu/gpt2.json" "data.file=$work/tokens.txt" "data.context=$context" "training.batch_per_rank=$batch" "${smaller[@]}"
 }
 
-# told KEY: prints the value of KEY in a line of peer.py.
-told() { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$line"; }
+# value_of KEY: prints the value of KEY in a line of peer.py.
+value_of() { sed -n "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/p" <<<"$line"; }
 
 peer_row() {
   local case=$1 way=$2 seconds=$3 name="   beside PyTorch $2: $1"
-  if [ -z "$seconds" ]; then row "$name" "none: $(told why)"
+  if [ -z "$seconds" ]; then row "$name" "none: $(value_of why)"
   elif [ -z "${ours[$case]-}" ]; then row "$name" "$(in_words "$case" "$seconds")"
   else
     row "$name" "$(in_words "$case" "$seconds"): $(awk -v p="$seconds" -v o="${ours[$case]}" -v w="${factors_wanted[$case $way]}" 'BEGIN { printf "%.2f times ours (%s wanted%s)", p / o, w, p / o < w ? ", MISSED" : "" }')"
@@ -57,12 +57,12 @@ peer_row() {
 }
 
 beside_peers() {
-  local line told_any=""
+  local line any_line=""
   while IFS= read -r line; do
-    told_any=yes
-    if [ -n "$(told case)" ]; then peer_row "$(told case)" "$(told way)" "$(told median_seconds)"; else row "PyTorch" "$(told torch)$(told why)"; fi
+    any_line=yes
+    if [ -n "$(value_of case)" ]; then peer_row "$(value_of case)" "$(value_of way)" "$(value_of median_seconds)"; else row "PyTorch" "$(value_of torch)$(value_of why)"; fi
   done < <(LD_LIBRARY_PATH=$libraries_of_python limited 200 "$python" "$gpu/peer.py" ${small:+--small} 2>"$work/why")
-  if [ -z "$told_any" ]; then row "PyTorch" "none to compare with: $(said_why)"; fi
+  if [ -z "$any_line" ]; then row "PyTorch" "none to compare with: $(said_why)"; fi
 }
 
 if has_gpu; then

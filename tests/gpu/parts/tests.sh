@@ -2,12 +2,12 @@
 # gpu-tests, tests: GPU results against the CPU, and NCCL against our collectives. Sourced, with the
 # arguments of GoogleTest.
 
-readonly lines_of_why=60 # for all failures together
+readonly max_failure_lines=60 # for all failures together
 
 # Reads the output of GoogleTest. Prints the first lines of failures, and at the end of each suite
 # the numbers of passed tests and of all tests.
 suites() {
-  local line="" last="" name suite="" all=0 passed=0 skipped=0 of_failure=0 told=0 ended=""
+  local line="" last="" name suite="" all=0 passed=0 skipped=0 lines_of_failure=0 printed=0 ended=""
   while IFS= read -r line; do
     case $line in
       "[ RUN      ]"*)
@@ -18,10 +18,10 @@ suites() {
       "[       OK ]"*) passed=$((passed + 1)) ;;
       "[  SKIPPED ]"*" ms)") skipped=$((skipped + 1)) ;;
       "[==========]"*" ran."*) ended=yes ;;
-      *Failure) of_failure=7 ;;
+      *Failure) lines_of_failure=7 ;;
     esac
-    if [ "$of_failure" -gt 0 ] && [ "$told" -lt "$lines_of_why" ]; then echo "$line" && told=$((told + 1)); fi
-    of_failure=$((of_failure - 1))
+    if [ "$lines_of_failure" -gt 0 ] && [ "$printed" -lt "$max_failure_lines" ]; then echo "$line" && printed=$((printed + 1)); fi
+    lines_of_failure=$((lines_of_failure - 1))
     if [ -n "$line" ]; then last=$line; fi
   done
   suite_row
@@ -58,28 +58,28 @@ ranks() {
 
 computes_by="" # name of the compute backend, with its libraries
 
-# lends NAME EXAMPLE SETTING...: runs two ranks on the first GPU that read each other's GPU memory.
-# The result must be bit-identical to that with messages.
-lends() {
-  local name=$1 lent sent log setting settings=("${on_one_gpu[@]}")
+# exports_memory NAME EXAMPLE SETTING...: runs two ranks on the first GPU that read each other's GPU
+# memory. The result must be bit-identical to that with messages.
+exports_memory() {
+  local name=$1 exported sent log setting settings=("${on_one_gpu[@]}")
   for setting in "${@:3}"; do settings+=(--set "$setting"); done
-  lent=$(completes "$2" "${settings[@]}") && sent=$(completes "$2" "${settings[@]}" --set run.transport=zmq) || {
+  exported=$(completes "$2" "${settings[@]}") && sent=$(completes "$2" "${settings[@]}" --set run.transport=zmq) || {
     failed_row "$name"
     return
   }
-  log=$(figure run_directory <<<"$lent")/run.log
+  log=$(figure run_directory <<<"$exported")/run.log
   if [ -z "$computes_by" ]; then
     computes_by=$(sed -n 's/.*: ready on \(.*\), arenas of .*/\1/p' "$log" | head -n 1)
     row "what a rank computes by" "$computes_by"
   fi
   if ! grep -q 'are on the GPU and exported to peers' "$log"; then
-    row "$name" "lends nothing: $(sed -n 's/.* shared, all of it in host memory: //p' "$log" | head -n 1)"
+    row "$name" "exports nothing: $(sed -n 's/.* shared, all of it in host memory: //p' "$log" | head -n 1)"
     status=1
-  elif [ "$(figure parameters_xxh64 <<<"$lent")" != "$(figure parameters_xxh64 <<<"$sent")" ]; then
+  elif [ "$(figure parameters_xxh64 <<<"$exported")" != "$(figure parameters_xxh64 <<<"$sent")" ]; then
     row "$name" "ends with other parameters than by messages"
     status=1
   else
-    row "$name" "the same to the bit; $(awk -v l="$(figure step_seconds <<<"$lent")" -v s="$(figure step_seconds <<<"$sent")" 'BEGIN { printf "%.3f ms a step, %.3f ms by messages", l * 1e3, s * 1e3 }')"
+    row "$name" "the same to the bit; $(awk -v l="$(figure step_seconds <<<"$exported")" -v s="$(figure step_seconds <<<"$sent")" 'BEGIN { printf "%.3f ms a step, %.3f ms by messages", l * 1e3, s * 1e3 }')"
   fi
 }
 
@@ -87,8 +87,8 @@ lends() {
 memory_taken() { { nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits 2>&1 || true; } | awk '/^[0-9]+$/ { sum += $1; next } { why = $0; exit } END { print (why == "" ? sum : why) }'; }
 is_number() { [[ $1 =~ ^[0-9]+$ ]]; }
 
-# until_so SECONDS COMMAND...: repeats the command; true if it succeeds within SECONDS.
-until_so() {
+# wait_until SECONDS COMMAND...: repeats the command; true if it succeeds within SECONDS.
+wait_until() {
   local end=$((SECONDS + $1))
   while ! "${@:2}"; do
     if [ "$SECONDS" -ge "$end" ]; then return 1; fi
@@ -104,9 +104,9 @@ rank_of() {
   echo "$process"
 }
 
-# gives_back NAME EXAMPLE: kills one of two ranks on the first GPU while they train. Their GPU
+# frees_memory NAME EXAMPLE: kills one of two ranks on the first GPU while they train. Their GPU
 # memory must be freed.
-gives_back() {
+frees_memory() {
   local before during run rank=""
   command -v pgrep >/dev/null || { row "$1" "not measured: no pgrep" && return; }
   before=$(memory_taken)
@@ -114,14 +114,14 @@ gives_back() {
   limited 60 "$bin/trainyard-cli" run "$(example "$2")" --json --steps 100000000 "${on_one_gpu[@]}" >"$work/said" 2>"$work/why" &
   run=$!
   trains_already() { ! kill -0 "$run" 2>/dev/null || grep -q '"state":"running","step":[1-9]' "$work/said"; }
-  until_so 50 trains_already || true
+  wait_until 50 trains_already || true
   during=$(memory_taken)
   rank=$(rank_of "$run")
   if [ -n "$rank" ]; then kill -KILL "$rank" 2>/dev/null || true; fi
   wait "$run" || true # bounded by `limited`, even if no rank was found
-  is_given_back() { [ "$(memory_taken)" -le $((before + 8)) ]; }
+  is_freed() { [ "$(memory_taken)" -le $((before + 8)) ]; }
   if [ -z "$rank" ] || ! grep -q 'ended by signal 9' "$work/why"; then failed_row "$1"
-  elif until_so 3 is_given_back; then row "$1" "$before MiB are taken before, $during MiB by two ranks, $(memory_taken) MiB after one was killed"
+  elif wait_until 3 is_freed; then row "$1" "$before MiB are taken before, $during MiB by two ranks, $(memory_taken) MiB after one was killed"
   else row "$1" "$(memory_taken) MiB are taken, $before MiB were before" && status=1
   fi
 }
@@ -130,10 +130,10 @@ limited 200 "$bin/test_gpu" "$@" 2>&1 | suites || status=1
 on_one_gpu=()
 for setting in topology.hosts[0].devices[{0,1}].{kind=gpu,gpu=0}; do on_one_gpu+=(--set "$setting"); done
 if has_gpu; then
-  gives_back "memory of the GPU, where a rank is lost" two_devices_gpt_grammar
-  lends "memory of the GPU, lent" two_devices_gpt_grammar
-  lends "the same in bf16" two_devices_gpt_grammar training.precision=bf16
-  for kind in int8 sign top_k power_sgd; do lends "gradients by $kind" two_devices_gpt_grammar "strategy.compression.kind=$kind"; done
+  frees_memory "memory of the GPU, where a rank is lost" two_devices_gpt_grammar
+  exports_memory "exported memory of the GPU" two_devices_gpt_grammar
+  exports_memory "the same in bf16" two_devices_gpt_grammar training.precision=bf16
+  for kind in int8 sign top_k power_sgd; do exports_memory "gradients by $kind" two_devices_gpt_grammar "strategy.compression.kind=$kind"; done
 fi
 if has_gpu && has_nccl; then
   ranks "GPT by ddp, two ranks on one GPU" two_devices_gpt_grammar

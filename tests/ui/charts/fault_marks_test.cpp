@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Faults of ranks, as marks over the charts of their run.
+// Marks of faults on the charts of a run.
 #include "ui/charts/fault_marks.h"
 
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 #include "core/base/json.h"
 #include "tests/ui/charts/plot_view_fixture.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/has_all.h"
 #include "tests/ui/patience.h"
 #include "ui/charts/run_charts.h"
 #include "ui/theme/theme.h"
@@ -78,7 +79,7 @@ class FaultMarks : public testing::Test {
   RunCharts charts_;
 };
 
-TEST_F(FaultMarks, stand_on_every_chart_where_the_rank_was_hit_whatever_the_axis_counts) {
+TEST_F(FaultMarks, are_on_every_chart_at_the_position_of_the_fault_on_any_axis) {
   show({{"lost", 1, 10}});
   for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time,
                                ChartKind::rank_bytes, ChartKind::learning_rate})
@@ -96,8 +97,8 @@ TEST_F(FaultMarks, stand_on_every_chart_where_the_rank_was_hit_whatever_the_axis
   }
 }
 
-// Whatever can be done to a rank or a link of a live run.
-TEST_F(FaultMarks, of_every_kind_stand_on_every_chart) {
+// All faults of ranks and links of a live run.
+TEST_F(FaultMarks, include_every_kind_on_every_chart) {
   const std::vector<Befallen> all{{"slow", 0, 2},
                                   {"stalled", 0, 4},
                                   {"awake", 0, 5},
@@ -117,10 +118,10 @@ TEST_F(FaultMarks, of_every_kind_stand_on_every_chart) {
   EXPECT_EQ(charts, 9)
       << "all but that of links, of which there are none, and those of what few runs do";
   EXPECT_EQ(drawn(ChartKind::loss)[6].text, "at 50 ms, step 10: somehow")
-      << "the words name the link";
+      << "the text names the link";
 }
 
-TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_color) {
+TEST_F(FaultMarks, distinguish_kinds_by_shape_and_ranks_by_color) {
   show({{"killed", 1, 4},
         {"lost", 1, 4},
         {"back", 1, 9},
@@ -135,24 +136,25 @@ TEST_F(FaultMarks, tell_kinds_apart_by_shape_and_ranks_by_color) {
   EXPECT_EQ(drawn(ChartKind::loss)[3].color, Theme::instance().series_color(0));
 }
 
-TEST_F(FaultMarks, say_under_the_pointer_who_what_and_when) {
+TEST_F(FaultMarks, show_rank_kind_and_time_under_the_pointer) {
   show({{"killed", 1, 10}, {"lost", 1, 10}, {"back", 1, 18}});
   const PlotOverlay::Mark mark = drawn(ChartKind::loss)[0];
   const PlotOverlay& overlay = loss().canvas().overlay();
   const QRectF area = loss().canvas().plot_area();
-  EXPECT_EQ(overlay.marks_at({mark.x + 1, area.center().y()}),
-            "rank 1 killed at 50 ms, step 10: somehow\nrank 1 lost at 50 ms, step 10: somehow");
+  const QStringList lines = overlay.marks_at({mark.x + 1, area.center().y()}).split('\n');
+  EXPECT_THAT(lines, ElementsAre(test::HasAll("rank 1 killed", "50 ms", "step 10"),
+                                 test::HasAll("rank 1 lost", "50 ms", "step 10")));
   EXPECT_EQ(overlay.marks_at({mark.x + 30, area.center().y()}), "");
   EXPECT_EQ(overlay.marks_at({mark.x, area.bottom() + 20}), "") << "below the chart";
 }
 
-TEST_F(FaultMarks, stretch_the_axis_where_a_run_ended_by_one) {
+TEST_F(FaultMarks, extend_the_axis_to_a_fault_that_ended_the_run) {
   show({{"lost", 1, 40}});
   ASSERT_EQ(drawn(ChartKind::loss).size(), 1u);
   EXPECT_GE(loss().shown().x.high, 40);
 }
 
-TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any) {
+TEST_F(FaultMarks, can_be_hidden_and_shown_if_there_are_any) {
   show({{"lost", 1, 10}});
   emit charts_.charts_menu().aboutToShow();
   QAction* marks = charts_.charts_menu().actions().back();
@@ -165,12 +167,12 @@ TEST_F(FaultMarks, are_switched_off_and_on_beside_the_charts_where_there_are_any
   const auto calm = recorded_faults(calm_directory, {});
   charts_.set_runs({calm.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
-  EXPECT_TRUE(drawn(ChartKind::loss).empty()) << "they were of another run";
+  EXPECT_TRUE(drawn(ChartKind::loss).empty()) << "the marks belong to another run";
   emit charts_.charts_menu().aboutToShow();
   EXPECT_NE(charts_.charts_menu().actions().back()->text(), "Show faults");
 }
 
-TEST_F(FaultMarks, of_several_runs_are_in_their_colors_with_their_names) {
+TEST_F(FaultMarks, have_the_color_and_name_of_their_run) {
   const QTemporaryDir second_directory;
   run_ = recorded_faults(directory_, {{"lost", 1, 10}});
   const auto second = recorded_faults(second_directory, {{"lost", 0, 12}});
@@ -183,12 +185,12 @@ TEST_F(FaultMarks, of_several_runs_are_in_their_colors_with_their_names) {
       << drawn(ChartKind::loss)[1].text.toStdString();
 }
 
-TEST_F(PlotViewTest, marks_are_seen_and_no_mark_stands_in_an_empty_chart) {
+TEST_F(PlotViewTest, marks_are_visible_except_in_an_empty_chart) {
   PlotMark mark;
   mark.at = {5, 5, 5, 0};
   plot_.set_marks({mark});
   plot_.refresh();
-  EXPECT_TRUE(plot_.overlay().marks.empty()) << "nobody knows where 5 is";
+  EXPECT_TRUE(plot_.overlay().marks.empty()) << "step 5 has no position";
   add({1, 2, 3, 4, 5, 6, 7, 8, 9});
   plot_.refresh();
   ASSERT_EQ(plot_.overlay().marks.size(), 1u);
@@ -198,7 +200,7 @@ TEST_F(PlotViewTest, marks_are_seen_and_no_mark_stands_in_an_empty_chart) {
   EXPECT_NE(plot_.grab().toImage(), with);
 }
 
-TEST(FaultMarksOfALongRun, wait_for_the_lines) {
+TEST(FaultMarksOfALongRun, appear_with_the_lines) {
   telemetry::History history;
   const auto take = [&](FrameType type, const Json& json) {
     const std::string text = json.dump();
@@ -209,7 +211,7 @@ TEST(FaultMarksOfALongRun, wait_for_the_lines) {
   ProgressCounter progress;
   EXPECT_TRUE(fault_marks(history, progress, {}).empty());
   progress.read(history, true);
-  EXPECT_EQ(fault_marks(history, progress, {}).size(), 1u) << "no more steps will come";
+  EXPECT_EQ(fault_marks(history, progress, {}).size(), 1u) << "the run has ended";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colors of lines: of a rank, of a run, of a part of a step, or of none of them.
+// Colors of lines of ranks, runs, parts of a step, and other lines.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,7 +42,7 @@ double difference(const QColor& one, const QColor& other) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-TEST(LineColors, what_is_reduced_has_the_color_of_no_rank) {
+TEST(LineColors, reduced_values_have_a_color_unlike_any_rank) {
   const auto lines = lines_of(ChartKind::gradient_norm, history_of_ranks(8), {}, {.segment = 0});
   ASSERT_EQ(lines.size(), 9u);
   for (const LineSpec& one : lines) {
@@ -52,7 +52,7 @@ TEST(LineColors, what_is_reduced_has_the_color_of_no_rank) {
   }
 }
 
-TEST(LineColors, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_other_part) {
+TEST(LineColors, parts_of_a_step_have_distinct_visible_colors_unlike_any_rank) {
   const auto parts = lines_of(ChartKind::step_time, history_of_ranks(4), {}, {});
   ASSERT_EQ(parts.size(), kStepParts);
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
@@ -72,7 +72,7 @@ TEST(LineColors, the_parts_of_a_step_are_seen_and_look_like_no_rank_and_no_other
   }
 }
 
-TEST(LineColors, there_is_one_for_each_of_what_buffers_are_for) {
+TEST(LineColors, exist_for_each_purpose_of_buffers) {
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     for (int part = 0; part < static_cast<int>(run::kMemoryParts); ++part) {
@@ -87,7 +87,7 @@ TEST(LineColors, there_is_one_for_each_of_what_buffers_are_for) {
   }
 }
 
-TEST(LineColors, runs_laid_over_each_other_have_one_each) {
+TEST(LineColors, are_distinct_for_overlaid_runs) {
   const auto history = history_of_ranks(4);
   for (const ChartKind kind : kChartKinds)
     for (const LineSpec& one : lines_of(kind, history, RunStyle{"second", 1}, {})) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live line is drawn piece by piece: it must be the very line that is drawn at once, and cost no
-// more than its end.
+// Incremental drawing of a live line: it must match a complete drawing and only draw the new end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +17,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Noise with gaps between steps and values that cannot be drawn, now and then.
+// Noise with gaps between steps and occasional values that are not finite.
 std::vector<SeriesPoint> ragged(int count, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> noise;
@@ -49,7 +48,7 @@ struct Growth {
 
 class GrowingLine : public testing::TestWithParam<Growth> {};
 
-TEST_P(GrowingLine, is_the_line_that_is_drawn_at_once) {
+TEST_P(GrowingLine, matches_the_line_drawn_from_all_points) {
   const Growth& growth = GetParam();
   const auto all = ragged(growth.points, 7);
   const PlotMap map = map_of(growth.points * 1.05);
@@ -72,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(all, GrowingLine,
                          testing::Values(Growth{500, 1, false}, Growth{500, 1, true},
                                          Growth{3000, 7, false}, Growth{20'000, 997, true}));
 
-TEST(LineDrawing, begins_anew_when_the_points_are_others) {
+TEST(LineDrawing, restarts_when_points_are_replaced) {
   PointSeries series;
   for (const SeriesPoint& point : ragged(5000, 1)) series.append(point);
   LineDrawing drawing, fresh;
@@ -83,7 +82,7 @@ TEST(LineDrawing, begins_anew_when_the_points_are_others) {
               fresh.draw(series, 2, map_of(5000), Side::left, 300, {}));
 }
 
-TEST(Thinner, keeps_all_but_the_last_bucket_of_a_line_that_grows) {
+TEST(Thinner, keeps_all_but_the_last_bucket_of_a_growing_line) {
   PointSeries series;
   for (const SeriesPoint& point : ragged(50'000, 3)) series.append(point);
   Thinner thinner;
@@ -130,8 +129,8 @@ class LivePlot : public testing::Test {
                                                       ragged(6000, 3)};
 };
 
-// A plot that is painted in pieces, frame by frame, equals one that is painted at once.
-TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
+// A plot painted incrementally, frame by frame, equals one painted completely.
+TEST_F(LivePlot, matches_a_plot_drawn_from_all_points) {
   for (const bool stacked : {false, true}) {
     PlotView live;
     make(live, stacked);
@@ -148,8 +147,8 @@ TEST_F(LivePlot, looks_the_same_as_one_that_was_drawn_at_once) {
   }
 }
 
-// Dense lines are columns: what is below them is filled, and both go where the axes went.
-TEST(PlotLines, columns_and_what_they_fill_stand_where_the_axes_are) {
+// Dense lines are columns with a filled area below; both follow the axes.
+TEST(PlotLines, columns_and_fills_are_aligned_with_the_axes) {
   DrawnSeries dense;
   dense.pen = QPen(Qt::red, 2);
   dense.fill = Qt::green;
@@ -179,8 +178,8 @@ TEST(PlotLines, columns_and_what_they_fill_stand_where_the_axes_are) {
   }
 }
 
-// A line above what is shown has its area in sight.
-TEST(LineDrawing, fills_what_is_below_a_line_that_is_out_of_sight) {
+// A line above the view has a visible area.
+TEST(LineDrawing, fills_the_area_below_a_line_outside_the_view) {
   PointSeries series;
   for (int step = 0; step < 20'000; ++step) series.append({1.0 * step, 0, 0, 5});
   DrawnSeries look;
@@ -192,7 +191,7 @@ TEST(LineDrawing, fills_what_is_below_a_line_that_is_out_of_sight) {
   EXPECT_TRUE(drawn.areas[0].containsPoint(QPointF(190, 100), Qt::OddEvenFill));
 }
 
-TEST_F(LivePlot, paints_only_where_something_changed) {
+TEST_F(LivePlot, repaints_only_changed_areas) {
   std::vector<DrawnSeries> before(1), after;
   before[0].pen = QPen(Qt::red, 2);
   for (int x = 0; x < 200; ++x) before[0].columns.emplace_back(x, 50, 1, 20);

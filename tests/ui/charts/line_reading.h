@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Lines of charts in tests: from a run's history, read as charts read them.
+// Lines of charts, read from the history of a run like charts read them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,12 +18,12 @@ inline telemetry::History history_of(const test::SyntheticRun& run, int steps) {
   return *telemetry::History::load(directory.path().toStdString());
 }
 
-// One line, read a portion at a time.
+// Reads one line incrementally.
 class LineReading {
  public:
   explicit LineReading(const LineSpec& spec, int step_time_of = LineChoice::kMean)
       : split_(step_time_of), reader_(spec) {}
-  // Says whether there is more to read. `over`: no more will come.
+  // Returns whether there is more to read. `over`: the history is complete.
   bool read(const telemetry::History& history, bool over = false) {
     bool more = progress_.read(history, over);
     more = split_.read(history) || more;

@@ -25,7 +25,7 @@ TEST(PlotScale, ticks_are_round_distinct_and_within_the_range) {
   EXPECT_GE(log_ticks({-0.2, 0.1}, 6, 1).size(), 2u);
 }
 
-TEST(PlotScale, an_axis_has_two_ticks_within_its_range_however_few_are_asked_for) {
+TEST(PlotScale, axis_has_at_least_two_ticks_within_its_range) {
   const auto expect_two = [](const std::vector<Tick>& ticks, Span range, const char* kind) {
     const auto within = std::ranges::count_if(ticks, [&](const Tick& tick) {
       return tick.at >= range.low - 1e-6 && tick.at <= range.high + 1e-6;
@@ -42,7 +42,7 @@ TEST(PlotScale, an_axis_has_two_ticks_within_its_range_however_few_are_asked_for
       }
 }
 
-TEST(PlotScale, units_take_prefixes_where_they_have_them) {
+TEST(PlotScale, units_have_prefixes_if_they_support_them) {
   EXPECT_EQ(axis_unit("B/s", 2.5e9).text, "GB/s");
   EXPECT_EQ(axis_unit("s", 0.004).text, "ms");
   EXPECT_EQ(axis_unit("samples/s", 1e6).text, "samples/s");
@@ -66,22 +66,22 @@ QStringList words_of(PlotView& plot) {
   return words;
 }
 
-TEST_F(PlotViewTest, the_name_of_the_x_axis_stands_whole_or_not_at_all) {
+TEST_F(PlotViewTest, name_of_the_x_axis_is_never_truncated) {
   add({1, 2, 3});
   std::vector<int> named;
   for (int height = plot_.minimumSizeHint().height(); height <= 400; height += 4) {
     plot_.resize(640, height);
     for (int frame = 0; frame < 3; ++frame)
       QCoreApplication::processEvents(),
-          plot_.refresh();  // the axes follow the room that they leave
+          plot_.refresh();  // the axes depend on the remaining space
     const QStringList words = words_of(plot_);
     EXPECT_FALSE(words.contains("..."))
         << "in a chart of " << height << " pixels: " << words.join(" | ").toStdString();
     named.push_back(words.contains("step"));
   }
-  EXPECT_FALSE(named.front()) << "there is no room";
+  EXPECT_FALSE(named.front()) << "the text does not fit";
   EXPECT_TRUE(named.back());
-  EXPECT_TRUE(std::ranges::is_sorted(named)) << "it comes once, as the chart grows";
+  EXPECT_TRUE(std::ranges::is_sorted(named)) << "the text appears once when the chart grows";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A chart as files.
+// Export of a chart.
 #include "ui/charts/plot_export.h"
 
 #include <QImage>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
+TEST_F(PlotViewTest, exports_every_point_as_csv_in_any_view) {
   std::vector<double> values;
   for (int i = 0; i < 20'000; ++i) values.push_back(std::sin(i) / 3);
   values[5] = kNaN;
@@ -33,7 +33,7 @@ TEST_F(PlotViewTest, exports_every_point_as_csv_whatever_is_shown) {
   EXPECT_THAT(csv, HasSubstr(",nan\n"));
 }
 
-TEST_F(PlotViewTest, over_a_count_of_things_exports_that_count) {
+TEST_F(PlotViewTest, exports_the_count_of_an_axis_that_counts) {
   plot_.set_count_axis("ranks");
   add({1, 1.9, 2.7}, 1);
   QTemporaryDir directory;
@@ -57,7 +57,7 @@ TEST_F(PlotViewTest, writes_pictures_and_refuses_other_suffixes) {
   EXPECT_FALSE(save_plot(plot_, directory.filePath("a.bmp")));
 }
 
-// The rows that hold a color, of a picture as high as the chart.
+// Returns the rows of an image that contain a color.
 std::pair<int, int> rows_of(const QImage& picture, const QColor& color) {
   std::pair<int, int> rows{picture.height(), -1};
   for (int y = 0; y < picture.height(); ++y)
@@ -75,8 +75,8 @@ QImage picture_of_svg(const QString& file, QSize size) {
   return image;
 }
 
-// SVG has no clip in Qt: what is beyond the axes is not written.
-TEST_F(PlotViewTest, an_svg_of_a_zoomed_area_ends_where_the_picture_of_it_does) {
+// Qt does not clip SVG, so lines beyond the axes must not be written.
+TEST_F(PlotViewTest, svg_of_a_zoomed_area_is_clipped_like_the_image) {
   plot_.clear_series();
   plot_.put_series("a", {.label = "", .stacked = true});
   add(std::vector<double>(20, 100.0));
@@ -89,7 +89,7 @@ TEST_F(PlotViewTest, an_svg_of_a_zoomed_area_ends_where_the_picture_of_it_does) 
   const QImage png = QImage(directory.filePath("a.png")).scaled(plot_.size()),
                svg = picture_of_svg(directory.filePath("a.svg"), plot_.size());
   const auto [top, bottom] = rows_of(png, drawn().fill);
-  ASSERT_LT(top, bottom) << "the area is in sight";
+  ASSERT_LT(top, bottom) << "the area is visible";
   const auto [svg_top, svg_bottom] = rows_of(svg, drawn().fill);
   EXPECT_NEAR(svg_top, top, 2);
   EXPECT_NEAR(svg_bottom, bottom, 2);

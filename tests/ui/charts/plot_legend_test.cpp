@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST_F(PlotViewTest, a_line_alone_is_named_if_it_has_a_name) {
+TEST_F(PlotViewTest, only_line_is_in_the_legend_if_it_has_a_name) {
   PlotView named, nameless;
   named.put_series("bus", {.label = "host0 bus (shared memory)"});
   nameless.put_series("loss", {});
@@ -21,7 +21,7 @@ TEST_F(PlotViewTest, a_line_alone_is_named_if_it_has_a_name) {
   EXPECT_TRUE(nameless.legend().isHidden());
 }
 
-TEST_F(PlotViewTest, the_legend_hides_a_line_by_mouse_or_key) {
+TEST_F(PlotViewTest, legend_hides_a_line_by_mouse_and_key) {
   plot_.put_series("b", {.label = "b", .color = 1});
   add({1, 2});
   plot_.append("b", points_of({100, 200}));
@@ -36,7 +36,7 @@ TEST_F(PlotViewTest, the_legend_hides_a_line_by_mouse_or_key) {
   EXPECT_EQ(plot_.canvas().lines().series().size(), 1u);
 }
 
-TEST_F(PlotViewTest, lines_stand_in_the_legend_in_the_order_asked_for_whichever_came_first) {
+TEST_F(PlotViewTest, legend_has_the_requested_order) {
   for (const char* id : {"c", "b"}) plot_.put_series(id, {.label = id});
   plot_.order_series({"a", "b", "c"});
   plot_.refresh();
@@ -45,7 +45,7 @@ TEST_F(PlotViewTest, lines_stand_in_the_legend_in_the_order_asked_for_whichever_
   EXPECT_LT(plot_.legend().button("b")->x(), plot_.legend().button("c")->x());
 }
 
-TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole) {
+TEST_F(PlotViewTest, legend_of_many_lines_scrolls_and_is_complete_in_images) {
   for (int i = 0; i < 40; ++i)
     plot_.put_series(QString::number(i), {.label = QString("run of the morning, rank %1").arg(i)});
   plot_.refresh();
@@ -65,7 +65,7 @@ TEST_F(PlotViewTest, a_legend_of_many_lines_scrolls_and_a_picture_shows_it_whole
   EXPECT_EQ(plot_.full_size().height(), plot_.height() + legend.full_height() - legend.height());
 }
 
-TEST_F(PlotViewTest, the_legend_can_be_read_after_every_change_of_the_look) {
+TEST_F(PlotViewTest, legend_is_readable_after_every_theme_change) {
   plot_.put_series("b", {.label = "another line", .color = 1});
   plot_.refresh();
   for (const auto kind :

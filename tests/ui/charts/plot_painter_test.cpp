@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
+TEST(PlotPainter, reading_stays_within_the_plot_and_keeps_its_numbers) {
   const QFont font = QApplication::font();
   const QRectF area(40, 20, 220, 200);
   PlotOverlay::Content content;
@@ -32,7 +32,7 @@ TEST(PlotPainter, a_reading_stays_within_the_plot_and_keeps_its_numbers) {
   }
 }
 
-TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
+TEST(PlotPainter, background_lines_are_paler_and_visible_in_both_themes) {
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     const QColor card = Theme::instance().colors().card;
@@ -49,8 +49,8 @@ TEST(PlotPainter, lines_behind_others_are_paler_and_can_be_seen_in_both_looks) {
   }
 }
 
-// By shape alone: what a color-blind eye, or a print without colors, tells apart.
-TEST(PlotPainter, markers_can_be_told_apart_without_their_colors) {
+// Compares shapes without colors, as seen by color-blind users and in gray prints.
+TEST(PlotPainter, markers_differ_without_color) {
   for (const bool hollow : {false, true}) {
     std::vector<QImage> pictures;
     for (int marker = 0; marker < kMarkers; ++marker) {
@@ -76,7 +76,7 @@ TEST(PlotPainter, markers_can_be_told_apart_without_their_colors) {
   }
 }
 
-TEST(PlotPainter, a_sample_shows_how_a_line_is_drawn) {
+TEST(PlotPainter, legend_sample_matches_the_line) {
   const auto columns = [](const SeriesStyle& style) {  // that are painted
     QImage picture(40, 20, QImage::Format_ARGB32_Premultiplied);
     picture.fill(Qt::transparent);

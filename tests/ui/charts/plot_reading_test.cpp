@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The crosshair, and what is read at it.
+// The crosshair and its readings.
 #include <QTest>
 
 #include "tests/ui/charts/plot_view_fixture.h"
@@ -20,7 +20,7 @@ TEST_F(PlotViewTest, reads_out_logged_points_only) {
   EXPECT_FALSE(plot_.overlay().x);
 }
 
-TEST_F(PlotViewTest, a_group_shares_its_crosshair_and_a_chart_without_a_point_there_reads_nothing) {
+TEST_F(PlotViewTest, group_shares_its_crosshair_and_reads_only_existing_points) {
   CrosshairGroup group;
   PlotView other;
   other.resize(640, 400);
@@ -39,7 +39,7 @@ TEST_F(PlotViewTest, a_group_shares_its_crosshair_and_a_chart_without_a_point_th
   EXPECT_TRUE(other.overlay().rows.empty());
 }
 
-TEST_F(PlotViewTest, a_reading_of_many_lines_stays_within_the_plot) {
+TEST_F(PlotViewTest, reading_of_many_lines_stays_within_the_plot) {
   for (const int height : {400, 200}) {
     plot_.resize(640, height);
     for (int i = 0; i < 40; ++i) {
@@ -59,7 +59,7 @@ TEST_F(PlotViewTest, a_reading_of_many_lines_stays_within_the_plot) {
   }
 }
 
-TEST_F(PlotViewTest, a_reading_shows_each_line_as_it_is_drawn) {
+TEST_F(PlotViewTest, reading_shows_each_line_with_its_style) {
   plot_.put_series("b", {.label = "b", .dashed = true, .pale = true});
   add({1, 2});
   plot_.append("b", points_of({3, 4}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parts that stand on each other.
+// Stacked parts.
 #include "tests/ui/charts/plot_view_fixture.h"
 #include "ui/theme/theme.h"
 
@@ -23,7 +23,7 @@ class StackTest : public PlotViewTest {
   }
 };
 
-TEST_F(StackTest, parts_stand_on_each_other_and_the_uppermost_line_is_their_sum) {
+TEST_F(StackTest, top_line_is_the_sum_of_the_parts) {
   add_to("low", {1, 2, 3});
   add_to("middle", {10, 10, 10});
   add_to("high", {100, 0, 100});
@@ -36,10 +36,10 @@ TEST_F(StackTest, parts_stand_on_each_other_and_the_uppermost_line_is_their_sum)
   ASSERT_EQ(plot_.canvas().lines().series().size(), 3u);
   EXPECT_EQ(drawn(0).areas.size(), 1u);
   EXPECT_NEAR(drawn(0).lines.back().y2(), plot_.shown().at(2, 113, Side::left).y(), 1e-9)
-      << "painted first: the parts below cover its foot";
+      << "painted first; lower parts cover its base";
 }
 
-TEST_F(StackTest, a_part_waits_for_those_below_and_what_they_never_reported_is_a_gap) {
+TEST_F(StackTest, part_waits_for_parts_below_and_missing_values_are_gaps) {
   add_to("high", {100, 100, 100, 100});
   add_to("middle", {10, 10, 10, 10});
   plot_.refresh();
@@ -53,7 +53,7 @@ TEST_F(StackTest, a_part_waits_for_those_below_and_what_they_never_reported_is_a
   EXPECT_EQ(drawn(0).lines.size(), 1u) << "no line over step 2";
 }
 
-TEST_F(StackTest, a_hidden_part_leaves_the_sum_of_the_others) {
+TEST_F(StackTest, sum_excludes_a_hidden_part) {
   for (const char* id : {"low", "middle", "high"}) add_to(id, {1, 1});
   plot_.set_series_visible("middle", false);
   plot_.refresh();
@@ -77,7 +77,7 @@ TEST_F(StackTest, reads_each_part_and_their_sum) {
   EXPECT_NEAR(plot_.overlay().points[2].first.y(), plot_.shown().at(1, 222, Side::left).y(), 1e-9);
 }
 
-TEST_F(StackTest, on_a_log_scale_parts_are_lines_of_their_own_and_a_badge_says_so) {
+TEST_F(StackTest, log_scale_shows_separate_lines_and_a_badge) {
   add_to("low", {1, 1});
   add_to("middle", {100, 100});
   plot_.set_log(true);
@@ -103,15 +103,16 @@ class BarsTest : public PlotViewTest {
   QPointF at(double step, double value) { return plot_.shown().at(step, value, Side::left); }
 };
 
-TEST_F(BarsTest, stand_around_their_counts_from_zero_to_their_height) {
+TEST_F(BarsTest, are_centered_at_their_count_and_begin_at_zero) {
   plot_.append("low", points_of({3, 0, 2}));
   plot_.refresh();
   const DrawnSeries& low = drawn(1);
   EXPECT_TRUE(low.dots.empty());
   EXPECT_TRUE(low.lines.empty());
-  ASSERT_EQ(low.areas.size(), 2u) << "none where nothing was counted";
+  ASSERT_EQ(low.areas.size(), 2u) << "no bar for a count of zero";
   EXPECT_EQ(low.fill, Theme::instance().series_color(0));
-  EXPECT_NEAR(bar(1, 0).left(), at(-kHalfBar, 0).x(), 1e-9) << "whole, beside the axis";
+  EXPECT_NEAR(bar(1, 0).left(), at(-kHalfBar, 0).x(), 1e-9)
+      << "the bar beside the axis is complete";
   EXPECT_NEAR(bar(1, 0).right(), at(kHalfBar, 0).x(), 1e-9);
   EXPECT_NEAR(bar(1, 0).top(), at(0, 3).y(), 1e-9);
   EXPECT_NEAR(bar(1, 0).bottom(), at(0, 0).y(), 1e-9);
@@ -119,7 +120,7 @@ TEST_F(BarsTest, stand_around_their_counts_from_zero_to_their_height) {
   EXPECT_LE(bar(1, 1).right(), plot_.shown().area.right());
 }
 
-TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
+TEST_F(BarsTest, are_stacked_for_several_lines) {
   plot_.append("low", points_of({3, 1}));
   plot_.append("high", points_of({1, 2, 5}));
   plot_.refresh();
@@ -130,7 +131,7 @@ TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
   EXPECT_EQ(plot_.model().stack_sum(0), std::pair(4.0, 2));
   EXPECT_EQ(plot_.model().stack_sum(2), std::pair(5.0, 1));
   EXPECT_NEAR(bar(0, 0).top(), at(0, 4).y(), 1e-9)
-      << "painted first, and the lower one over its foot";
+      << "painted first; the lower bar covers its base";
   plot_.set_series_visible("low", false);
   plot_.refresh();
   EXPECT_EQ(plot_.model().find("high")->tops.value(0), 1);
@@ -138,7 +139,7 @@ TEST_F(BarsTest, of_several_stand_on_each_other_wherever_there_are_any) {
   plot_.append("low", points_of({7}, 2));
   plot_.refresh();
   EXPECT_EQ(plot_.model().find("high")->tops.value(2), 12)
-      << "those above stand higher once one below has grown";
+      << "upper bars move when a lower one grows";
 }
 
 TEST_F(BarsTest, are_points_on_a_log_scale) {
@@ -149,7 +150,7 @@ TEST_F(BarsTest, are_points_on_a_log_scale) {
   EXPECT_EQ(drawn(1).dots.size(), 2u);
 }
 
-TEST_F(BarsTest, a_count_of_one_beside_many_is_seen) {
+TEST_F(BarsTest, count_of_one_is_visible_beside_many) {
   plot_.append("low", points_of({1e6, 1}));
   plot_.refresh();
   EXPECT_GE(bar(1, 1).height(), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A chart of one line, shown.
+// A visible chart of one line.
 #pragma once
 
 #include <gmock/gmock.h>

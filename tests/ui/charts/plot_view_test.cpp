@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(PlotViewTest, says_what_to_do_while_there_is_no_point) {
+TEST_F(PlotViewTest, shows_a_hint_without_points) {
   plot_.refresh();
   EXPECT_THAT(plot_.overlay().empty.toStdString(), HasSubstr("press Run"));
   add({1, 2});
@@ -33,7 +33,7 @@ TEST_F(PlotViewTest, shows_the_last_point_left_of_the_frame) {
   }
 }
 
-TEST_F(PlotViewTest, scales_y_to_what_is_visible) {
+TEST_F(PlotViewTest, scales_y_to_visible_points) {
   std::vector<double> values(1000, 1.0);
   values[10] = 500;
   values[990] = 0.25;
@@ -49,7 +49,7 @@ TEST_F(PlotViewTest, scales_y_to_what_is_visible) {
   EXPECT_GE(plot_.shown().y[0].high, 500);
 }
 
-TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
+TEST_F(PlotViewTest, has_a_badge_only_if_points_are_thinned) {
   add(std::vector<double>(500, 1.0));
   plot_.refresh();
   EXPECT_THAT(all_badges(), Not(HasSubstr("thinned")));
@@ -62,7 +62,7 @@ TEST_F(PlotViewTest, wears_a_badge_when_it_thins_and_only_then) {
 
 // The line of a column may begin in the previous one: two adjacent columns cover a full span of
 // thinned points.
-TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greatest_value) {
+TEST_F(PlotViewTest, dense_lines_cover_every_column_from_minimum_to_maximum) {
   std::vector<double> saw(50'000);
   for (std::size_t i = 0; i < saw.size(); ++i) saw[i] = static_cast<double>(i % 10);
   add(saw);
@@ -79,7 +79,7 @@ TEST_F(PlotViewTest, dense_lines_cover_every_column_from_the_least_to_the_greate
   }
 }
 
-TEST_F(PlotViewTest, a_point_without_neighbors_is_a_dot) {
+TEST_F(PlotViewTest, point_without_neighbors_is_a_dot) {
   plot_.append("a", points_of({1, 2}));
   plot_.append("a", points_of({5}, 7));
   plot_.refresh();
@@ -87,8 +87,7 @@ TEST_F(PlotViewTest, a_point_without_neighbors_is_a_dot) {
   EXPECT_EQ(drawn().dots.size(), 1u);
 }
 
-TEST_F(PlotViewTest,
-       a_dashed_line_is_solid_where_it_is_so_dense_that_dashes_would_look_like_bursts) {
+TEST_F(PlotViewTest, dense_parts_of_a_dashed_line_are_solid) {
   plot_.put_series("a", {.label = "a", .dashed = true});
   std::vector<double> values;
   for (int i = 0; i < 3000; ++i) values.push_back(i % 2);
@@ -114,7 +113,7 @@ TEST_F(PlotViewTest, smoothing_keeps_the_raw_line) {
   EXPECT_EQ(plot_.canvas().lines().series().size(), 1u);
 }
 
-TEST_F(PlotViewTest, frozen_it_stands_still_and_goes_on_recording) {
+TEST_F(PlotViewTest, frozen_view_is_unchanged_while_recording_continues) {
   add({1, 2, 3});
   plot_.refresh();
   const double high = plot_.shown().x.high;
@@ -143,8 +142,7 @@ bool is_painted(const QImage& image, const QPointF& at, const QColor& color, con
   return false;
 }
 
-// Frozen: no line is rebuilt.
-TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the_lines_were_made) {
+TEST_F(PlotViewTest, lines_are_aligned_with_axes_that_moved) {
   add({1, 3.3});
   plot_.refresh();
   plot_.set_frozen(true);
@@ -167,7 +165,7 @@ TEST_F(PlotViewTest, lines_stand_where_the_axes_are_though_these_moved_since_the
   EXPECT_TRUE(plot_.canvas().lines().placing().isIdentity());
 }
 
-TEST_F(PlotViewTest, draws_many_additions_in_one_frame_by_itself) {
+TEST_F(PlotViewTest, draws_many_additions_in_one_frame) {
   plot_.refresh();
   for (int i = 0; i < 100; ++i) add({1.0 * i}, i);
   EXPECT_TRUE(plot_.canvas().lines().series().at(0).lines.empty());

@@ -9,7 +9,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST_F(PlotViewTest, a_box_zooms_and_a_double_click_or_home_goes_back) {
+TEST_F(PlotViewTest, rubber_band_zooms_and_double_click_or_home_resets) {
   add(std::vector<double>(100, 1.0));
   plot_.refresh();
   const Span home = plot_.shown().x;
@@ -36,7 +36,7 @@ void turn_wheel(PlotView& plot, int by, Qt::KeyboardModifiers keys) {
   plot.refresh();
 }
 
-TEST_F(PlotViewTest, the_wheel_zooms_with_ctrl_only_and_never_beyond_what_home_shows) {
+TEST_F(PlotViewTest, wheel_zooms_only_with_ctrl_and_within_the_home_view) {
   add(std::vector<double>(100, 1.0));
   plot_.refresh();
   const PlotMap home = plot_.shown();
@@ -54,12 +54,12 @@ TEST_F(PlotViewTest, the_wheel_zooms_with_ctrl_only_and_never_beyond_what_home_s
   EXPECT_EQ(plot_.shown().y[0], home.y[0]);
 }
 
-TEST_F(PlotViewTest, a_view_is_moved_to_the_ends_of_what_home_shows_and_no_farther) {
+TEST_F(PlotViewTest, panning_stops_at_the_ends_of_the_home_view) {
   add(std::vector<double>(100, 1.0));
   plot_.refresh();
   const PlotMap home = plot_.shown();
   for (int i = 0; i < 30; ++i) QTest::keyClick(&plot_.canvas(), Qt::Key_Left, Qt::ShiftModifier);
-  EXPECT_EQ(plot_.shown().x, home.x) << "there is nothing else to see";
+  EXPECT_EQ(plot_.shown().x, home.x) << "the full range is visible";
   plot_.zoom_at({0.5, 0.5}, 0.25, false);
   plot_.zoom_at({0.5, 0.5}, 0.25, true);
   plot_.refresh();
@@ -73,7 +73,7 @@ TEST_F(PlotViewTest, a_view_is_moved_to_the_ends_of_what_home_shows_and_no_farth
   EXPECT_NEAR(plot_.shown().x.width(), width, 1e-9);
 }
 
-TEST_F(PlotViewTest, zoomed_out_again_it_follows_a_run) {
+TEST_F(PlotViewTest, follows_a_run_after_zooming_out) {
   add(std::vector<double>(100, 1.0));
   plot_.refresh();
   turn_wheel(plot_, 480, Qt::ControlModifier);

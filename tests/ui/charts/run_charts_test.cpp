@@ -28,7 +28,7 @@ std::size_t steps_from_the_start(const RunCharts& charts, ChartKind kind, const 
   return line->points.size();
 }
 
-// While the rest is read no line has a hole, and no part of a step goes ahead of the others.
+// During reading no line has a gap, and all parts of a step have the same points.
 void expect_whole_in_the_end(const RunCharts& charts) {
   const auto read = [&] {
     const std::size_t parts = steps_from_the_start(charts, ChartKind::step_time, "part0");
@@ -44,7 +44,7 @@ void expect_whole_in_the_end(const RunCharts& charts) {
   EXPECT_EQ(steps_from_the_start(charts, ChartKind::loss, "train"), kLongSteps);
 }
 
-TEST(RunCharts, draw_a_long_run_from_its_start_while_the_rest_is_read_whatever_is_chosen) {
+TEST(RunCharts, draw_a_long_run_from_its_start_while_it_is_read) {
   QTemporaryDir directory;
   test::SyntheticRun{.ranks = 2}.record(directory.path().toStdString(),
                                         static_cast<int>(kLongSteps));
@@ -66,7 +66,7 @@ std::unique_ptr<Run> recorded(const QTemporaryDir& directory, const test::Synthe
   return opened;
 }
 
-TEST(RunCharts, stand_over_the_bytes_that_all_ranks_sent_where_they_send_any) {
+TEST(RunCharts, support_an_axis_of_sent_bytes_if_ranks_send_any) {
   const QTemporaryDir two_directory, one_directory;
   const auto two = recorded(two_directory, {.ranks = 2}),
              one = recorded(one_directory, {.ranks = 1});
@@ -88,7 +88,7 @@ TEST(RunCharts, stand_over_the_bytes_that_all_ranks_sent_where_they_send_any) {
                Qt::ItemIsEnabled);
 }
 
-TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
+TEST(RunCharts, include_compression_only_for_runs_with_compression) {
   const QTemporaryDir plain_directory, compressed_directory;
   const auto plain = recorded(plain_directory, {.ranks = 2}),
              compressed = recorded(compressed_directory, {.ranks = 2, .compression_ratio = 4});
@@ -110,7 +110,7 @@ TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return !charts.reading(); }, kPatience));
   EXPECT_TRUE(seen());
   charts.grid().set_shown("residual_norm", false);
-  EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "hidden by a person";
+  EXPECT_FALSE(charts.plot(ChartKind::residual_norm).isVisible()) << "hidden by the user";
   charts.set_runs({plain.get()});
   EXPECT_TRUE(neither());
   charts.set_runs({compressed.get()});
@@ -121,7 +121,7 @@ TEST(RunCharts, of_compression_are_there_only_with_a_run_that_compresses) {
   EXPECT_TRUE(charts.grid().arrangement().contains("compression_ratio"));
 }
 
-TEST(RunCharts, stand_over_samples_and_over_time) {
+TEST(RunCharts, support_axes_of_samples_and_time) {
   const QTemporaryDir directory;
   const test::SyntheticRun of{.ranks = 2};
   const auto run = recorded(directory, of);
@@ -138,7 +138,7 @@ TEST(RunCharts, stand_over_samples_and_over_time) {
   EXPECT_NEAR(loss.x_extent(XAxis::seconds)->width(), 19 * of.seconds_per_step, 1e-4);
 }
 
-TEST(RunCharts, of_memory_show_every_rank_and_nothing_between_its_samples) {
+TEST(RunCharts, show_only_the_samples_of_memory_of_every_rank) {
   const QTemporaryDir directory, other_directory;
   const auto run = recorded(directory, {.ranks = 3}),
              other = recorded(other_directory, {.ranks = 3});
@@ -153,7 +153,7 @@ TEST(RunCharts, of_memory_show_every_rank_and_nothing_between_its_samples) {
   }
 }
 
-// A run of what can be simulated, and one of what says too little.
+// A run that can be simulated, and one that cannot.
 test::SyntheticRun simulable() {
   return {.ranks = 2,
           .experiment = experiment::to_json(strategy::resolved(strategy::small_images(2)))};
@@ -168,7 +168,7 @@ std::vector<double> simulated_seconds(const RunCharts& charts, const QString& li
 }
 
 // 20 steps of two ranks and 32 samples each, of 250.
-TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_there_is) {
+TEST(RunCharts, support_an_axis_of_epochs_if_the_data_size_is_known) {
   const QTemporaryDir directory, other_directory;
   const auto run = recorded(directory, simulable()),
              other = recorded(other_directory, {.ranks = 2});
@@ -183,9 +183,9 @@ TEST(RunCharts, stand_over_passes_over_the_data_where_the_run_says_how_much_ther
   EXPECT_TRUE(std::isnan(unknown->points.x(XAxis::passes, 0)));
 }
 
-// Occasional measurements, as by an evaluator, are drawn at the amount trained until then, and at
-// their time.
-TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
+// Occasional measurements, such as those of an evaluator, are drawn at the samples trained so far
+// and at their time.
+TEST(RunCharts, held_out_samples_support_axes_of_time_samples_and_epochs) {
   const QTemporaryDir directory;
   const test::SyntheticRun of = simulable();
   of.record(directory.path().toStdString(), 500);
@@ -208,7 +208,7 @@ TEST(RunCharts, of_held_out_samples_stand_over_time_samples_and_passes) {
 }
 
 // Two workers in turn; their server is the last rank.
-TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_shown) {
+TEST(RunCharts, click_on_a_staleness_point_requests_its_gradient_with_one_run) {
   const QTemporaryDir directory;
   const test::SyntheticRun of{.ranks = 3};
   auto writer = of.create(directory.path().toStdString());
@@ -249,15 +249,15 @@ TEST(RunCharts, a_point_of_staleness_asks_for_its_gradient_while_one_run_is_show
   EXPECT_EQ(wanted.size(), 2u) << "of two runs the timeline shows one";
 }
 
-TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {
+TEST(RunCharts, support_an_axis_of_simulated_time) {
   const QTemporaryDir directory;
   const auto run = recorded(directory, simulable());
   RunCharts charts;
   charts.set_runs({run.get()});
   ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
-  EXPECT_TRUE(std::isnan(simulated_seconds(charts).front())) << "nobody asked yet";
+  EXPECT_TRUE(std::isnan(simulated_seconds(charts).front())) << "no simulation was requested";
   charts.set_x_axis(XAxis::simulated);
-  EXPECT_TRUE(simulated_seconds(charts).empty()) << "held back while it is simulated";
+  EXPECT_TRUE(simulated_seconds(charts).empty()) << "points are hidden during the simulation";
   ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
   const auto time = simulated_time(run->history().header()["experiment"], {});
   ASSERT_TRUE(time);
@@ -266,11 +266,10 @@ TEST(RunCharts, stand_over_the_time_that_the_drawn_speeds_say) {
     EXPECT_EQ(simulated_seconds(charts)[step],
               time->seconds_until(static_cast<std::int64_t>(step)));
   charts.set_x_axis(XAxis::step);
-  EXPECT_EQ(simulated_seconds(charts).size(), 20u) << "once known it stays";
+  EXPECT_EQ(simulated_seconds(charts).size(), 20u) << "the result is kept";
 }
 
-TEST(RunCharts,
-     hold_points_back_where_nothing_can_be_simulated_and_say_why_until_another_axis_is_chosen) {
+TEST(RunCharts, without_simulation_show_the_reason_instead_of_points) {
   const QTemporaryDir directory;
   const auto run = recorded(directory, {.ranks = 2});
   RunCharts charts;
@@ -278,15 +277,16 @@ TEST(RunCharts,
   charts.show();
   charts.set_x_axis(XAxis::simulated);
   charts.set_runs({run.get()});
-  const auto said = [&] { return charts.plot(ChartKind::loss).overlay().empty; };
-  ASSERT_TRUE(QTest::qWaitFor([&] { return said().startsWith("No simulated time: "); }, kPatience))
-      << said().toStdString();
+  const auto empty_text = [&] { return charts.plot(ChartKind::loss).overlay().empty; };
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return empty_text().startsWith("No simulated time: "); }, kPatience))
+      << empty_text().toStdString();
   EXPECT_TRUE(simulated_seconds(charts).empty());
   charts.set_x_axis(XAxis::step);
   ASSERT_TRUE(QTest::qWaitFor([&] { return simulated_seconds(charts).size() == 20; }, kPatience));
 }
 
-TEST(RunCharts, of_several_runs_stand_each_over_its_own_simulated_time) {
+TEST(RunCharts, use_the_simulated_time_of_each_run) {
   const QTemporaryDir fast_directory, slow_directory;
   auto slow_run = simulable();
   slow_run.experiment["document"]["topology"]["hosts"][0]["bus_bandwidth_bits_per_second"] = 1e6;

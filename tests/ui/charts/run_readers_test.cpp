@@ -10,7 +10,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST(LineReader, reads_a_long_history_a_portion_at_a_time_and_leaves_nothing_out) {
+TEST(LineReader, reads_a_long_history_incrementally_and_completely) {
   constexpr int kSteps = 300;
   const auto history = history_of({.ranks = 2}, kSteps);
   for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time,
@@ -29,7 +29,7 @@ TEST(LineReader, reads_a_long_history_a_portion_at_a_time_and_leaves_nothing_out
   }
 }
 
-TEST(StepSplit, gives_all_parts_of_a_step_from_one_reading) {
+TEST(StepSplit, reads_all_parts_of_a_step_once) {
   const auto history = history_of({.ranks = 2}, 100);
   StepSplit split(LineChoice::kMean);
   const auto expect_steps = [&](std::size_t steps) {
@@ -51,7 +51,7 @@ class GrowingHistory {
         reader_(std::move(*telemetry::RecordingReader::open(
             directory_.filePath(telemetry::kRecordingFile).toStdString()))) {}
 
-  // All that the rank reports of these steps.
+  // Appends all events of the rank for these steps.
   void report(int rank, int begin, int end) {
     for (int step = begin; step < end; ++step)
       EXPECT_TRUE(writer_.append_events(rank, run_.step(rank, step)));
@@ -69,7 +69,7 @@ class GrowingHistory {
   telemetry::History history_;
 };
 
-TEST(LineReader, gives_each_point_once_while_the_history_grows) {
+TEST(LineReader, returns_each_point_of_a_growing_history_once) {
   GrowingHistory growing(2);
   for (const int rank : {0, 1}) growing.report(rank, 0, 3);
   LineReading rate(lines_of(ChartKind::samples_rate, growing.history(), {}, {}).at(0));
@@ -83,7 +83,7 @@ TEST(LineReader, gives_each_point_once_while_the_history_grows) {
 }
 
 // Until all ranks have reported, its position in samples and bytes would be a guess.
-TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_reported_it) {
+TEST(LineReader, returns_a_step_when_all_ranks_have_reported_it) {
   GrowingHistory growing(2);
   growing.report(0, 0, 3);
   growing.report(1, 0, 1);
@@ -92,15 +92,14 @@ TEST(LineReader, holds_back_what_one_rank_reported_of_a_step_until_all_have_repo
   ASSERT_EQ(local.points().size(), 1u);
   EXPECT_EQ(local.points()[0].samples, 64);
   EXPECT_EQ(local.points()[0].bytes, 2 * test::SyntheticRun::kBytesPerStep)
-      << "what rank 0 sent in later steps is not in it";
+      << "later steps of rank 0 are excluded";
   growing.report(1, 1, 2);
   local.read(growing.history());
   ASSERT_EQ(local.points().size(), 2u);
   EXPECT_EQ(local.points()[1].samples, 128);
 }
 
-TEST(LineReader,
-     shows_what_a_rank_reported_last_when_the_others_never_will_where_all_are_known_to_have_been) {
+TEST(LineReader, returns_incomplete_last_steps_after_the_end) {
   GrowingHistory growing(2);
   growing.report(0, 0, 3);
   growing.report(1, 0, 2);
@@ -113,7 +112,7 @@ TEST(LineReader,
 
 // With four workers, an update takes the gradients of three. The late worker also reports, or
 // leaves out the step; the late worker differs between steps.
-TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_that_came_too_late) {
+TEST(ProgressCounter, counts_samples_of_each_update_once_without_dropped_gradients) {
   telemetry::History history;
   const std::string header = base::Json{
       {"ranks", 5},
@@ -141,7 +140,7 @@ TEST(ProgressCounter, counts_the_samples_of_each_update_once_and_no_gradient_tha
     EXPECT_EQ(progress.at(step).samples, 30 * (step + 1)) << step;
   report(1, 8, 10, 9), report(2, 8, 10, 9);
   EXPECT_FALSE(progress.read(history, false));
-  EXPECT_FALSE(progress.knows(8)) << "one more will report it";
+  EXPECT_FALSE(progress.knows(8)) << "another rank will report the step";
   report(3, 8, 10, 9);
   EXPECT_FALSE(progress.read(history, false));
   EXPECT_EQ(progress.at(8).samples, 270);

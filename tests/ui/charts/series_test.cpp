@@ -26,8 +26,7 @@ PointSeries series_of(const std::vector<double>& values, Joining joining = Joini
   return series;
 }
 
-RC_GTEST_PROP(Series, extremes_of_any_span_are_those_of_its_values,
-              (const std::vector<int>& numbers)) {
+RC_GTEST_PROP(Series, extremes_of_any_range_match_its_values, (const std::vector<int>& numbers)) {
   std::vector<double> values;
   for (const int number : numbers) values.push_back(number % 17 == 0 ? kNaN : number);
   const PointSeries series = series_of(values);
@@ -50,7 +49,7 @@ std::vector<double> noise(std::size_t count) {
   return values;
 }
 
-TEST(Thinning, keeps_the_minimum_and_the_maximum_of_every_bucket) {
+TEST(Thinning, keeps_minimum_and_maximum_of_every_bucket) {
   const auto values = noise(100'000);
   const PointSeries series = series_of(values);
   const Span span{0, 99'999};
@@ -72,19 +71,19 @@ TEST(Thinning, keeps_the_minimum_and_the_maximum_of_every_bucket) {
   EXPECT_TRUE(drawn.contains(values.size() - 1));
 }
 
-TEST(Thinning, draws_every_point_when_there_is_room) {
+TEST(Thinning, keeps_every_point_if_columns_suffice) {
   const Thinned thinned = thin(series_of(noise(800)), XAxis::step, {0, 799}, 500, false);
   EXPECT_FALSE(thinned.thinned);
   EXPECT_EQ(thinned.points.size(), 800u);
 }
 
-TEST(Thinning, keeps_one_point_beyond_each_end_so_that_lines_run_off_the_edge) {
+TEST(Thinning, keeps_one_point_beyond_each_end) {
   const Thinned thinned = thin(series_of(noise(100)), XAxis::step, {40, 60}, 500, false);
   EXPECT_EQ(thinned.points.front().index, 39u);
   EXPECT_EQ(thinned.points.back().index, 61u);
 }
 
-TEST(Thinning, breaks_the_line_where_steps_were_not_logged) {
+TEST(Thinning, breaks_the_line_at_steps_without_values) {
   PointSeries series;
   for (const double step : {0.0, 1.0, 2.0, 5.0, 6.0}) series.append({step, 0, 0, 1});
   const auto points = thin(series, XAxis::step, {0, 6}, 100, false).points;
@@ -94,7 +93,7 @@ TEST(Thinning, breaks_the_line_where_steps_were_not_logged) {
   EXPECT_TRUE(points[4].joined);
 }
 
-TEST(Thinning, a_gap_within_a_bucket_still_breaks_the_line) {
+TEST(Thinning, gap_within_a_bucket_breaks_the_line) {
   PointSeries series;
   for (int step = 0; step < 10'000; ++step)
     if (step != 5'003) series.append({static_cast<double>(step), 0, 0, std::sin(step)});
@@ -103,14 +102,14 @@ TEST(Thinning, a_gap_within_a_bucket_still_breaks_the_line) {
             2);  // the first, and after the gap
 }
 
-TEST(Thinning, a_metric_logged_every_tenth_step_is_dots_and_no_line) {
+TEST(Thinning, metric_of_every_tenth_step_is_dots) {
   PointSeries series;
   for (int step = 0; step < 1000; step += 10) series.append({static_cast<double>(step), 0, 0, 1});
   for (const DrawnPoint& point : thin(series, XAxis::step, {0, 1000}, 400, false).points)
     EXPECT_FALSE(point.joined);
 }
 
-TEST(Thinning, a_value_that_cannot_be_drawn_breaks_the_line_and_is_counted) {
+TEST(Thinning, non_finite_value_breaks_the_line_and_is_counted) {
   const PointSeries series = series_of({1, kNaN, 2, kInf, 3, 4});
   const auto points = thin(series, XAxis::step, {0, 5}, 100, false).points;
   ASSERT_EQ(points.size(), 4u);
@@ -120,7 +119,7 @@ TEST(Thinning, a_value_that_cannot_be_drawn_breaks_the_line_and_is_counted) {
   EXPECT_EQ(series.drawable(false).skipped().size(), 2u);
 }
 
-TEST(Thinning, a_log_scale_leaves_out_zero_and_negative_values_and_keeps_the_rest) {
+TEST(Thinning, log_scale_omits_zero_and_negative_values) {
   const PointSeries series = series_of({10, 0, 1, -5, kNaN, kInf, 0.1});
   const auto points = thin(series, XAxis::step, {0, 6}, 100, true).points;
   ASSERT_EQ(points.size(), 3u);
@@ -140,22 +139,22 @@ TEST(Smoother, follows_the_debiased_average_of_tensorboard) {
   EXPECT_DOUBLE_EQ(smoother.next(2), (0.6 * (0.6 * 0.4 * 5 + 0.4 * 1) + 0.4 * 2) / (1 - 0.216));
 }
 
-TEST(Smoother, of_weight_zero_changes_nothing) {
+TEST(Smoother, has_no_effect_with_weight_zero) {
   Smoother smoother(0);
   for (const double value : {3.0, -1.0, 7.5}) EXPECT_EQ(smoother.next(value), value);
 }
 
-TEST(RateMeter, gives_the_growth_of_a_total_over_the_time_since_the_last_sample) {
+TEST(RateMeter, returns_the_increase_per_second_since_the_last_sample) {
   RateMeter meter;
   EXPECT_FALSE(meter.next(1, 100));
   EXPECT_DOUBLE_EQ(*meter.next(3, 500), 200);
-  EXPECT_FALSE(meter.next(3, 600));  // no time passed: what came in it is in no rate
+  EXPECT_FALSE(meter.next(3, 600));  // no time passed, so there is no rate
   EXPECT_DOUBLE_EQ(*meter.next(4, 700), 100);
   EXPECT_FALSE(meter.next(5, 50));  // restarted
   EXPECT_DOUBLE_EQ(*meter.next(6, 80), 30);
 }
 
-TEST(StepGather, waits_for_every_source_and_leaves_a_step_that_one_lost_as_a_gap) {
+TEST(StepGather, waits_for_every_source_and_leaves_a_gap_for_a_lost_step) {
   StepGather gather(2, Over::sum);
   EXPECT_FALSE(gather.add({0, 0, 1, 10}));
   EXPECT_FALSE(gather.add({1, 0, 2, 20}));
@@ -169,7 +168,7 @@ TEST(StepGather, waits_for_every_source_and_leaves_a_step_that_one_lost_as_a_gap
   EXPECT_FALSE(gather.add({1, 0, 9, 1}));
 }
 
-TEST(StepGather, takes_the_mean_or_the_greatest) {
+TEST(StepGather, returns_mean_or_maximum) {
   StepGather mean(2, Over::mean), greatest(2, Over::greatest);
   mean.add({0, 0, 0, -4});
   greatest.add({0, 0, 0, -4});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The staleness of gradients over steps, beside what theory says of it.
+// Staleness of gradients over steps, with lines of the theory.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -56,7 +56,7 @@ telemetry::History served_history(const experiment::Experiment& experiment,
   return *telemetry::History::load(directory.path().toStdString());
 }
 
-// The labels of what theory says; each such line says it at every step.
+// Returns the labels of theory lines, and checks that they have a value at every step.
 QStringList theory(const experiment::Experiment& experiment, double value) {
   const telemetry::History history = served_history(experiment);
   QStringList labels;
@@ -74,7 +74,7 @@ QStringList theory(const experiment::Experiment& experiment, double value) {
   return labels;
 }
 
-TEST(StalenessLines, stand_beside_the_mean_or_the_bound_where_theory_knows_one) {
+TEST(StalenessLines, include_the_theoretical_mean_or_bound) {
   EXPECT_EQ(theory(served(ServerMode::asynchronous), 3), QStringList{"theory, mean: λ - 1 = 3"});
   experiment::Experiment soft = served(ServerMode::softsync);
   soft.strategy.servers.softsync = 2;
@@ -85,13 +85,13 @@ TEST(StalenessLines, stand_beside_the_mean_or_the_bound_where_theory_knows_one) 
   EXPECT_EQ(theory(served(ServerMode::synchronous), 0), QStringList{"theory: always 0"});
 }
 
-TEST(StalenessLines, stand_alone_where_theory_says_nothing) {
+TEST(StalenessLines, have_no_theory_line_without_a_theory) {
   experiment::Experiment uneven = served(ServerMode::softsync);
   uneven.strategy.servers.softsync = 3;
   EXPECT_EQ(theory(uneven, 0), QStringList()) << "3 does not divide 4";
 }
 
-TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
+TEST(StalenessLines, theoretical_mean_is_dashed_and_bound_is_solid) {
   const auto dashed = [](ServerMode mode) {
     const telemetry::History history = served_history(served(mode));
     return lines_of(ChartKind::staleness, history, {}, {}).back().style.dashed;
@@ -100,7 +100,7 @@ TEST(StalenessLines, a_mean_is_dashed_and_a_bound_is_not) {
   EXPECT_EQ(dashed(ServerMode::stale_synchronous), false);
 }
 
-TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds) {
+TEST(StalenessLines, theoretical_mean_ends_when_a_worker_is_lost_but_bound_continues) {
   const auto points = [](ServerMode mode) {
     const telemetry::History history = served_history(served(mode), 9);
     return points_of(history, lines_of(ChartKind::staleness, history, {}, {}).back());
@@ -109,9 +109,9 @@ TEST(StalenessLines, a_mean_ends_where_a_worker_is_lost_and_a_bound_still_holds)
   EXPECT_EQ(points(ServerMode::stale_synchronous).size(), static_cast<std::size_t>(kServedSteps));
 }
 
-// A gradient pushed by a worker after it evaluates is a hundred times as stale: the axis is scaled
-// for the others, and for the theory.
-TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
+// A gradient that a worker pushes after an evaluation is a hundred times as stale. The axis fits
+// the other gradients and the theory.
+TEST(StalenessLines, axis_includes_theory_and_most_gradients) {
   std::map<QString, AxisLimit> reach;
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
@@ -121,13 +121,13 @@ TEST(StalenessLines, leave_an_axis_to_nearly_all_gradients_and_to_theory) {
   EXPECT_EQ(reach.at("theory_mean"), AxisLimit::whole);
 }
 
-TEST(StalenessLines, of_several_runs_are_measured_ones_alone) {
+TEST(StalenessLines, exclude_theory_with_several_runs) {
   const telemetry::History history = served_history(served(ServerMode::asynchronous));
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, RunStyle{"first", 0}, {}))
     EXPECT_TRUE(spec.id.startsWith("worker"));
 }
 
-TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
+TEST(StalenessLines, summarize_all_workers_in_blocks_of_gradients) {
   telemetry::History history;
   const base::Json header{{"run", "synthetic"},
                           {"ranks", kServer + 1},
@@ -149,22 +149,21 @@ TEST(StalenessLines, of_all_workers_together_are_of_blocks_of_gradients) {
   };
   take(kServer);
   for (telemetry::Event& event : events) event.value = 1000;
-  take(kServer + 1);  // sees gradients in an order of its own
+  take(kServer + 1);  // receives gradients in another order
   std::map<QString, std::vector<double>> values;
   for (const LineSpec& spec : lines_of(ChartKind::staleness, history, {}, {}))
     if (spec.gathered && !spec.level) {
-      EXPECT_EQ(spec.style.reach, AxisLimit::rest) << "an axis is for what they sum up";
+      EXPECT_EQ(spec.style.reach, AxisLimit::rest) << "the axis fits the summarized lines";
       for (const telemetry::StepValue& value : (history.*spec.gathered)())
         values[spec.id].push_back(value.value);
     }
-  EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5}))
-      << "twenty are of a block that is not full";
+  EXPECT_EQ(values["mean"], (std::vector<double>{25.5, 25.5})) << "the last block is incomplete";
   EXPECT_EQ(values["p95"], (std::vector<double>{48, 48}));
   EXPECT_EQ(values["most"], (std::vector<double>{50, 50}));
   EXPECT_EQ(history.staleness_mean()[1].step, 99);
   EXPECT_EQ(lines_of(ChartKind::staleness, history, RunStyle{"first", 0}, {}).size(),
             static_cast<std::size_t>(kServer))
-      << "beside another run its workers alone";
+      << "with another run, only workers are shown";
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recordings for tests: what a run of some ranks would have written, with values that can be told
-// in advance.
+// Synthetic recordings of runs, with predictable values.
 #pragma once
 
 #include <QTemporaryDir>
@@ -19,14 +18,14 @@ struct SyntheticRun {
   std::vector<std::string> segments{"0 linear 784-512 relu", "1 linear 512-512 relu",
                                     "2 linear 512-10"};
   double seconds_per_step = 0.005;
-  double compression_ratio = 0;  // 0: nothing is compressed
+  double compression_ratio = 0;  // 0: no compression
   double averages = 0;           // with one neighbor, in a step; 0: none
   double table_ratio = 0;        // 0: no rows of tables are named
   double loss_scale = 0;         // in the first step, halved in each; 0: the loss is not scaled
   int held_back = -1;            // a rank that is slowed down
   double jitter = 0.08;          // of the time within steps
-  double lambda_2 = 0;  // more than 0: ranks have parameters of their own, and say every 50 steps
-                        // how far they are apart
+  double lambda_2 = 0;  // above 0: ranks have local parameters and report the consensus distance
+                        // every 50 steps
   int reports_of_step = 0;  // 0: of all ranks
   base::Json experiment{{"name", "four devices"},
                         {"strategy", {{"kind", "mirrored"}}},
@@ -52,7 +51,7 @@ struct SyntheticRun {
   static double distance(int step) { return 3 + std::exp(-step / 100.0); }
   static constexpr double kBytesPerStep = 1.5e6;
 
-  // All that a rank reports of one step, in the order of a rank.
+  // Returns the events of one step of a rank, in order.
   std::vector<telemetry::Event> step(int rank, int at) const {
     using telemetry::Metric;
     std::vector<telemetry::Event> events;
@@ -119,7 +118,7 @@ struct SyntheticRun {
         *telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header()));
   }
 
-  // A whole run that ended well.
+  // Records a completed run.
   void record(const std::filesystem::path& directory, int steps, double accuracy = 0.97) const {
     auto writer = create(directory);
     static_cast<void>(append(writer, 0, steps));

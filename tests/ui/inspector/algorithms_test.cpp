@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The algorithms beside each other, below the fields of the strategy: read, pointed at, and picked
-// by mouse and keys.
+// The comparison of algorithms below the fields of the strategy: reading, hovering and selecting.
 #include <QCheckBox>
 #include <QComboBox>
 #include <QHelpEvent>
@@ -12,6 +11,7 @@
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "tests/drawings.h"
+#include "tests/ui/has_all.h"
 #include "tests/ui/inspector/inspector_fixture.h"
 #include "ui/theme/theme.h"
 
@@ -31,7 +31,7 @@ class Algorithms : public InspectorTest {
   void draw(const topology::Topology& drawing) {
     document_.edit("draw", [&](experiment::Experiment& e) { e.topology = drawing; });
   }
-  // And until the rows have their places.
+  // Waits until the rows have a position.
   void wait_for_ranks(int ranks) {
     const auto laid_out = [&] {
       return !table().rows().empty() &&
@@ -90,13 +90,14 @@ class Algorithms : public InspectorTest {
   QSignalSpy pictures_;
 };
 
-TEST_F(Algorithms, every_row_says_what_the_cost_on_this_drawing_is) {
+TEST_F(Algorithms, every_row_states_its_cost_on_the_drawing) {
   draw(tests::drawn_hosts(2, 2));
   wait_for_ranks(4);
   const auto resolved = experiment::resolve(now(), "").value();
   const collective::Work work = experiment::largest_reduction(resolved);
   const topology::Network network(now().topology);
-  ASSERT_EQ(table().rows().size(), std::size(base::Names<Algorithm>::table) - 1) << "all but auto";
+  ASSERT_EQ(table().rows().size(), std::size(base::Names<Algorithm>::table) - 1)
+      << "all except auto";
   for (const AlgorithmRow& row : table().rows()) {
     const Algorithm algorithm = row.offer.algorithm;
     const collective::Cost cost = collective::cost(algorithm, 0, work, network).value();
@@ -112,29 +113,30 @@ TEST_F(Algorithms, every_row_says_what_the_cost_on_this_drawing_is) {
       << picker().caption().toStdString();
 }
 
-TEST_F(Algorithms, a_click_sets_the_field_and_is_undone) {
+TEST_F(Algorithms, click_sets_the_field_and_can_be_undone) {
   wait_for_ranks(2);
   EXPECT_EQ(chosen(), std::vector{Algorithm::ring});
   click(Algorithm::star);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::star);
-  EXPECT_EQ(chosen(), std::vector{Algorithm::star}) << "at once";
+  EXPECT_EQ(chosen(), std::vector{Algorithm::star}) << "immediately";
   EXPECT_EQ(
       inner<QComboBox>(inspector_.form("strategy").editor("algorithm"))->currentData().toString(),
       "star");
   EXPECT_EQ(document_.undo_stack().count(), 1);
   click(Algorithm::star);
-  EXPECT_EQ(document_.undo_stack().count(), 1) << "it is chosen already";
+  EXPECT_EQ(document_.undo_stack().count(), 1) << "the row is already selected";
   document_.undo_stack().undo();
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
   EXPECT_EQ(chosen(), std::vector{Algorithm::ring});
 }
 
-TEST_F(Algorithms, keys_go_from_row_to_row_and_pick) {
+TEST_F(Algorithms, keys_move_between_rows_and_select) {
   wait_for_ranks(2);
   table().setFocus(Qt::TabFocusReason);
-  EXPECT_EQ(table().currentIndex().row(), row_of(Algorithm::ring)) << "it begins at what runs";
+  EXPECT_EQ(table().currentIndex().row(), row_of(Algorithm::ring))
+      << "the selection begins at the current algorithm";
   QTest::keyClick(&table(), Qt::Key_Down);
-  EXPECT_EQ(now().strategy.algorithm, Algorithm::ring) << "looking picks nothing";
+  EXPECT_EQ(now().strategy.algorithm, Algorithm::ring) << "hovering does not select";
   QTest::keyClick(&table(), Qt::Key_Return);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::direct);
   QTest::keyClick(&table(), Qt::Key_Down);
@@ -144,7 +146,7 @@ TEST_F(Algorithms, keys_go_from_row_to_row_and_pick) {
   EXPECT_FALSE(table().hasFocus()) << "Tab leaves it";
 }
 
-TEST_F(Algorithms, auto_is_told_with_its_reason_below_its_field) {
+TEST_F(Algorithms, reason_of_auto_is_below_the_field) {
   wait_for_ranks(2);
   EXPECT_EQ(note(), "");
   document_.set_value("strategy.algorithm", "auto");
@@ -155,25 +157,23 @@ TEST_F(Algorithms, auto_is_told_with_its_reason_below_its_field) {
   EXPECT_EQ(note(), "");
 }
 
-TEST_F(Algorithms, what_does_not_fit_is_gray_says_why_and_is_not_picked) {
+TEST_F(Algorithms, unsuitable_algorithm_is_disabled_with_a_reason) {
   topology::Topology uneven = tests::drawn_hosts(2, 2);
   uneven.hosts[1].devices.pop_back();
   draw(uneven);
   wait_for_ranks(3);
   const QModelIndex unfit = cell(Algorithm::sharded_hierarchical, AlgorithmModel::name_column);
   EXPECT_EQ(unfit.data(Qt::ForegroundRole).value<QColor>(), Theme::instance().colors().dim);
-  EXPECT_TRUE(
-      unfit.data(Qt::ToolTipRole).toString().contains("the same number of ranks on every host"));
+  EXPECT_THAT(unfit.data(Qt::ToolTipRole).toString(), test::HasAll("every host"));
   EXPECT_TRUE(unfit.data(Qt::AccessibleTextRole).toString().contains("not possible"));
   click(Algorithm::sharded_hierarchical);
   EXPECT_EQ(now().strategy.algorithm, Algorithm::ring);
-  EXPECT_TRUE(picker().detail().contains("the same number of ranks on every host"))
-      << "the tooltip says so";
+  EXPECT_THAT(picker().detail(), test::HasAll("every host"));
   EXPECT_TRUE(picture().flows.empty());
 }
 
 // After a change of the drawing to uneven hosts, other algorithms can still be chosen.
-TEST_F(Algorithms, where_the_chosen_one_does_not_fit_any_more_another_can_be_picked) {
+TEST_F(Algorithms, unsuitable_selection_can_be_replaced) {
   draw(tests::drawn_hosts(2, 2));
   wait_for_ranks(4);
   click(Algorithm::sharded_hierarchical);
@@ -186,7 +186,7 @@ TEST_F(Algorithms, where_the_chosen_one_does_not_fit_any_more_another_can_be_pic
   wait_for_problems(0);
 }
 
-TEST_F(Algorithms, a_row_that_is_hovered_or_has_the_focus_wants_its_picture) {
+TEST_F(Algorithms, hovered_or_focused_row_requests_its_flows) {
   draw(tests::drawn_hosts(1, 4));
   wait_for_ranks(4);
   EXPECT_TRUE(picture().flows.empty());
@@ -210,7 +210,7 @@ TEST_F(Algorithms, a_row_that_is_hovered_or_has_the_focus_wants_its_picture) {
   EXPECT_TRUE(picture().flows.empty());
 }
 
-TEST_F(Algorithms, the_help_of_a_row_lies_over_none) {
+TEST_F(Algorithms, tooltip_of_a_row_does_not_cover_rows) {
   draw(tests::drawn_hosts(1, 4));
   wait_for_ranks(4);
   const QPoint at = middle(Algorithm::ring);
@@ -226,14 +226,14 @@ TEST_F(Algorithms, the_help_of_a_row_lies_over_none) {
   QToolTip::hideText();
 }
 
-TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {
+TEST_F(Algorithms, flows_of_the_selection_remain_visible_on_request) {
   draw(tests::drawn_hosts(1, 4));
   wait_for_ranks(4);
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   EXPECT_EQ(picture().flows.size(), 4u);
   EXPECT_FALSE(picture().pointed);
   document_.set_value("strategy.algorithm", "star");
-  EXPECT_EQ(picture().flows.size(), 6u) << "to the centre and back";
+  EXPECT_EQ(picture().flows.size(), 6u) << "to the center and back";
   hover(Algorithm::direct);
   EXPECT_TRUE(picture().pointed);
   leave();
@@ -248,14 +248,13 @@ TEST_F(Algorithms, the_chosen_one_is_kept_in_sight_where_that_is_wanted) {
 TEST_F(Algorithms, one_rank_reduces_nothing) {
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   draw(tests::drawn_hosts(1, 1));
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    return picker().caption().startsWith("A single rank needs no all-reduce");
-  })) << picker().caption().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("A single rank"); }))
+      << picker().caption().toStdString();
   EXPECT_FALSE(table().isVisibleTo(&inspector_));
   EXPECT_TRUE(picture().flows.empty());
 }
 
-TEST_F(Algorithms, without_devices_or_with_problems_it_says_what_to_do) {
+TEST_F(Algorithms, without_devices_or_with_problems_show_a_hint) {
   draw({});
   ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("Place devices"); }))
       << picker().caption().toStdString();
@@ -263,17 +262,15 @@ TEST_F(Algorithms, without_devices_or_with_problems_it_says_what_to_do) {
   topology::Topology apart = tests::drawn_hosts(2, 1);
   apart.links.clear();
   draw(apart);
-  ASSERT_TRUE(QTest::qWaitFor([&] {
-    return picker().caption().contains("Draw a link between their hosts");
-  })) << picker().caption().toStdString();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().contains("Draw a link"); }))
+      << picker().caption().toStdString();
   draw(tests::drawn_hosts(2, 1));
   wait_for_ranks(2);
   type(inspector_.form("training").editor("batch_per_rank"), "0");
-  ASSERT_TRUE(QTest::qWaitFor(
-      [&] { return picker().caption().startsWith("Fix this problem to compare the algorithms"); }));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return picker().caption().startsWith("Fix this problem"); }));
 }
 
-TEST_F(Algorithms, of_a_strategy_that_reduces_nothing_there_are_none) {
+TEST_F(Algorithms, do_not_exist_for_a_strategy_without_reduction) {
   wait_for_ranks(2);
   QTest::keyClick(&picker().keep(), Qt::Key_Space);
   ASSERT_FALSE(picture().flows.empty());
@@ -285,7 +282,7 @@ TEST_F(Algorithms, of_a_strategy_that_reduces_nothing_there_are_none) {
   EXPECT_FALSE(picture().flows.empty());
 }
 
-TEST_F(Algorithms, are_shown_whole_in_a_narrow_inspector_at_every_size_of_letters) {
+TEST_F(Algorithms, fit_a_narrow_inspector_at_every_text_size) {
   for (const double scale : {1.0, 2.0}) {
     Theme::instance().apply(Theme::Kind::dark, scale);
     wait_for_ranks(2);

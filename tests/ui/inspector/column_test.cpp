@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Texts above the inspector's fields are completely visible, whatever their length.
+// Texts above the fields of the inspector are completely visible at any length.
 #include "ui/inspector/column.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace trainyard::ui::test {
 namespace {
 
-TEST(Head, that_was_too_low_for_a_while_needs_no_scroll_bar_when_there_is_room_again) {
+TEST(Head, has_no_scroll_bar_after_its_height_is_restored) {
   QWidget window;
   auto* column = new QVBoxLayout(&window);
   auto* content = new QWidget(&window);

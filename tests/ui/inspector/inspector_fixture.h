@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The inspector of a small experiment, shown, and typing hands.
+// A visible inspector of a small experiment, and simulated typing.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The inspector where room is short and letters are large: nothing is cut off and nothing overlaps;
-// what is too long scrolls.
+// The inspector in a small window with large text: nothing is truncated or overlaps, and long
+// content scrolls.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -29,7 +29,7 @@ class InspectorLayout : public testing::TestWithParam<double> {
   }
   ~InspectorLayout() override { Theme::instance().apply(Theme::Kind::light); }
 
-  // As narrow as it may be, and as low as above the charts of a window of 900 x 600.
+  // The minimum width, and the height above the charts in a window of 900 x 600.
   void show(const QString& cost = "4 ranks") {
     inspector_.show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(&inspector_));
@@ -40,7 +40,7 @@ class InspectorLayout : public testing::TestWithParam<double> {
     inspector_.resize(inspector_.minimumSizeHint().width(), 280);
     settle();
   }
-  // Heights follow widths by events: until none moves anything any more.
+  // Heights follow widths by events. Waits until the layout is stable.
   void settle() {
     QList<QRect> before, now;
     const auto still = [&] {
@@ -77,12 +77,12 @@ class InspectorLayout : public testing::TestWithParam<double> {
     for (const QWidget* parent : inspector_.findChildren<FieldForm*>()) expect_apart(*parent);
     for (const QScrollArea* area : inspector_.findChildren<QScrollArea*>()) {
       if (!area->isVisible()) continue;
-      EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "nothing hides at the right";
+      EXPECT_LE(area->widget()->width(), area->viewport()->width()) << "no horizontal scrolling";
       EXPECT_EQ(area->verticalScrollBar()->maximum() > 0,
                 area->widget()->height() > area->viewport()->height())
-          << "what is too long scrolls";
+          << "long texts scroll";
       EXPECT_GE(area->viewport()->height(), area->fontMetrics().height())
-          << "and a line of it is seen";
+          << "at least one line is visible";
     }
     EXPECT_LE(inspector_.minimumSizeHint().width(), 600)
         << "the canvas needs the rest of 900 pixels";
@@ -96,12 +96,12 @@ class InspectorLayout : public testing::TestWithParam<double> {
 INSTANTIATE_TEST_SUITE_P(Scale, InspectorLayout, testing::Values(1.0, 2.0),
                          [](const auto& scale) { return scale.param > 1 ? "large" : "usual"; });
 
-TEST_P(InspectorLayout, the_experiment_is_shown_whole) {
+TEST_P(InspectorLayout, experiment_is_not_truncated) {
   show();
   expect_good();
 }
 
-TEST_P(InspectorLayout, problems_are_shown_whole) {
+TEST_P(InspectorLayout, problems_are_not_truncated) {
   document_.set_value("strategy.kind", "one_device");
   document_.set_value("model.layers[2].units", 7);
   show("Not ready");
@@ -110,7 +110,7 @@ TEST_P(InspectorLayout, problems_are_shown_whole) {
   expect_good();
 }
 
-TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_shown_whole) {
+TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_not_truncated) {
   document_.edit("image layers", [](experiment::Experiment& e) {
     e.model.layers.insert(e.model.layers.begin(), {{.kind = model::LayerKind::conv2d, .kernel = 29},
                                                    {.kind = model::LayerKind::batch_norm},
@@ -124,7 +124,7 @@ TEST_P(InspectorLayout, layers_of_images_and_their_problems_are_shown_whole) {
   expect_good();
 }
 
-TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_whole) {
+TEST_P(InspectorLayout, names_of_layer_kinds_without_units_are_not_truncated) {
   const model::LayerKind kinds[] = {model::LayerKind::embedding_bag, model::LayerKind::average_pool,
                                     model::LayerKind::batch_norm};
   document_.edit("long names", [&](experiment::Experiment& e) {
@@ -146,7 +146,7 @@ TEST_P(InspectorLayout, the_name_of_every_kind_of_layer_without_units_is_shown_w
   }
 }
 
-TEST_P(InspectorLayout, a_device_a_host_and_a_link_are_shown_whole) {
+TEST_P(InspectorLayout, device_host_and_link_are_not_truncated) {
   show();
   for (const SelectedObjects& picked :
        {SelectedObjects{{"cpu1"}, {}}, SelectedObjects{{"a host with a rather long name"}, {}},

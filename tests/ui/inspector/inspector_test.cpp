@@ -13,7 +13,7 @@
 namespace trainyard::ui {
 namespace {
 
-TEST_F(InspectorTest, a_fraction_steps_by_one_two_five) {
+TEST_F(InspectorTest, fraction_steps_by_one_two_five) {
   FieldEditor* rate = inspector_.form("training").editor("optimizer.learning_rate");
   rate->setFocus();
   QTest::keyClick(rate->focusProxy(), Qt::Key_Up);
@@ -23,7 +23,7 @@ TEST_F(InspectorTest, a_fraction_steps_by_one_two_five) {
   EXPECT_DOUBLE_EQ(now().training.optimizer.learning_rate, 0.05);
 }
 
-TEST_F(InspectorTest, a_choice_is_taken_by_keyboard) {
+TEST_F(InspectorTest, choice_is_selected_by_keyboard) {
   auto* kind = inner<QComboBox>(inspector_.form("strategy").editor("kind"));
   kind->setFocus();
   QTest::keyClick(kind, Qt::Key_Up);
@@ -32,7 +32,7 @@ TEST_F(InspectorTest, a_choice_is_taken_by_keyboard) {
   EXPECT_EQ(kind->currentData().toString(), "mirrored");
 }
 
-TEST_F(InspectorTest, a_switch_is_toggled) {
+TEST_F(InspectorTest, check_box_is_toggled) {
   auto* emulate = inner<QCheckBox>(inspector_.form("run").editor("emulate"));
   QTest::keyClick(emulate, Qt::Key_Space);
   EXPECT_FALSE(now().run.emulate);
@@ -40,7 +40,7 @@ TEST_F(InspectorTest, a_switch_is_toggled) {
   EXPECT_TRUE(emulate->isChecked());
 }
 
-TEST_F(InspectorTest, what_is_measured_of_the_thing_that_is_selected_stands_above_its_fields) {
+TEST_F(InspectorTest, measurements_of_the_selected_item_are_above_its_fields) {
   QStringList lines{"Traffic of the host bus: 3 MB/s", "activations 3 MB/s"};
   inspector_.set_measured([&](const SelectedObjects& picked) {
     return picked.names.contains("host0") ? lines : QStringList();
@@ -54,14 +54,14 @@ TEST_F(InspectorTest, what_is_measured_of_the_thing_that_is_selected_stands_abov
   EXPECT_EQ(inspector_.measured(), "") << "the run is over";
 }
 
-TEST_F(InspectorTest, a_text_is_typed_and_undone) {
+TEST_F(InspectorTest, text_is_typed_and_undone) {
   type(inspector_.form("").editor("name"), "mine");
   EXPECT_EQ(now().name, "mine");
   document_.undo_stack().undo();
   EXPECT_EQ(now().name, "sample");
 }
 
-TEST_F(InspectorTest, fields_that_do_not_matter_are_hidden) {
+TEST_F(InspectorTest, unused_fields_are_hidden) {
   FieldForm& training = inspector_.form("training");
   EXPECT_TRUE(training.field_shown("optimizer.momentum"));
   EXPECT_FALSE(training.field_shown("optimizer.beta1"));
@@ -74,11 +74,11 @@ TEST_F(InspectorTest, fields_that_do_not_matter_are_hidden) {
   EXPECT_FALSE(inspector_.form("data").field_shown("noise"));
 }
 
-TEST_F(InspectorTest, a_problem_of_meaning_appears_at_its_field_and_goes) {
+TEST_F(InspectorTest, semantic_problem_appears_at_its_field_until_it_is_fixed) {
   FieldForm& strategy = inspector_.form("strategy");
   document_.set_value("strategy.kind", "one_device");
   wait_for_problems(1);
-  EXPECT_TRUE(strategy.problem_text("kind").contains("2 devices have the role worker"))
+  EXPECT_TRUE(strategy.problem_text("kind").contains("2 devices"))
       << strategy.problem_text("kind").toStdString();
   EXPECT_TRUE(strategy.editor("kind")->focusProxy()->accessibleDescription().contains("2 devices"));
   document_.undo_stack().undo();
@@ -86,7 +86,7 @@ TEST_F(InspectorTest, a_problem_of_meaning_appears_at_its_field_and_goes) {
   EXPECT_EQ(strategy.problem_text("kind"), "");
 }
 
-TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
+TEST_F(InspectorTest, field_is_reset_to_its_default) {
   FieldForm& training = inspector_.form("training");
   document_.set_value("training.batch_per_rank", 7);
   const auto buttons = training.findChildren<QToolButton*>();
@@ -101,7 +101,7 @@ TEST_F(InspectorTest, a_field_is_reset_to_its_default) {
   EXPECT_FALSE(reset->isVisibleTo(&training));
 }
 
-// The reset buttons that are shown, by the labels of their fields.
+// Returns the visible reset buttons by the labels of their fields.
 QStringList resets_of(const FieldForm& form) {
   QStringList labels;
   for (const QToolButton* button : form.findChildren<QToolButton*>())
@@ -110,7 +110,7 @@ QStringList resets_of(const FieldForm& form) {
   return labels;
 }
 
-TEST_F(InspectorTest, what_must_be_given_and_where_a_thing_was_put_have_no_default_to_go_back_to) {
+TEST_F(InspectorTest, required_fields_and_positions_cannot_be_reset) {
   document_.edit("draw", [](experiment::Experiment& e) {
     e.topology.links.push_back({.from = "cpu0", .to = "cpu1", .latency_seconds = 1});
     e.topology.hosts[0].x = e.topology.hosts[0].y = 96;
@@ -124,10 +124,10 @@ TEST_F(InspectorTest, what_must_be_given_and_where_a_thing_was_put_have_no_defau
   EXPECT_EQ(resets({{"cpu0"}, {}}), QStringList("Cores"));
   EXPECT_EQ(resets({{"host0"}, {}}), QStringList("Address"));
   EXPECT_EQ(resets({{}, {{"cpu0", "cpu1"}}}), QStringList("Latency"));
-  EXPECT_EQ(resets_of(inspector_.form("")), QStringList("Name")) << "an experiment need have none";
+  EXPECT_EQ(resets_of(inspector_.form("")), QStringList("Name")) << "a name is optional";
 }
 
-TEST_F(InspectorTest, the_global_batch_stands_beside_the_batch) {
+TEST_F(InspectorTest, global_batch_is_beside_the_batch) {
   document_.set_value("training.batch_per_rank", 50);
   bool found = false;
   for (const QLabel* label : inspector_.form("training").findChildren<QLabel*>())
@@ -135,7 +135,7 @@ TEST_F(InspectorTest, the_global_batch_stands_beside_the_batch) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(InspectorTest, a_selected_device_shows_its_fields_and_is_renamed_with_its_links) {
+TEST_F(InspectorTest, fields_of_a_selected_device_are_shown_and_renaming_updates_links) {
   document_.edit("link", [](experiment::Experiment& e) {
     e.topology.links.push_back({.from = "cpu0", .to = "cpu1"});
   });
@@ -159,12 +159,12 @@ TEST_F(InspectorTest, several_devices_are_edited_together_as_one_command) {
   for (const topology::Device& device : now().topology.hosts[0].devices) EXPECT_EQ(device.cores, 1);
 }
 
-TEST_F(InspectorTest, things_of_several_kinds_have_nothing_to_edit_together) {
+TEST_F(InspectorTest, items_of_different_kinds_cannot_be_edited_together) {
   selection_.set({{"cpu0", "host0"}, {}});
   EXPECT_FALSE(inspector_.item_form().isVisibleTo(&inspector_));
 }
 
-TEST_F(InspectorTest, a_problem_of_a_device_appears_at_its_field) {
+TEST_F(InspectorTest, problem_of_a_device_appears_at_its_field) {
   document_.edit("gpu", [](experiment::Experiment& e) {
     e.topology.hosts[0].devices[1].kind = topology::DeviceKind::gpu;
     e.run.emulate = false;
@@ -176,7 +176,7 @@ TEST_F(InspectorTest, a_problem_of_a_device_appears_at_its_field) {
   EXPECT_TRUE(inspector_.item_form().editor("kind")->focusProxy()->hasFocus());
 }
 
-TEST_F(InspectorTest, going_to_a_nested_field_gives_it_the_focus) {
+TEST_F(InspectorTest, navigation_to_a_nested_field_sets_the_focus) {
   inspector_.go_to("training.optimizer.learning_rate");
   EXPECT_TRUE(
       inspector_.form("training").editor("optimizer.learning_rate")->focusProxy()->hasFocus());
@@ -195,12 +195,12 @@ TEST_F(InspectorTest, layers_are_added_moved_and_removed) {
   EXPECT_EQ(now().model.layers[2].kind, model::LayerKind::relu);
   QTest::keyClick(QApplication::focusWidget(), Qt::Key_Delete, Qt::AltModifier);
   EXPECT_EQ(now().model.layers.size(), 4u);
-  EXPECT_EQ(now().model.layers[2].kind, model::LayerKind::linear) << "the moved one went";
+  EXPECT_EQ(now().model.layers[2].kind, model::LayerKind::linear) << "the moved layer was removed";
   while (document_.undo_stack().canUndo()) document_.undo_stack().undo();
   EXPECT_EQ(layers.count(), 3);
 }
 
-TEST_F(InspectorTest, layers_are_added_before_the_output_layer_which_wide_may_follow) {
+TEST_F(InspectorTest, layers_are_added_before_the_output_layer_except_wide) {
   document_.edit("wide", [](experiment::Experiment& e) {
     e.model.layers.push_back({.kind = model::LayerKind::wide});
   });
@@ -216,17 +216,17 @@ TEST_F(InspectorTest, layers_are_added_before_the_output_layer_which_wide_may_fo
         QTest::qWaitFor([&] { return layers.editor(5, field)->isVisibleTo(&inspector_); }, 5000))
         << field;
   EXPECT_FALSE(layers.editor(5, "width")->isVisibleTo(&inspector_))
-      << "as wide as there are classes";
+      << "the output layer has one unit per class";
 }
 
-TEST_F(InspectorTest, the_units_of_a_layer_are_typed_and_hidden_where_unused) {
+TEST_F(InspectorTest, units_of_a_layer_are_hidden_if_unused) {
   LayerList& layers = inspector_.layers();
   type(layers.editor(0, "units"), "64");
   EXPECT_EQ(now().model.layers[0].units, 64);
-  EXPECT_FALSE(layers.editor(1, "units")->isVisibleTo(&inspector_)) << "a relu has none";
+  EXPECT_FALSE(layers.editor(1, "units")->isVisibleTo(&inspector_)) << "relu has no units";
 }
 
-TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
+TEST_F(InspectorTest, layer_has_the_fields_of_its_kind) {
   LayerList& layers = inspector_.layers();
   document_.edit("image layers", [](experiment::Experiment& e) {
     e.model.layers.insert(
@@ -252,27 +252,27 @@ TEST_F(InspectorTest, a_layer_shows_the_fields_of_its_kind) {
   EXPECT_EQ(shows(0), "kind kernel stride padding");
 }
 
-TEST_F(InspectorTest, going_to_a_problem_of_a_window_gives_its_field_the_focus) {
+TEST_F(InspectorTest, navigation_to_a_problem_of_kernel_size_sets_the_focus) {
   document_.edit("a convolution", [](experiment::Experiment& e) {
     e.model.layers.insert(e.model.layers.begin(), {.kind = model::LayerKind::conv2d, .kernel = 29});
   });
   wait_for_problems(1);
-  EXPECT_TRUE(inspector_.layers().problem_text(0).contains("exceeds the input image of 28 x 28"));
+  EXPECT_TRUE(inspector_.layers().problem_text(0).contains("28 x 28"));
   inspector_.go_to("model.layers[0].kernel");
   EXPECT_TRUE(inspector_.layers().editor(0, "kernel")->focusProxy()->hasFocus());
 }
 
-TEST_F(InspectorTest, a_problem_of_a_layer_appears_below_it) {
+TEST_F(InspectorTest, problem_of_a_layer_appears_below_it) {
   document_.set_value("model.layers[2].units", 7);
   wait_for_problems(1);
   EXPECT_NE(inspector_.layers().problem_text(2), "");
   EXPECT_EQ(inspector_.layers().problem_text(0), "");
 }
 
-TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_its_field) {
-  const auto said = [&] {
+TEST_F(InspectorTest, indivisible_softsync_has_a_note_below_its_field) {
+  const auto shown_text = [&] {
     for (const QLabel* label : inspector_.form("strategy").findChildren<QLabel*>())
-      if (label->text().contains("cannot be divided evenly") && label->isVisibleTo(&inspector_))
+      if (label->text().contains("softsync 2") && label->isVisibleTo(&inspector_))
         return label->text().toStdString();
     return std::string();
   };
@@ -283,13 +283,12 @@ TEST_F(InspectorTest, a_softsync_that_does_not_divide_the_workers_is_said_below_
   });
   ASSERT_TRUE(document_.set_value("strategy.kind", "parameter_server").empty());
   ASSERT_TRUE(document_.set_value("strategy.servers.mode", "softsync").empty());
-  EXPECT_EQ(said(), "") << "1";
+  EXPECT_EQ(shown_text(), "") << "softsync 1 divides all workers";
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 2).empty());
-  EXPECT_EQ(said(),
-            "3 workers cannot be divided evenly by softsync 2: an update takes 1 gradient, as "
-            "asynchronous does");
+  EXPECT_THAT(shown_text(),
+              testing::AllOf(testing::HasSubstr("3 workers"), testing::HasSubstr("1 gradient,")));
   ASSERT_TRUE(document_.set_value("strategy.servers.softsync", 3).empty());
-  EXPECT_EQ(said(), "");
+  EXPECT_EQ(shown_text(), "");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class Lists : public InspectorTest {
   ListEditor& weights() { return dynamic_cast<ListEditor&>(*form().editor("gossip.weights")); }
 };
 
-TEST_F(Lists, rows_are_added_changed_and_removed) {
+TEST_F(Lists, support_adding_changing_and_removing_rows) {
   ASSERT_TRUE(form().field_shown("gossip.weights"));
   EXPECT_EQ(weights().count(), 0);
   weights().adder()->click();
@@ -41,7 +41,7 @@ TEST_F(Lists, rows_are_added_changed_and_removed) {
   EXPECT_EQ(weights().count(), 2);
 }
 
-TEST_F(Lists, what_is_wrong_with_an_element_is_said_there) {
+TEST_F(Lists, show_problems_at_the_element) {
   document_.edit("weights", [](experiment::Experiment& e) {
     e.strategy.gossip.weights = {{0, 9, 0.2}};
   });
@@ -50,8 +50,8 @@ TEST_F(Lists, what_is_wrong_with_an_element_is_said_there) {
       << form().problem_text("gossip.weights").toStdString();
 }
 
-// A layer's name may not be empty: the row stays until it is filled in.
-TEST_F(Lists, a_row_that_is_not_taken_yet_waits_for_what_is_typed) {
+// The name of a layer must not be empty: the row remains until it is filled in.
+TEST_F(Lists, keep_an_incomplete_row_until_it_is_typed) {
   document_.edit("by hand", [](experiment::Experiment& e) {
     e.strategy.kind = experiment::StrategyKind::pipeline;
     e.strategy.stages.partition = experiment::Partition::by_hand;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/json.h"
+#include "tests/ui/has_all.h"
 #include "tests/ui/inspector/inspector_fixture.h"
 #include "ui/theme/theme.h"
 
@@ -13,39 +14,39 @@ namespace {
 
 const data::ShardTable kShards{{4, 0, 1}, {0, 8, 2}};
 
-class Bars : public testing::Test {
+class ShardBarsTest : public testing::Test {
  protected:
-  Bars() {
+  ShardBarsTest() {
     bars_.show_shards(kShards);
     bars_.resize(300, bars_.sizeHint().height());
   }
-  ~Bars() override { Theme::instance().apply(Theme::Kind::light); }
+  ~ShardBarsTest() override { Theme::instance().apply(Theme::Kind::light); }
   ShardBars bars_;
 };
 
-TEST_F(Bars, are_as_high_as_the_samples_are_many_to_one_scale) {
+TEST_F(ShardBarsTest, have_heights_proportional_to_samples) {
   EXPECT_NEAR(bars_.bar(0, 0).height() * 2, bars_.bar(1, 1).height(), 1e-9);
   EXPECT_NEAR(bars_.bar(1, 2).height() * 4, bars_.bar(1, 1).height(), 1e-9);
   EXPECT_TRUE(bars_.bar(0, 1).isEmpty());
 }
 
-TEST_F(Bars, one_sample_among_many_is_seen) {
+TEST_F(ShardBarsTest, one_sample_among_many_is_visible) {
   bars_.show_shards({{1'000'000, 1}});
   EXPECT_GE(bars_.bar(0, 1).height(), 1);
 }
 
-TEST_F(Bars, say_under_the_pointer_what_is_there) {
+TEST_F(ShardBarsTest, show_the_sample_count_under_the_pointer) {
   EXPECT_EQ(bars_.text_at(bars_.bar(1, 1).center()), "rank 1, class 1: 8 samples");
   EXPECT_EQ(bars_.text_at({1, 1}), "");
 }
 
-TEST_F(Bars, say_all_numbers_to_who_cannot_see_them) {
+TEST_F(ShardBarsTest, have_an_accessible_description_with_all_counts) {
   EXPECT_EQ(bars_.accessibleName(), "Samples by rank and class");
   EXPECT_EQ(bars_.accessibleDescription(),
             "rank 0: 5 samples, by class 4, 0, 1\nrank 1: 10 samples, by class 0, 8, 2");
 }
 
-TEST_F(Bars, are_in_the_color_of_their_rank_in_both_themes) {
+TEST_F(ShardBarsTest, have_the_color_of_their_rank_in_both_themes) {
   for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
     bars_.resize(300, bars_.sizeHint().height());
@@ -58,7 +59,7 @@ TEST_F(Bars, are_in_the_color_of_their_rank_in_both_themes) {
   }
 }
 
-TEST_F(Bars, of_a_hundred_classes_and_ranks_stay_apart_and_in_sight) {
+TEST_F(ShardBarsTest, a_hundred_classes_and_ranks_are_separate_and_visible) {
   bars_.show_shards(data::ShardTable(100, std::vector<std::int64_t>(100, 7)));
   bars_.resize(300, bars_.sizeHint().height());
   EXPECT_GT(bars_.bar(99, 0).top(), bars_.bar(98, 0).bottom());
@@ -75,37 +76,33 @@ class InspectorShards : public InspectorTest {
   const data::ShardTable& shards() { return inspector_.shards().bars().shards(); }
 };
 
-TEST_F(InspectorShards, iid_shows_what_the_first_epoch_deals) {
+TEST_F(InspectorShards, iid_shows_the_assignment_of_the_first_epoch) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
-  EXPECT_TRUE(inspector_.shards().caption().startsWith("Samples per rank in the first epoch"))
+  EXPECT_TRUE(inspector_.shards().caption().contains("first epoch"))
       << inspector_.shards().caption().toStdString();
   EXPECT_FALSE(inspector_.shards().caption().contains("one device"));
 }
 
-TEST_F(InspectorShards, a_skew_shows_its_shards_and_says_that_it_is_not_one_device) {
+TEST_F(InspectorShards, skew_shows_its_shards_and_a_caveat) {
   set("data.sharding.kind", "size_skew");
   ASSERT_TRUE(wait_for([&] {
     return data::samples_by_rank(shards()) == std::vector<std::int64_t>{6400, 1600};
   }));
-  EXPECT_TRUE(inspector_.shards().caption().contains(
-      "Not equivalent to one device with the same global batch"));
+  EXPECT_TRUE(inspector_.shards().caption().contains("one device"));
   set("data.sharding.size_ratio", 1);
   EXPECT_TRUE(wait_for([&] {
     return data::samples_by_rank(shards()) == std::vector<std::int64_t>{4000, 4000};
   }));
 }
 
-// Classes are alike on all ranks: bars would tell nothing.
-TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
+// All ranks have the same classes, so there are no bars.
+TEST_F(InspectorShards, list_the_feature_columns_of_each_rank) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
   set("data.sharding.kind", "vertical");
   ASSERT_TRUE(wait_for([&] {
-    return inspector_.shards().columns().contains(
-        "rank 1: 392 of 784 feature columns, 392 to 783, of every sample");
+    return inspector_.shards().columns().contains("rank 1: 392 of 784 feature columns, 392 to 783");
   }));
-  EXPECT_TRUE(
-      inspector_.shards().caption().startsWith("Each rank loads only its own feature columns"))
-      << inspector_.shards().caption().toStdString();
+  EXPECT_THAT(inspector_.shards().caption(), test::HasAll("feature columns"));
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
   set("data.sharding.kind", "iid");
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
@@ -113,7 +110,7 @@ TEST_F(InspectorShards, of_feature_columns_say_which_each_rank_has) {
   EXPECT_FALSE(inspector_.shards().bars().isHidden());
 }
 
-TEST_F(InspectorShards, only_the_parameters_of_the_kind_are_shown) {
+TEST_F(InspectorShards, show_only_the_parameters_of_the_kind) {
   const auto field = [&](const char* name) {
     return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name);
   };
@@ -129,15 +126,15 @@ TEST_F(InspectorShards, only_the_parameters_of_the_kind_are_shown) {
   }
 }
 
-TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_shown) {
+TEST_F(InspectorShards, show_recorded_shards_if_the_data_are_missing) {
   ASSERT_TRUE(wait_for([&] { return shards().size() == 2; }));
   set("data.kind", "csv");
   ASSERT_TRUE(wait_for([&] { return shards().empty(); }));
-  EXPECT_EQ(inspector_.shards().caption(), "") << "nothing is known, so nothing is shown";
+  EXPECT_EQ(inspector_.shards().caption(), "") << "shards of a missing file are unknown";
   inspector_.set_recorded_assignment([] { return DataAssignment{kShards, {}}; });
   set("data.file", "gone.csv");
   ASSERT_TRUE(wait_for([&] { return shards() == kShards; }));
-  EXPECT_TRUE(inspector_.shards().caption().contains("as recorded by the run"));
+  EXPECT_TRUE(inspector_.shards().caption().contains("recorded by the run"));
   inspector_.set_recorded_assignment([] {
     return DataAssignment{{}, {"3 of 7 feature columns", "4 of 7 feature columns"}};
   });
@@ -146,9 +143,8 @@ TEST_F(InspectorShards, where_the_data_is_gone_those_that_a_run_recorded_are_sho
     return inspector_.shards().columns() ==
            "rank 0: 3 of 7 feature columns\nrank 1: 4 of 7 feature columns";
   }));
-  EXPECT_EQ(inspector_.shards().caption(),
-            "Each rank loads only its own feature columns and trains on all samples, as "
-            "recorded by the run. All ranks have the same class distribution.");
+  EXPECT_THAT(inspector_.shards().caption(),
+              test::HasAll("feature columns", "recorded by the run"));
   EXPECT_TRUE(inspector_.shards().bars().isHidden());
 }
 

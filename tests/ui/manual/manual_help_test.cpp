@@ -9,9 +9,9 @@
 namespace trainyard::ui {
 namespace {
 
-class PlaceOfTopicTest : public testing::Test {
+class TopicLocationTest : public testing::Test {
  protected:
-  PlaceOfTopicTest()
+  TopicLocationTest()
       : manual_(*manual::Manual::load(TRAINYARD_SOURCE_DIR "/resources/manual")),
         dock_(new QWidget),
         form_(new QWidget),
@@ -29,22 +29,22 @@ class PlaceOfTopicTest : public testing::Test {
   QWidget *form_, *part_, *editor_;
 };
 
-TEST_F(PlaceOfTopicTest, nothing_leads_to_the_contents) {
+TEST_F(TopicLocationTest, empty_topic_leads_to_the_contents) {
   EXPECT_EQ(manual::to_string(place_of(manual_, manual_topic_of(nullptr), strategy_)), "index.md");
 }
 
-TEST_F(PlaceOfTopicTest, a_panel_leads_to_its_page) {
+TEST_F(TopicLocationTest, panel_leads_to_its_page) {
   EXPECT_EQ(place(), "inspector.md");
   dock_.setObjectName("log");
   EXPECT_EQ(place(), "log_and_problems.md#log");
 }
 
-TEST_F(PlaceOfTopicTest, a_topic_precedes_its_panel) {
+TEST_F(TopicLocationTest, topic_precedes_its_panel) {
   set_manual_topic(part_, "canvas");
   EXPECT_EQ(place(), "canvas.md");
 }
 
-TEST_F(PlaceOfTopicTest, a_field_is_joined_from_its_parts) {
+TEST_F(TopicLocationTest, field_path_is_joined_from_its_parts) {
   set_manual_field(form_, "training");
   set_manual_field(part_, "optimizer");
   set_manual_field(editor_, "learning_rate");
@@ -54,7 +54,7 @@ TEST_F(PlaceOfTopicTest, a_field_is_joined_from_its_parts) {
             "training.optimizer.learning_rate");
 }
 
-TEST_F(PlaceOfTopicTest, a_strategy_and_an_algorithm_are_explained_by_their_values) {
+TEST_F(TopicLocationTest, strategy_and_algorithm_lead_to_their_selected_value) {
   set_manual_field(form_, "strategy");
   set_manual_field(editor_, "kind");
   strategy_.kind = experiment::StrategyKind::gossip;
@@ -64,9 +64,9 @@ TEST_F(PlaceOfTopicTest, a_strategy_and_an_algorithm_are_explained_by_their_valu
   EXPECT_EQ(place(), "all_reduce.md#halving-doubling");
 }
 
-TEST_F(PlaceOfTopicTest, a_problem_leads_to_its_row_or_field) {
+TEST_F(TopicLocationTest, problem_leads_to_its_row_or_field) {
   set_manual_problem(
-      form_, base::Problem{"made_by_test", base::ProblemCode::bad_input, "training.clip_norm",
+      form_, base::Problem{"test_problem", base::ProblemCode::bad_input, "training.clip_norm",
                            "the number -1 is out of range", "", ""});
   EXPECT_EQ(place(), "training.md#fields");
   set_manual_problem(
@@ -77,7 +77,7 @@ TEST_F(PlaceOfTopicTest, a_problem_leads_to_its_row_or_field) {
   EXPECT_EQ(place(), "inspector.md");
 }
 
-TEST(ManualHelp, opens_its_window_when_it_is_first_asked) {
+TEST(ManualHelp, opens_its_window_on_the_first_request) {
   const QTemporaryDir directory;
   QSettings settings(directory.filePath("settings.ini"), QSettings::IniFormat);
   ManualHelp help(TRAINYARD_SOURCE_DIR "/resources/manual", settings,

@@ -74,7 +74,7 @@ TEST_F(ManualWindowTest, begins_with_the_contents) {
   EXPECT_EQ(item("Mixed precision")->parent()->text(0), "Training");
 }
 
-TEST_F(ManualWindowTest, the_contents_open_pages_and_follow_them) {
+TEST_F(ManualWindowTest, contents_open_pages_and_follow_them) {
   window_.tree().setCurrentItem(item("Mixed precision"));
   EXPECT_EQ(place(), "mixed_precision.md");
   go("training.md", "learning-rate");
@@ -83,7 +83,7 @@ TEST_F(ManualWindowTest, the_contents_open_pages_and_follow_them) {
   EXPECT_EQ(window_.tree().currentItem()->text(0), "Fields");
 }
 
-TEST_F(ManualWindowTest, a_section_is_scrolled_to_the_top) {
+TEST_F(ManualWindowTest, section_is_scrolled_to_the_top) {
   go("training.md", "formulas");
   EXPECT_EQ(at_top(), "Formulas");
   window_.resize(760, 500);
@@ -91,7 +91,7 @@ TEST_F(ManualWindowTest, a_section_is_scrolled_to_the_top) {
   EXPECT_EQ(at_top(), "Formulas");
 }
 
-TEST_F(ManualWindowTest, a_field_is_highlighted_and_in_view) {
+TEST_F(ManualWindowTest, field_is_highlighted_and_visible) {
   go("training.md", "fields", "training.schedule.factor");
   ASSERT_EQ(browser().extraSelections().size(), 1);
   const QTextCursor row = browser().extraSelections()[0].cursor;
@@ -114,7 +114,7 @@ TEST_F(ManualWindowTest, back_and_forward_return_to_the_scrolled_position) {
   EXPECT_FALSE(browser().can_go_forward());
 }
 
-TEST_F(ManualWindowTest, links_lead_to_pages_sections_and_the_desktop) {
+TEST_F(ManualWindowTest, links_open_pages_sections_and_the_browser) {
   go("developers/threads.md");
   QSignalSpy external(&browser(), &ManualBrowser::external_link);
   emit browser().anchorClicked(QUrl("../checkpoints.md#resume"));
@@ -130,7 +130,7 @@ TEST_F(ManualWindowTest, links_lead_to_pages_sections_and_the_desktop) {
   EXPECT_EQ(place(), "checkpoints.md#fields");
 }
 
-TEST_F(ManualWindowTest, a_search_lists_sections_and_opens_them) {
+TEST_F(ManualWindowTest, search_lists_sections_and_opens_them) {
   search("memory advice");
   ASSERT_GT(window_.hits().count(), 0);
   EXPECT_TRUE(window_.hits().item(0)->text().startsWith("Memory: Memory advice\n"))
@@ -143,7 +143,7 @@ TEST_F(ManualWindowTest, a_search_lists_sections_and_opens_them) {
   EXPECT_EQ(window_.hits().currentRow(), 1);
 }
 
-TEST_F(ManualWindowTest, a_search_without_results_says_so) {
+TEST_F(ManualWindowTest, search_without_results_reports_it) {
   search("zebra");
   EXPECT_EQ(window_.hits().count(), 0);
   const auto labels = window_.findChildren<TintedLabel*>();
@@ -165,7 +165,7 @@ TEST_F(ManualWindowTest, keys_search_and_close) {
   EXPECT_FALSE(window_.isVisible());
 }
 
-TEST_F(ManualWindowTest, a_copy_contains_no_zero_width_space) {
+TEST_F(ManualWindowTest, copy_contains_no_zero_width_space) {
   go("training.md", "fields", "training.schedule.factor");
   browser().setTextCursor(browser().extraSelections()[0].cursor);
   browser().copy();
@@ -210,7 +210,7 @@ TEST_F(ManualWindowTest, no_page_is_wider_than_the_window) {
   }
 }
 
-TEST_F(ManualWindowTest, a_line_has_at_most_ninety_characters) {
+TEST_F(ManualWindowTest, line_has_at_most_ninety_characters) {
   window_.resize(1900, 700);
   go("checkpoints.md");
   const QTextDocument& document = *browser().document();

@@ -42,7 +42,7 @@ TEST_F(PageDocumentTest, headings_are_found_by_slug_and_larger_than_text) {
             Theme::instance().font().pointSizeF() * 1.5);
 }
 
-TEST_F(PageDocumentTest, code_in_tables_can_be_broken_and_is_copied_as_it_is) {
+TEST_F(PageDocumentTest, code_in_tables_can_wrap_and_is_copied_unchanged) {
   const QString cell = table().cellAt(1, 0).firstCursorPosition().block().text();
   EXPECT_EQ(cell, breakable("x.y_z"));
   EXPECT_EQ(cell.size(), 7);
@@ -55,7 +55,7 @@ TEST_F(PageDocumentTest, tables_have_a_border_and_a_header) {
   EXPECT_EQ(table().cellAt(0, 0).format().background().color(), colors().tile);
 }
 
-TEST_F(PageDocumentTest, code_blocks_stand_in_a_frame_and_wrap) {
+TEST_F(PageDocumentTest, code_blocks_have_a_frame_and_wrap) {
   const QTextCursor line = document_.find("# no heading");
   ASSERT_FALSE(line.isNull());
   EXPECT_NE(line.currentFrame(), document_.rootFrame());
@@ -65,13 +65,13 @@ TEST_F(PageDocumentTest, code_blocks_stand_in_a_frame_and_wrap) {
   EXPECT_EQ(QTextCursor(line.block().next()).currentFrame(), line.currentFrame());
 }
 
-TEST_F(PageDocumentTest, a_table_behind_a_code_block_begins_with_its_first_cell) {
+TEST_F(PageDocumentTest, table_after_a_code_block_begins_with_its_first_cell) {
   EXPECT_EQ(table().cellAt(0, 0).firstCursorPosition().block().text(), "a");
   const QTextCursor code = document_.find("# no heading");
   EXPECT_EQ(code.blockFormat().lineHeight(), code.block().next().blockFormat().lineHeight());
 }
 
-TEST_F(PageDocumentTest, pictures_are_no_wider_than_the_text) {
+TEST_F(PageDocumentTest, images_are_at_most_as_wide_as_the_text) {
   const auto width_at = [&](int text_width) {
     fit_pictures(document_, text_width, [](const QString&) { return QSize(400, 200); });
     for (QTextBlock block = document_.begin(); block.isValid(); block = block.next())
@@ -87,7 +87,7 @@ TEST_F(PageDocumentTest, pictures_are_no_wider_than_the_text) {
   EXPECT_EQ(width_at(900), 400);
 }
 
-TEST(ManualPages, have_the_headings_that_the_manual_knows) {
+TEST(ManualPages, have_the_headings_of_the_manual) {
   const auto manual = manual::Manual::load(TRAINYARD_SOURCE_DIR "/resources/manual");
   ASSERT_TRUE(manual);
   for (const manual::Page& page : manual->pages()) {

@@ -15,7 +15,7 @@ ModelPicture staircase(int nodes) {
   return picture;
 }
 
-class Geometry : public testing::Test {
+class ModelGeometryTest : public testing::Test {
  protected:
   ModelMetrics metrics_{.gutter = 50,
                         .row = 20,
@@ -28,7 +28,7 @@ class Geometry : public testing::Test {
   ModelGeometry geometry_{staircase(6), metrics_};
 };
 
-TEST_F(Geometry, is_a_staircase_from_the_input_to_the_loss) {
+TEST_F(ModelGeometryTest, is_a_staircase_from_the_input_to_the_loss) {
   for (int n = -1; n < 6; ++n) {
     EXPECT_GT(geometry_.node_rect(n + 1).top(), geometry_.node_rect(n).bottom());
     EXPECT_GE(geometry_.node_rect(n + 1).left(), geometry_.node_rect(n).left());
@@ -42,17 +42,17 @@ TEST_F(Geometry, is_a_staircase_from_the_input_to_the_loss) {
   EXPECT_EQ(geometry_.whole().width(), 50 + 200 + 210);
 }
 
-TEST_F(Geometry, finds_what_is_where) {
+TEST_F(ModelGeometryTest, finds_nodes_and_columns_by_position) {
   for (int n = 0; n < 6; ++n) {
     EXPECT_EQ(geometry_.node_at(geometry_.node_rect(n).center()), n);
     EXPECT_EQ(geometry_.row_at(geometry_.node_rect(n).center().y()), n);
   }
-  EXPECT_EQ(geometry_.node_at(geometry_.node_rect(-1).center()), -1) << "the input is no layer";
+  EXPECT_EQ(geometry_.node_at(geometry_.node_rect(-1).center()), -1) << "the input is not a layer";
   EXPECT_EQ(geometry_.node_at({10, geometry_.node_rect(2).center().y()}), -1) << "in the gutter";
   EXPECT_EQ(geometry_.column_at(49), -1);
   EXPECT_EQ(geometry_.column_at(50), 0);
   EXPECT_EQ(geometry_.column_at(249), 1);
-  EXPECT_EQ(geometry_.column_at(250), -1) << "there the figures begin";
+  EXPECT_EQ(geometry_.column_at(250), -1) << "the figures begin here";
   EXPECT_EQ(geometry_.row_at(-1000), -1);
   EXPECT_EQ(geometry_.row_at(100000), 6);
   const RowSpan rows =
@@ -61,17 +61,17 @@ TEST_F(Geometry, finds_what_is_where) {
   EXPECT_EQ(rows.last, 3);
 }
 
-TEST_F(Geometry, leads_from_each_node_to_the_next) {
+TEST_F(ModelGeometryTest, connects_each_node_to_the_next) {
   for (int n = -1; n < 6; ++n) {
     const QPolygonF step = geometry_.step(n);
     EXPECT_NEAR(step.first().x(), geometry_.node_rect(n).center().x(), 1);
     EXPECT_NEAR(step.last().x(), geometry_.node_rect(n + 1).center().x(), 1);
     EXPECT_LT(step.first().y(), step.last().y());
-    EXPECT_EQ(step.size(), n == 2 ? 4 : 2) << "straight, but from column to column";
+    EXPECT_EQ(step.size(), n == 2 ? 4 : 2) << "straight lines within a column";
   }
 }
 
-TEST_F(Geometry, leads_sums_and_ties_beside_the_nodes) {
+TEST_F(ModelGeometryTest, draws_sums_and_ties_beside_the_nodes) {
   for (const auto& [from, to] : {std::pair{0, 2}, {1, 4}}) {
     const QPolygonF sum = geometry_.addition(from, to), tie = geometry_.tie(to, from);
     for (const QPointF& point : sum) EXPECT_GE(point.x(), geometry_.node_rect(from).right());
@@ -80,11 +80,11 @@ TEST_F(Geometry, leads_sums_and_ties_beside_the_nodes) {
     EXPECT_NEAR(tie.last().y(), geometry_.node_rect(from).center().y(), 1);
   }
   EXPECT_NEAR(geometry_.addition(1, 4).last().x(), geometry_.node_rect(4).left(), 1)
-      << "into the side that it comes from";
+      << "arrows end at the side of their origin";
   EXPECT_NEAR(geometry_.tie(4, 1).last().x(), geometry_.node_rect(1).right(), 1);
 }
 
-TEST(EmptyGeometry, has_nothing_anywhere) {
+TEST(EmptyModelGeometry, has_no_items) {
   const ModelGeometry geometry;
   EXPECT_EQ(geometry.node_at({5, 5}), -1);
   EXPECT_EQ(geometry.column_at(5), -1);

@@ -5,64 +5,66 @@
 #include <gtest/gtest.h>
 
 #include "core/experiment/stages.h"
+#include "tests/core/experiment/mentions.h"
 #include "tests/ui/modelview/model_samples.h"
 #include "ui/model/document/layer_mime.h"
 
 namespace trainyard::ui {
 namespace {
 
+using base::IsProblem;
+using base::Mentions;
 using experiment::StagePlace;
 using experiment::StrategyKind;
 using test::by_hand;
 using test::gpt;
 using test::three_layers;
+using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 ModelPicture split(int devices = 2) {
   return model_picture(
       by_hand(three_layers(StrategyKind::model_parallel, devices), {{"0", 0}, {"4", 1}}), "");
 }
 
-TEST(ModelMoves, put_layers_where_they_are_wanted_and_nothing_else) {
+TEST(ModelMoves, move_only_the_selected_layers) {
   const ModelPicture picture = split(3);
   EXPECT_THAT(moved(picture, {1}, 1).value(), ElementsAre(0, 1, 1));
   EXPECT_THAT(moved(picture, {1, 2}, 2).value(), ElementsAre(0, 2, 2));
   EXPECT_THAT(moved_to_device(picture, {0}, "cpu2").value(), ElementsAre(2, 0, 1));
-  EXPECT_THAT(moved(picture, {0}, 0).value(), ElementsAre(0, 0, 1)) << "it is there";
+  EXPECT_THAT(moved(picture, {0}, 0).value(), ElementsAre(0, 0, 1)) << "it is already there";
 }
 
-TEST(ModelMoves, are_refused_where_every_device_has_all_layers) {
+TEST(ModelMoves, are_refused_if_every_device_has_all_layers) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::ddp, 2), "");
   const auto refused = moved(picture, {0}, 0);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "The strategy ddp does not place layers on single devices");
-  EXPECT_THAT(refused.error().advice, HasSubstr("Set the strategy to model_parallel, pipeline"));
+  EXPECT_THAT(refused.error(), AllOf(IsProblem("edit_refused", ""), Mentions("ddp"),
+                                     Mentions("model_parallel, pipeline")));
 }
 
-TEST(ModelMoves, do_not_tear_two_layers_apart_that_share_a_table) {
+TEST(ModelMoves, do_not_separate_tied_layers) {
   experiment::Experiment e = test::gpt_in_shards();
   const ModelPicture picture = model_picture(e, "");
   const int last = picture.count() - 1;
   for (const Nodes& one : {Nodes{0}, Nodes{last}}) {
     const auto refused = moved(picture, one, 1);
     ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().what,
-              "Layer 2 is tied to the table of layer 0, so both must be on one device");
-    EXPECT_EQ(refused.error().advice, "Move both layers together, or untie layer 2.");
+    EXPECT_THAT(refused.error(),
+                AllOf(IsProblem("edit_refused", ""), Mentions("Layer 2"), Mentions("layer 0")));
   }
   EXPECT_TRUE(moved(picture, {0, last}, 1));
   e.strategy.mesh.shards_data = false;
   EXPECT_TRUE(moved(model_picture(e, ""), {last}, 1)) << "both stages have the table";
 }
 
-TEST(ModelMoves, between_stages_of_a_mesh_end_as_the_plan_has_them) {
+TEST(ModelMoves, between_stages_of_a_mesh_match_the_plan) {
   Document document;
   experiment::Experiment e = three_layers(StrategyKind::hybrid, 4);
   e.strategy.mesh = {2, 2, 1, false};
   document.reset(by_hand(e, {{"0", 0}, {"4", 1}}));
   const ModelPicture picture = model_picture(document.experiment(), "");
-  ASSERT_EQ(picture.problem ? picture.problem->what : "", "");
+  ASSERT_EQ(picture.problem, std::nullopt);
   EXPECT_THAT(picture.owners, ElementsAre(0, 0, 1));
   const std::vector<int> owners = moved_to_device(picture, {1}, "cpu3").value();
   EXPECT_THAT(owners, ElementsAre(0, 1, 1)) << "cpu3 is a replica of stage 1";
@@ -72,17 +74,18 @@ TEST(ModelMoves, between_stages_of_a_mesh_end_as_the_plan_has_them) {
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
 }
 
-TEST(ModelMoves, are_refused_to_devices_that_do_not_train) {
+TEST(ModelMoves, are_refused_for_devices_that_are_not_workers) {
   experiment::Experiment e = three_layers(StrategyKind::model_parallel, 3);
   e.topology.hosts[0].devices[2].role = topology::Role::idle;
   const auto refused = moved_to_device(model_picture(e, ""), {0}, "cpu2");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "cpu2 is not a worker, so it cannot hold layers");
+  EXPECT_THAT(refused.error(),
+              AllOf(IsProblem("edit_refused", ""), Mentions("cpu2"), Mentions("worker")));
   const ModelPicture strays = model_picture(by_hand(e, {{"2", 0}}), "");
-  EXPECT_FALSE(moved(strays, {1}, 2)) << "to be on no device is no place";
+  EXPECT_FALSE(moved(strays, {1}, 2)) << "the column without a device is not a destination";
 }
 
-TEST(ModelMoves, become_places_one_for_each_run_of_layers) {
+TEST(ModelMoves, produce_one_place_for_each_range_of_layers) {
   const ModelPicture picture = split(3);
   EXPECT_THAT(places_for_owners(picture, {0, 0, 1}),
               ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 1}));
@@ -90,7 +93,7 @@ TEST(ModelMoves, become_places_one_for_each_run_of_layers) {
               ElementsAre(StagePlace{"0", 2}, StagePlace{"2", 0}, StagePlace{"4", 2}));
 }
 
-TEST(ModelMoves, are_one_step_of_undo_and_end_as_the_plan_has_them) {
+TEST(ModelMoves, are_one_undo_step_and_match_the_plan) {
   Document document;
   const experiment::Experiment before = three_layers(StrategyKind::model_parallel, 2);
   document.reset(before);
@@ -112,7 +115,7 @@ TEST(ModelMoves, are_one_step_of_undo_and_end_as_the_plan_has_them) {
               ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 0}));
 }
 
-TEST(LayerMime, carries_names_of_layers_and_takes_no_others) {
+TEST(LayerMime, contains_names_of_layers_and_rejects_other_types) {
   const QStringList layers{"0", "1.4"};
   EXPECT_EQ(layers_of_mime(to_mime(layers).get()), layers);
   EXPECT_TRUE(layers_of_mime(to_mime(QStringList{"0", "strategy"}).get()).isEmpty());
@@ -122,7 +125,7 @@ TEST(LayerMime, carries_names_of_layers_and_takes_no_others) {
   EXPECT_TRUE(layers_of_mime(&other).isEmpty());
 }
 
-TEST(LayerMime, says_which_layers_in_words) {
+TEST(LayerMime, has_a_text_that_lists_the_layers) {
   EXPECT_EQ(layer_list_text({"2"}), "layer 2");
   EXPECT_EQ(layer_list_text({"0", "11"}), "layers 0 and 11");
   EXPECT_EQ(layer_list_text({"0", "1", "2"}), "3 layers");
@@ -141,7 +144,7 @@ experiment::Experiment called(experiment::RemoteLayers remote) {
   return e;
 }
 
-TEST(ModelMoves, of_layers_that_are_called_go_from_server_to_server_and_end_as_the_plan_has_them) {
+TEST(ModelMoves, between_servers_match_the_plan) {
   Document document;
   document.reset(called(experiment::RemoteLayers::all));
   const ModelPicture picture = model_picture(document.experiment(), "");
@@ -155,21 +158,21 @@ TEST(ModelMoves, of_layers_that_are_called_go_from_server_to_server_and_end_as_t
   EXPECT_EQ(experiment::owners_of(experiment::resolve(document.experiment(), "").value()), owners);
   const auto refused = moved_to_device(picture, {1}, "cpu1");
   ASSERT_FALSE(refused) << "a trainer";
-  EXPECT_EQ(refused.error().id, "layer_not_local");
-  EXPECT_THAT(refused.error().advice, HasSubstr("Place the layer on a server"));
+  EXPECT_THAT(refused.error(), AllOf(IsProblem("layer_not_local", "Strategy: Stages: Places"),
+                                     Mentions("a server")));
 }
 
-TEST(ModelMoves, to_servers_that_keep_tables_alone_are_refused_to_all_else) {
+TEST(ModelMoves, to_servers_with_tables_only_are_refused_for_other_layers) {
   experiment::Experiment e = called(experiment::RemoteLayers::embeddings);
   e.topology.hosts[0].devices[3].role = topology::Role::worker;
   const ModelPicture picture = model_picture(e, "");
-  ASSERT_FALSE(picture.misplaced) << picture.misplaced->what;
+  ASSERT_EQ(picture.misplaced, std::nullopt);
   EXPECT_EQ(picture.column_of(0).title, "cpu2");
   EXPECT_EQ(picture.column_of(1).title, "All trainers");
   const int last = picture.count() - 1;
   const auto refused = moved(picture, {last}, 1);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().id, "layer_not_remote");
+  EXPECT_THAT(refused.error(), IsProblem("layer_not_remote", "Strategy: Stages: Places"));
   EXPECT_FALSE(moved(picture, {0}, 0)) << "the table stays with the server";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model panel on a document: what it says, and what its moves do to the document.
+// The model panel on a document: its texts, and the effect of its moves.
 #include "ui/modelview/model_panel.h"
 
 #include <gmock/gmock.h>
@@ -55,32 +55,32 @@ class ModelPanelTest : public testing::Test {
 TEST_F(ModelPanelTest, follows_the_document) {
   open(three_layers(StrategyKind::mirrored, 2));
   EXPECT_THAT(panel_.totals_text().toStdString(),
-              HasSubstr("3 layers, 25,818 parameters, 103 kB."));
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("Every device holds all layers"));
+              testing::AllOf(HasSubstr("3 layers"), HasSubstr("25,818 parameters"),
+                             HasSubstr("103 kB"), HasSubstr("Every device")));
   document_.set_value("strategy.kind", "pipeline");
   settle();
   EXPECT_TRUE(panel_.picture().splits);
   EXPECT_THAT(panel_.totals_text().toStdString(),
-              HasSubstr("balanced by compute cost. Drag layers to another column"));
+              testing::AllOf(HasSubstr("compute cost"), HasSubstr("Drag layers")));
 }
 
-TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {
+TEST_F(ModelPanelTest, moves_layers_immediately_in_one_undo_step_each) {
   open(three_layers(StrategyKind::model_parallel, 3));
   const auto before = ranks();
   ASSERT_EQ(before, (std::vector<int>{0, 1, 2}));
   panel_.view().select({1}, 1);
   key(Qt::Key_Right, Qt::AltModifier);
-  EXPECT_EQ(ranks(), (std::vector<int>{0, 2, 2})) << "before anything was looked at again";
+  EXPECT_EQ(ranks(), (std::vector<int>{0, 2, 2})) << "the picture is updated before validation";
   key(Qt::Key_Left, Qt::AltModifier);
   key(Qt::Key_Left, Qt::AltModifier);
-  EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 2})) << "keys that come faster go on from there";
+  EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 2})) << "the next key continues from the new picture";
   EXPECT_EQ(document_.undo_stack().count(), 3);
   EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to rank 0");
   EXPECT_EQ(stages().partition, experiment::Partition::by_hand);
   EXPECT_THAT(stages().places, ElementsAre(StagePlace{"0", 0}, StagePlace{"4", 2}));
   settle();
-  EXPECT_THAT(note(), HasSubstr("worker 1 has no layer")) << "what that leaves to do is said";
-  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("placed by hand"));
+  EXPECT_THAT(note(), HasSubstr("worker 1"));
+  EXPECT_THAT(panel_.totals_text().toStdString(), HasSubstr("by hand"));
   for (int step = 0; step < 3; ++step) document_.undo_stack().undo();
   settle();
   EXPECT_EQ(ranks(), before);
@@ -88,7 +88,7 @@ TEST_F(ModelPanelTest, moves_layers_at_once_and_each_move_is_one_step_of_undo) {
   EXPECT_EQ(note(), "");
 }
 
-TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
+TEST_F(ModelPanelTest, matches_the_plan_after_moves) {
   open(gpt(2, 2, false));
   const int count = panel_.picture().count();
   Nodes tail;
@@ -104,14 +104,12 @@ TEST_F(ModelPanelTest, ends_with_the_plan_as_it_shows_it) {
             ranks());
 }
 
-TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
+TEST_F(ModelPanelTest, refuses_invalid_moves_with_advice) {
   open(test::gpt_in_shards());
   const QSignalSpy messages(&panel_, &ModelPanel::message);
   panel_.view().select({0}, 0);
   key(Qt::Key_Right, Qt::AltModifier);
-  EXPECT_EQ(note(),
-            "Layer 2 is tied to the table of layer 0, so both must be on one device. Move both "
-            "layers together, or untie layer 2.");
+  EXPECT_THAT(note(), testing::AllOf(HasSubstr("Layer 2"), HasSubstr("layer 0")));
   EXPECT_EQ(messages.count(), 1);
   EXPECT_EQ(document_.undo_stack().count(), 0);
   panel_.view().select({0, panel_.picture().count() - 1}, 0);
@@ -121,7 +119,7 @@ TEST_F(ModelPanelTest, refuses_what_cannot_be_and_says_what_to_do) {
   EXPECT_EQ(panel_.picture().owners.back(), 1);
 }
 
-TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing) {
+TEST_F(ModelPanelTest, accepts_layers_dropped_on_a_device_of_the_drawing) {
   experiment::Experiment e = three_layers(StrategyKind::model_parallel, 3);
   e.topology.hosts[0].devices[2].role = topology::Role::idle;
   open(e);
@@ -129,13 +127,11 @@ TEST_F(ModelPanelTest, takes_layers_that_were_dropped_on_a_device_of_the_drawing
   EXPECT_EQ(ranks(), (std::vector<int>{0, 0, 1}));
   EXPECT_EQ(document_.undo_stack().undoText(), "Move layer 2 to cpu0");
   panel_.move_to_device({"2"}, "cpu2");
-  EXPECT_EQ(note(),
-            "cpu2 is not a worker, so it cannot hold layers. Assign the role worker to it, or "
-            "choose another device.");
+  EXPECT_THAT(note(), testing::AllOf(HasSubstr("cpu2"), HasSubstr("worker")));
   EXPECT_EQ(document_.undo_stack().count(), 1);
 }
 
-TEST_F(ModelPanelTest, waits_with_a_move_for_the_picture_of_what_stands) {
+TEST_F(ModelPanelTest, delays_a_move_until_the_picture_is_current) {
   panel_.hide();
   document_.reset(three_layers(StrategyKind::model_parallel, 3));
   panel_.move_to_device({"0", "2"}, "cpu1");
@@ -143,38 +139,37 @@ TEST_F(ModelPanelTest, waits_with_a_move_for_the_picture_of_what_stands) {
   EXPECT_THAT(stages().places, ElementsAre(StagePlace{"0", 1}, StagePlace{"4", 2}));
 }
 
-TEST_F(ModelPanelTest, points_at_the_devices_that_have_what_is_selected) {
+TEST_F(ModelPanelTest, marks_devices_of_the_selected_layers) {
   open(three_layers(StrategyKind::model_parallel, 3));
   panel_.view().select({0, 2}, 0);
   EXPECT_THAT(pointed(), ElementsAre("cpu0", "cpu2"));
-  EXPECT_THAT(panel_.details_text().toStdString(), HasSubstr("layers 0 and 4 selected: "));
+  EXPECT_THAT(panel_.details_text().toStdString(), HasSubstr("layers 0 and 4"));
   panel_.hide();
-  EXPECT_TRUE(pointed().empty()) << "nobody looks";
+  EXPECT_TRUE(pointed().empty()) << "the panel is hidden";
   panel_.show();
   EXPECT_THAT(pointed(), ElementsAre("cpu0", "cpu2"));
   document_.set_value("strategy.kind", "mirrored");
   settle();
-  EXPECT_TRUE(pointed().empty()) << "all have them";
+  EXPECT_TRUE(pointed().empty()) << "every device has all layers";
 }
 
-TEST_F(ModelPanelTest, says_what_is_wrong_with_a_model_and_shows_it_again_once_it_is_mended) {
+TEST_F(ModelPanelTest, shows_problems_of_a_model_until_they_are_fixed) {
   open(three_layers(StrategyKind::mirrored, 2));
   document_.edit("break", [](experiment::Experiment& e) { e.model.layers.back().units = 7; });
   settle();
-  EXPECT_THAT(panel_.view().empty_text().toStdString(),
-              HasSubstr("No model yet\nModel: Layer 4: the last layer has 7 units, but "
-                        "the data has 10 classes"));
-  EXPECT_THAT(panel_.view().empty_text().toStdString(), HasSubstr("Set units to 0"));
+  EXPECT_THAT(
+      panel_.view().empty_text().toStdString(),
+      testing::AllOf(HasSubstr("Model: Layer 4: "), HasSubstr("7 units"), HasSubstr("10 classes")));
   EXPECT_EQ(panel_.totals_text(), "");
   panel_.move_to_device({"0"}, "cpu1");
-  EXPECT_THAT(note(), HasSubstr("the last layer has 7 units"));
+  EXPECT_THAT(note(), HasSubstr("7 units"));
   document_.undo_stack().undo();
   settle();
   EXPECT_EQ(panel_.picture().count(), 3);
   EXPECT_EQ(note(), "");
 }
 
-TEST_F(ModelPanelTest, looks_at_nothing_while_nobody_looks) {
+TEST_F(ModelPanelTest, does_not_compute_while_hidden) {
   open(three_layers(StrategyKind::mirrored, 2));
   panel_.hide();
   document_.set_value("strategy.kind", "model_parallel");

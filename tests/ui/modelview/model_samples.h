@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Experiments whose models are looked at.
+// Experiments for tests of the model view.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -37,8 +37,8 @@ inline experiment::Experiment gpt(int devices, int blocks, bool tied) {
   return e;
 }
 
-// The same in two stages of a mesh, whose replicas share out what they have: layer 2 stays with the
-// table of layer 0.
+// The same in two stages of a mesh with sharded replicas: layer 2 must be with the table of layer
+// 0.
 inline experiment::Experiment gpt_in_shards() {
   experiment::Experiment e = gpt(4, 1, true);
   e.strategy.kind = experiment::StrategyKind::hybrid;
@@ -54,7 +54,7 @@ inline experiment::Experiment by_hand(experiment::Experiment e,
   return e;
 }
 
-// By node, the rank of its column.
+// Returns the rank of the column of each node.
 inline std::vector<int> ranks_of(const ModelPicture& picture) {
   std::vector<int> ranks;
   for (int n = 0; n < picture.count(); ++n) ranks.push_back(picture.column_of(n).rank);

@@ -24,10 +24,12 @@ using experiment::StrategyKind;
 using test::by_hand;
 using test::gpt;
 using test::three_layers;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Two blocks of a transformer on three devices, shown.
+// A visible view of two blocks of a transformer on three devices.
 class ModelViewTest : public testing::Test {
  protected:
   ModelViewTest() {
@@ -47,7 +49,7 @@ class ModelViewTest : public testing::Test {
   }
   QImage seen() { return view_.viewport()->grab().toImage(); }
   template <class Event>
-  bool tell(QPoint at, const QMimeData& data) {
+  bool send(QPoint at, const QMimeData& data) {
     Event event(at, Qt::MoveAction, &data, Qt::LeftButton, {});
     QApplication::sendEvent(view_.viewport(), &event);
     return event.isAccepted();
@@ -58,7 +60,7 @@ class ModelViewTest : public testing::Test {
   ModelView view_;
 };
 
-TEST_F(ModelViewTest, selects_by_mouse_one_some_and_all_between) {
+TEST_F(ModelViewTest, selects_one_several_and_ranges_by_mouse) {
   click(middle(1));
   EXPECT_THAT(view_.selected(), ElementsAre(1));
   click(middle(3), Qt::ControlModifier);
@@ -69,10 +71,9 @@ TEST_F(ModelViewTest, selects_by_mouse_one_some_and_all_between) {
   click(middle(4), Qt::ShiftModifier);
   EXPECT_THAT(view_.selected(), ElementsAre(1, 2, 3, 4));
   click(middle(2));
-  EXPECT_THAT(view_.selected(), ElementsAre(2))
-      << "of several the one that is clicked and not dragged";
+  EXPECT_THAT(view_.selected(), ElementsAre(2)) << "a click without a drag selects one layer";
   click({view_.rect_of(2).right() + 3, middle(2).y()});
-  EXPECT_THAT(view_.selected(), IsEmpty()) << "beside it";
+  EXPECT_THAT(view_.selected(), IsEmpty()) << "next to the layer";
 }
 
 TEST_F(ModelViewTest, selects_a_block_by_its_name) {
@@ -82,7 +83,7 @@ TEST_F(ModelViewTest, selects_a_block_by_its_name) {
   EXPECT_EQ(static_cast<int>(view_.selected().size()), block.last - block.first + 1);
 }
 
-TEST_F(ModelViewTest, walks_and_selects_by_keys_and_scrolls_there) {
+TEST_F(ModelViewTest, moves_selects_and_scrolls_by_keys) {
   key(Qt::Key_Down);
   EXPECT_THAT(view_.selected(), ElementsAre(0));
   key(Qt::Key_Down);
@@ -93,7 +94,8 @@ TEST_F(ModelViewTest, walks_and_selects_by_keys_and_scrolls_there) {
   EXPECT_THAT(view_.selected(), ElementsAre(1, 2));
   key(Qt::Key_End);
   EXPECT_THAT(view_.selected(), ElementsAre(last()));
-  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(last()))) << "it scrolled there";
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(last())))
+      << "the selection is visible";
   key(Qt::Key_Down);
   EXPECT_EQ(view_.current(), last());
   key(Qt::Key_Home);
@@ -107,67 +109,67 @@ TEST_F(ModelViewTest, walks_and_selects_by_keys_and_scrolls_there) {
   EXPECT_THAT(view_.selected(), IsEmpty());
 }
 
-TEST_F(ModelViewTest, says_to_a_screen_reader_what_is_selected) {
-  EXPECT_TRUE(view_.accessibleDescription().contains("layers, ")) << "the whole, at first";
+TEST_F(ModelViewTest, has_the_selection_in_its_accessible_description) {
+  EXPECT_TRUE(view_.accessibleDescription().contains("layers, "))
+      << "the totals without a selection";
   key(Qt::Key_Down);
   EXPECT_EQ(view_.accessibleDescription(), sentence(view_.picture(), 0));
   key(Qt::Key_Down, Qt::ShiftModifier);
-  EXPECT_TRUE(view_.accessibleDescription().startsWith("layers 0 and 1.0 selected: "))
+  EXPECT_TRUE(view_.accessibleDescription().startsWith("layers 0 and 1.0 "))
       << view_.accessibleDescription().toStdString();
 }
 
-TEST_F(ModelViewTest, says_what_is_under_the_pointer) {
+TEST_F(ModelViewTest, shows_a_tooltip_of_the_item_under_the_pointer) {
   EXPECT_EQ(view_.tool_tip_at(middle(2)), sentence(view_.picture(), 2));
   const QString head = view_.tool_tip_at({view_.rect_of_column(1).center().x(), 5});
   EXPECT_TRUE(head.startsWith("cpu1, rank 1: ")) << head.toStdString();
   EXPECT_EQ(view_.tool_tip_at({3, 5}), "");
 }
 
-TEST_F(ModelViewTest, wants_layers_moved_to_the_next_device_by_keys) {
+TEST_F(ModelViewTest, requests_moves_to_the_next_device_by_keys) {
   const QSignalSpy wanted(&view_, &ModelView::move_requested), refused(&view_, &ModelView::refused);
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(refused.count(), 1) << "nothing is selected";
   view_.select({0, 1}, 0);
   key(Qt::Key_Left, Qt::AltModifier);
   ASSERT_EQ(refused.count(), 2);
-  EXPECT_EQ(refused.last().first().toString(), "This is already the first device.");
+  EXPECT_TRUE(refused.last().first().toString().contains("first device"));
   key(Qt::Key_Right, Qt::AltModifier);
   ASSERT_EQ(wanted.count(), 1);
   EXPECT_THAT(wanted.last().at(0).value<Nodes>(), ElementsAre(0, 1));
   EXPECT_EQ(wanted.last().at(1).toInt(), 1);
 }
 
-TEST_F(ModelViewTest, takes_what_is_dropped_in_a_column) {
+TEST_F(ModelViewTest, requests_a_move_for_layers_dropped_in_a_column) {
   const QSignalSpy wanted(&view_, &ModelView::move_requested);
   const auto data = to_mime(QStringList{"0", "1.0"});
   const QPoint there = view_.rect_of_column(2).center();
-  ASSERT_TRUE(tell<QDragEnterEvent>(there, *data));
+  ASSERT_TRUE(send<QDragEnterEvent>(there, *data));
   const QImage before = seen();
-  EXPECT_TRUE(tell<QDragMoveEvent>(there, *data));
+  EXPECT_TRUE(send<QDragMoveEvent>(there, *data));
   EXPECT_NE(seen(), before) << "the column is marked";
-  EXPECT_FALSE(tell<QDragMoveEvent>({view_.viewport()->width() - 40, 200}, *data))
-      << "figures are no device";
-  EXPECT_TRUE(tell<QDropEvent>(there, *data));
+  EXPECT_FALSE(send<QDragMoveEvent>({view_.viewport()->width() - 40, 200}, *data))
+      << "the figures are not a device";
+  EXPECT_TRUE(send<QDropEvent>(there, *data));
   ASSERT_EQ(wanted.count(), 1);
   EXPECT_EQ(names(wanted.last().at(0).value<Nodes>()), (QStringList{"0", "1.0"}));
   EXPECT_EQ(wanted.last().at(1).toInt(), 2);
   const QMimeData other;
-  EXPECT_FALSE(tell<QDragEnterEvent>(there, other));
+  EXPECT_FALSE(send<QDragEnterEvent>(there, other));
 }
 
-TEST_F(ModelViewTest, says_at_once_why_what_is_dragged_cannot_be_there) {
+TEST_F(ModelViewTest, reports_the_reason_of_a_refused_drag_immediately) {
   view_.set_picture(model_picture(test::gpt_in_shards(), ""));
   const QSignalSpy refused(&view_, &ModelView::refused);
   const auto data = to_mime(QStringList{"0"});
-  ASSERT_TRUE(tell<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
-  EXPECT_FALSE(tell<QDragMoveEvent>(view_.rect_of_column(1).center(), *data));
+  ASSERT_TRUE(send<QDragEnterEvent>(view_.rect_of_column(0).center(), *data));
+  EXPECT_FALSE(send<QDragMoveEvent>(view_.rect_of_column(1).center(), *data));
   ASSERT_EQ(refused.count(), 1);
-  EXPECT_TRUE(
-      refused.last().first().toString().startsWith("Layer 2 is tied to the table of layer 0"))
-      << refused.last().first().toString().toStdString();
+  EXPECT_THAT(refused.last().first().toString().toStdString(),
+              AllOf(HasSubstr("Layer 2"), HasSubstr("layer 0")));
 }
 
-TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
+TEST_F(ModelViewTest, does_not_drag_if_every_device_has_all_layers) {
   view_.set_picture(model_picture(three_layers(StrategyKind::mirrored, 2), ""));
   const QSignalSpy refused(&view_, &ModelView::refused), wanted(&view_, &ModelView::move_requested);
   QTest::mousePress(view_.viewport(), Qt::LeftButton, {}, middle(1));
@@ -177,15 +179,13 @@ TEST_F(ModelViewTest, does_not_drag_where_every_device_has_all) {
   QApplication::sendEvent(view_.viewport(), &move);
   QTest::mouseRelease(view_.viewport(), Qt::LeftButton, {}, middle(1) + QPoint(60, 20));
   ASSERT_GE(refused.count(), 1);
-  EXPECT_EQ(refused.last().first().toString(),
-            "The strategy mirrored does not place layers on single devices. Set the strategy "
-            "to model_parallel, pipeline, or "
-            "hybrid with several stages.");
+  EXPECT_THAT(refused.last().first().toString().toStdString(),
+              AllOf(HasSubstr("strategy mirrored"), HasSubstr("model_parallel, pipeline")));
   key(Qt::Key_Right, Qt::AltModifier);
   EXPECT_EQ(wanted.count(), 0);
 }
 
-TEST_F(ModelViewTest, keeps_what_is_selected_when_the_picture_changes) {
+TEST_F(ModelViewTest, keeps_the_selection_when_the_picture_changes) {
   view_.select({1, 2}, 2);
   view_.set_picture(
       with_owners(view_.picture(), std::vector<int>(static_cast<std::size_t>(last() + 1), 1)));
@@ -193,11 +193,11 @@ TEST_F(ModelViewTest, keeps_what_is_selected_when_the_picture_changes) {
   EXPECT_EQ(view_.current(), 2);
   const QSignalSpy changed(&view_, &ModelView::selection_changed);
   view_.set_picture(model_picture(three_layers(StrategyKind::mirrored, 2), ""));
-  EXPECT_THAT(view_.selected(), IsEmpty()) << "there is no 1.0";
+  EXPECT_THAT(view_.selected(), IsEmpty()) << "the new picture has no layer 1.0";
   EXPECT_EQ(changed.count(), 1);
 }
 
-TEST_F(ModelViewTest, shows_everything_at_once) {
+TEST_F(ModelViewTest, shows_all_layers) {
   EXPECT_GT(view_.verticalScrollBar()->maximum(), 0);
   const QSignalSpy changed(&view_, &ModelView::overview_changed);
   key(Qt::Key_Minus);
@@ -211,11 +211,10 @@ TEST_F(ModelViewTest, shows_everything_at_once) {
                    Qt::ControlModifier, Qt::NoScrollPhase, false);
   QApplication::sendEvent(view_.viewport(), &turn);
   EXPECT_FALSE(view_.overview());
-  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(5)))
-      << "what was selected is in sight";
+  EXPECT_TRUE(view_.viewport()->rect().contains(view_.rect_of(5))) << "the selection is visible";
 }
 
-TEST_F(ModelViewTest, of_a_thousand_layers_paints_but_what_is_seen) {
+TEST_F(ModelViewTest, paints_only_visible_layers_of_a_thousand) {
   view_.set_picture(model_picture(gpt(4, 100, false), ""));
   ASSERT_GT(view_.picture().count(), 1000);
   for (const bool overview : {false, true}) {
@@ -231,34 +230,34 @@ TEST_F(ModelViewTest, of_a_thousand_layers_paints_but_what_is_seen) {
   }
 }
 
-TEST_F(ModelViewTest, is_drawn_in_the_dark_and_in_large_letters) {
+TEST_F(ModelViewTest, supports_dark_theme_and_large_text) {
   const QImage light = seen();
   Theme::instance().apply(Theme::Kind::dark);
   EXPECT_NE(seen(), light);
   EXPECT_EQ(seen().pixelColor(3, middle(0).y()), Theme::instance().colors().canvas);
   EXPECT_NE(seen().pixelColor(3, middle(2).y()), Theme::instance().colors().canvas)
-      << "the ground of the first block";
+      << "the background of the first block";
   const int row = view_.rect_of(0).height();
   Theme::instance().apply(Theme::Kind::dark, 2);
   EXPECT_GT(view_.rect_of(0).height(), row * 3 / 2);
-  EXPECT_GT(view_.horizontalScrollBar()->maximum(), 0) << "it scrolls rather than cuts";
+  EXPECT_GT(view_.horizontalScrollBar()->maximum(), 0) << "the view scrolls";
 }
 
-TEST_F(ModelViewTest, says_why_there_is_nothing) {
+TEST_F(ModelViewTest, states_the_reason_if_it_is_empty) {
   view_.set_picture({});
   view_.set_empty_text("No model yet", "Model: Layer 0: it takes a sequence.");
   EXPECT_EQ(view_.accessibleDescription(), "No model yet\nModel: Layer 0: it takes a sequence.");
-  const QImage said = seen();
+  const QImage image = seen();
   view_.set_empty_text("", "");
-  EXPECT_NE(seen(), said);
+  EXPECT_NE(seen(), image);
   key(Qt::Key_Down);
   key(Qt::Key_Right, Qt::AltModifier);
   click({300, 100});
   EXPECT_THAT(view_.selected(), IsEmpty());
 }
 
-// A half each, below the name.
-TEST_F(ModelViewTest, paints_parts_of_a_layer_in_the_colors_of_who_has_them) {
+// Each rank has half of the box below the name.
+TEST_F(ModelViewTest, paints_parts_of_a_layer_in_the_colors_of_their_ranks) {
   view_.set_picture(model_picture(three_layers(StrategyKind::tensor_parallel, 2), ""));
   const QRect box = view_.rect_of(0);
   const QImage picture = seen();

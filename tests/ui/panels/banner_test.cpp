@@ -18,7 +18,7 @@ class BannerTest : public testing::Test {
   BannerTest() { banner_.resize(1000, 40); }
   int height_for(int width) {
     banner_.resize(width, 40);
-    QCoreApplication::processEvents();  // a layout that is asked for
+    QCoreApplication::processEvents();  // a requested layout
     return banner_.heightForWidth(width);
   }
   QToolButton& button(const char* text) {
@@ -32,7 +32,7 @@ class BannerTest : public testing::Test {
   Banner banner_;
 };
 
-TEST_F(BannerTest, is_one_line_where_there_is_room_for_it) {
+TEST_F(BannerTest, is_one_line_if_the_width_suffices) {
   banner_.show_text(Banner::Kind::information, "A run is still running", "It was left running.");
   banner_.offer("Attach", [] { return true; });
   EXPECT_TRUE(banner_.in_one_line());
@@ -44,7 +44,7 @@ TEST_F(BannerTest, is_one_line_where_there_is_room_for_it) {
   EXPECT_TRUE(banner_.in_one_line());
 }
 
-TEST_F(BannerTest, shows_few_lines_until_a_person_asks_for_the_rest_and_copies_all) {
+TEST_F(BannerTest, shows_a_few_lines_until_expanded_and_copies_all) {
   QStringList lines;
   for (int i = 1; i <= 30; ++i) lines << QString("line %1").arg(i);
   banner_.show_text(Banner::Kind::error, "The run failed", lines.join("\n"));
@@ -58,7 +58,7 @@ TEST_F(BannerTest, shows_few_lines_until_a_person_asks_for_the_rest_and_copies_a
   EXPECT_TRUE(button("More").isHidden());
 }
 
-TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
+TEST_F(BannerTest, counts_wrapped_lines_of_a_long_text) {
   QStringList words;
   for (int i = 1; i <= 120; ++i) words << QString("word%1").arg(i);
   for (const QString& text :
@@ -80,21 +80,21 @@ TEST_F(BannerTest, counts_the_lines_that_a_long_text_wraps_into) {
     EXPECT_EQ(shown_text().text(), text);
   }
   height_for(30000);
-  EXPECT_TRUE(button("More").isHidden()) << "it has room";
+  EXPECT_TRUE(button("More").isHidden()) << "the text fits";
 }
 
-TEST_F(BannerTest, an_offer_closes_it_when_it_is_carried_out) {
+TEST_F(BannerTest, executed_offer_closes_it) {
   bool done = false;
   banner_.show_text(Banner::Kind::warning, "Unsaved work found", "");
   banner_.offer("Recover", [&] { return done; });
   banner_.findChild<QPushButton*>()->click();
-  EXPECT_FALSE(banner_.isHidden()) << "a person thought better of it";
+  EXPECT_FALSE(banner_.isHidden()) << "the dialog was canceled";
   done = true;
   banner_.findChild<QPushButton*>()->click();
   EXPECT_TRUE(banner_.isHidden());
 }
 
-TEST_F(BannerTest, an_offer_does_not_close_what_it_says_itself) {
+TEST_F(BannerTest, offer_does_not_close_a_message_that_it_shows) {
   banner_.show_text(Banner::Kind::information, "A run is still running", "");
   banner_.offer("Attach", [&] {
     banner_.show_text(Banner::Kind::information, "This run trained a different experiment", "");
@@ -104,7 +104,7 @@ TEST_F(BannerTest, an_offer_does_not_close_what_it_says_itself) {
   EXPECT_FALSE(banner_.isHidden());
 }
 
-TEST_F(BannerTest, goes_by_itself_when_what_it_says_is_over) {
+TEST_F(BannerTest, closes_when_its_condition_ends) {
   bool over = false;
   banner_.show_text(Banner::Kind::information, "There is nothing to train on yet", "");
   banner_.stays_until([&] { return over; });
@@ -115,7 +115,7 @@ TEST_F(BannerTest, goes_by_itself_when_what_it_says_is_over) {
   EXPECT_TRUE(banner_.isHidden());
   banner_.show_text(Banner::Kind::error, "Another thing", "");
   banner_.recheck();
-  EXPECT_FALSE(banner_.isHidden()) << "that was said of the text before";
+  EXPECT_FALSE(banner_.isHidden()) << "the message belongs to the previous text";
 }
 
 }  // namespace

@@ -29,14 +29,14 @@ class PlanPanelTest : public testing::Test {
   PlanPanel panel_{document_};
 };
 
-TEST_F(PlanPanelTest, shows_the_grid_first_and_the_text_of_a_rank_when_asked) {
+TEST_F(PlanPanelTest, shows_the_grid_first_and_the_text_of_a_rank_on_request) {
   panel_.set_grid(false);
   EXPECT_TRUE(shows("rank 0"));
   panel_.set_rank(1);
   EXPECT_TRUE(shows("rank 1"));
 }
 
-TEST_F(PlanPanelTest, an_expanded_plan_shows_the_sends_of_its_chunks) {
+TEST_F(PlanPanelTest, expanded_plan_shows_the_sends_of_its_chunks) {
   EXPECT_FALSE(panel_.view().toPlainText().contains("SEND."));
   panel_.set_expanded(true);
   EXPECT_TRUE(shows("SEND.b0.t0"));
@@ -49,7 +49,7 @@ TEST_F(PlanPanelTest, follows_the_document) {
   EXPECT_TRUE(shows("AR.b0"));
 }
 
-TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
+TEST_F(PlanPanelTest, click_on_an_op_marks_all_its_occurrences) {
   panel_.set_grid(false);
   ASSERT_TRUE(shows("program train"));
   panel_.view().setFocus();
@@ -62,7 +62,7 @@ TEST_F(PlanPanelTest, a_click_on_an_op_marks_it_everywhere) {
   EXPECT_FALSE(panel_.view().extraSelections().isEmpty());
 }
 
-TEST_F(PlanPanelTest, goes_to_the_line_of_an_op_in_the_expanded_text_of_its_rank) {
+TEST_F(PlanPanelTest, navigates_to_the_line_of_an_op_in_the_expanded_text) {
   panel_.show_op(1, "train", "SEND.b0.t0.c0>r0");
   ASSERT_TRUE(QTest::qWaitFor([&] {
     return panel_.view().textCursor().selectedText().startsWith("SEND.b0.t0.c0>r0 @send.g0");
@@ -71,7 +71,7 @@ TEST_F(PlanPanelTest, goes_to_the_line_of_an_op_in_the_expanded_text_of_its_rank
   EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
 }
 
-TEST_F(PlanPanelTest, another_op_of_a_text_that_stands_is_gone_to_at_once) {
+TEST_F(PlanPanelTest, navigates_immediately_to_another_op_of_the_same_text) {
   QSignalSpy settled(&panel_, &PlanPanel::settled);
   panel_.show_op(1, "train", "F.s0.m0");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.marked() == "F.s0.m0"; }));
@@ -79,13 +79,13 @@ TEST_F(PlanPanelTest, another_op_of_a_text_that_stands_is_gone_to_at_once) {
   panel_.show_op(1, "train", "SEND.b0.t0.c0>r0");
   EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0");
   panel_.show_op(0, "train", "F.s0.m0");
-  EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0") << "that of another rank is another text";
+  EXPECT_EQ(panel_.marked(), "SEND.b0.t0.c0>r0") << "another rank has another text";
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.marked() == "F.s0.m0"; }));
   EXPECT_TRUE(panel_.view().toPlainText().startsWith("rank 0"));
-  EXPECT_EQ(settled.size(), 1) << "made once";
+  EXPECT_EQ(settled.size(), 1) << "the text is generated once";
 }
 
-TEST_F(PlanPanelTest, goes_to_the_op_of_the_program_that_ran_where_several_have_it) {
+TEST_F(PlanPanelTest, navigates_to_the_op_of_the_executed_program) {
   panel_.show_op(0, "evaluate", "F.s0.m0");
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_.view().textCursor().hasSelection(); }));
   const QString before =
@@ -93,7 +93,7 @@ TEST_F(PlanPanelTest, goes_to_the_op_of_the_program_that_ran_where_several_have_
   EXPECT_TRUE(before.contains("program evaluate"));
 }
 
-TEST_F(PlanPanelTest, an_op_that_the_plan_does_not_have_is_not_marked) {
+TEST_F(PlanPanelTest, unknown_op_is_not_marked) {
   QSignalSpy settled(&panel_, &PlanPanel::settled);
   panel_.show_op(0, "train", "F.s99.m0");
   ASSERT_TRUE(QTest::qWaitFor([&] { return settled.size() > 0; }));
@@ -101,7 +101,7 @@ TEST_F(PlanPanelTest, an_op_that_the_plan_does_not_have_is_not_marked) {
   EXPECT_FALSE(panel_.view().textCursor().hasSelection());
 }
 
-TEST_F(PlanPanelTest, an_op_that_was_asked_for_while_nobody_looked_is_gone_to_when_one_looks) {
+TEST_F(PlanPanelTest, op_requested_while_hidden_is_shown_later) {
   panel_.hide();
   panel_.show_op(1, "train", "F.s0.m0");
   panel_.show();

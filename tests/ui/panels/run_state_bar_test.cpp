@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 #include "tests/ui/answering_coordinator.h"
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/has_all.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -38,7 +39,7 @@ class RunStateBarTest : public testing::TestWithParam<double> {
   void show(int width) {
     bar_.resize(width, bar_.sizeHint().height());
     QCoreApplication::processEvents();
-    bar_.layout()->activate();  // news may have come meanwhile
+    bar_.layout()->activate();  // new values may have arrived
   }
   int progress() const {
     const auto* bar = bar_.findChild<QProgressBar*>();
@@ -49,7 +50,7 @@ class RunStateBarTest : public testing::TestWithParam<double> {
       if (label->isVisible() && label->text() == run_->name()) return true;
     return false;
   }
-  // All figures that are said, in one label.
+  // Returns all figures of the bar as one text.
   QString figures() const {
     for (const QLabel* label : bar_.findChildren<QLabel*>())
       if (label->isVisible() && label->text().startsWith("loss")) return label->text();
@@ -61,9 +62,7 @@ class RunStateBarTest : public testing::TestWithParam<double> {
   RunStateBar bar_;
 };
 
-TEST_P(
-    RunStateBarTest,
-    the_bar_goes_first_then_long_words_accuracy_loss_and_time_left_and_the_run_and_its_steps_last) {
+TEST_P(RunStateBarTest, hides_items_in_order_of_importance) {
   const int whole = static_cast<int>(1400 * GetParam());
   show(whole);
   const int at_most = progress();
@@ -86,14 +85,14 @@ TEST_P(
         << width << ": and only then which run it is";
     EXPECT_TRUE(state.contains("1,000") || !shows_name()) << width << ": and how far";
   }
-  EXPECT_TRUE(shrank) << "the bar, before it goes";
+  EXPECT_TRUE(shrank) << "the progress bar is visible first";
   show(static_cast<int>(324 * GetParam()));
   EXPECT_TRUE(bar_.shown_state().contains("1,000") && bar_.shown_state().contains(" left"))
       << bar_.shown_state().toStdString();
-  EXPECT_TRUE(shows_name()) << "all that matters, between the panels of a window of 900";
+  EXPECT_TRUE(shows_name()) << "the important items fit a window of 900 pixels";
 }
 
-TEST_P(RunStateBarTest, nothing_that_it_says_is_cut) {
+TEST_P(RunStateBarTest, texts_are_not_truncated) {
   for (int width = static_cast<int>(250 * GetParam()); width <= 1600; width += 50) {
     show(width);
     for (const QLabel* label : bar_.findChildren<QLabel*>())
@@ -104,7 +103,7 @@ TEST_P(RunStateBarTest, nothing_that_it_says_is_cut) {
   }
 }
 
-// Ranks that are not at one step.
+// Ranks at different steps.
 class ApartCoordinator : public test::AnsweringCoordinator {
  public:
   base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds limit) override {
@@ -121,8 +120,7 @@ class ApartCoordinator : public test::AnsweringCoordinator {
   }
 };
 
-TEST(RunStateBarApart,
-     says_how_far_the_slowest_and_the_fastest_have_come_where_each_goes_on_its_own_clock) {
+TEST(RunStateBarAsync, shows_the_local_steps_of_the_slowest_and_fastest_rank) {
   for (const bool in_pairs : {true, false}) {
     const QTemporaryDir directory;
     const test::SyntheticRun synthetic{.averages = in_pairs ? 1.0 : 0.0};
@@ -151,7 +149,7 @@ TEST(RunStateBarApart,
 }
 
 // Text of the bar for an ended run.
-QString said_of(const base::Json& result) {
+QString text_of(const base::Json& result) {
   const QTemporaryDir directory;
   const test::SyntheticRun synthetic{
       .experiment = {{"document", {{"training", {{"steps", 1'000'000}}}}}}};
@@ -167,17 +165,19 @@ QString said_of(const base::Json& result) {
   return bar.state_text();
 }
 
-TEST(RunStateBarEnd, counts_the_steps_that_were_done_before_a_run_went_on_from_a_checkpoint) {
-  EXPECT_TRUE(said_of({{"status", "stopped"}, {"steps", 53'302}, {"wall_seconds", 40}})
-                  .startsWith("stopped after 53,302 of 1,000,000 steps in"));
-  const QString resumed = said_of(
-      {{"status", "stopped"}, {"steps", 53'302}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(resumed.startsWith("stopped after 263,102 of 1,000,000 steps (from step 209,800) in"))
-      << resumed.toStdString();
-  const QString whole = said_of(
-      {{"status", "completed"}, {"steps", 790'200}, {"first_step", 209'800}, {"wall_seconds", 40}});
-  EXPECT_TRUE(whole.startsWith("completed after 1,000,000 steps (from step 209,800) in"))
-      << whole.toStdString();
+TEST(RunStateBarEnd, counts_steps_before_the_checkpoint_of_a_resumed_run) {
+  EXPECT_THAT(text_of({{"status", "stopped"}, {"steps", 53'302}, {"wall_seconds", 40}}),
+              test::HasAll("stopped", "53,302 of 1,000,000 steps"));
+  EXPECT_THAT(text_of({{"status", "stopped"},
+                       {"steps", 53'302},
+                       {"first_step", 209'800},
+                       {"wall_seconds", 40}}),
+              test::HasAll("stopped", "263,102 of 1,000,000 steps", "(from step 209,800)"));
+  EXPECT_THAT(text_of({{"status", "completed"},
+                       {"steps", 790'200},
+                       {"first_step", 209'800},
+                       {"wall_seconds", 40}}),
+              test::HasAll("completed", " 1,000,000 steps", "(from step 209,800)"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Scale, RunStateBarTest, testing::Values(1.0, 2.0),

@@ -31,7 +31,7 @@ class TextPanelTest : public testing::Test {
   SampledTextPanel panel_;
 };
 
-TEST_F(TextPanelTest, shows_what_the_model_made_up_and_nothing_else_of_the_log) {
+TEST_F(TextPanelTest, shows_only_sampled_text_of_the_log) {
   show({{"info", "ready"},
         {"text", "after step 9:\nthe dog <b>sees</b>\na cat"},
         {"text", "after step 19:\nbirds sing."}});
@@ -40,14 +40,14 @@ TEST_F(TextPanelTest, shows_what_the_model_made_up_and_nothing_else_of_the_log) 
   EXPECT_EQ(panel_.note(), "");
 }
 
-TEST_F(TextPanelTest, says_why_there_is_nothing) {
+TEST_F(TextPanelTest, states_the_reason_if_it_is_empty) {
   EXPECT_TRUE(panel_.note().contains("press Run"));
   show({{"info", "ready"}});
   EXPECT_EQ(panel_.text(), "");
-  EXPECT_TRUE(panel_.note().contains("This run sampled no text"));
+  EXPECT_TRUE(panel_.note().contains("no text"));
 }
 
-TEST_F(TextPanelTest, forgets_a_run_that_is_gone) {
+TEST_F(TextPanelTest, clears_a_removed_run) {
   show({{"text", "after step 9:\nthe dog"}});
   run_.reset();
   EXPECT_EQ(panel_.text(), "");

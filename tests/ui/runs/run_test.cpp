@@ -26,7 +26,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A coordinator in a few lines: answers every second Ask only, and carries out each id once.
+// A minimal coordinator: answers only every second request, and executes each id once.
 class FakeCoordinator {
  public:
   std::vector<session::Command> carried_out() const {
@@ -104,7 +104,7 @@ class RunTest : public testing::Test {
   QStringList troubles_;
 };
 
-TEST_F(RunTest, an_old_run_is_read_whole_and_is_not_live) {
+TEST_F(RunTest, finished_run_is_read_completely_and_is_not_live) {
   synthetic_.record(directory().toStdString(), 300);
   const auto run = open();
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }));
@@ -114,7 +114,7 @@ TEST_F(RunTest, an_old_run_is_read_whole_and_is_not_live) {
   EXPECT_TRUE(troubles_.isEmpty()) << troubles_.join("\n").toStdString();
 }
 
-TEST_F(RunTest, a_live_run_grows_while_its_recording_grows_and_then_ends) {
+TEST_F(RunTest, live_run_grows_with_its_recording_and_ends) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());
   ASSERT_TRUE(synthetic_.append(writer, 0, 10));
@@ -133,7 +133,7 @@ TEST_F(RunTest, a_live_run_grows_while_its_recording_grows_and_then_ends) {
   EXPECT_EQ(run->history().result()["status"], "completed");
 }
 
-TEST_F(RunTest, commands_are_repeated_until_answered_and_carried_out_once_in_order) {
+TEST_F(RunTest, commands_are_repeated_until_answered_and_executed_once_in_order) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());
   ASSERT_TRUE(writer.flush());
@@ -150,7 +150,7 @@ TEST_F(RunTest, commands_are_repeated_until_answered_and_carried_out_once_in_ord
               testing::ElementsAre(pause, single_step, set_pace, slow, resume));
 }
 
-TEST_F(RunTest, a_torn_recording_gives_what_is_whole_and_says_what_is_lost) {
+TEST_F(RunTest, truncated_recording_returns_complete_frames_and_reports_the_loss) {
   {
     auto writer = synthetic_.create(directory().toStdString());
     ASSERT_TRUE(synthetic_.append(writer, 0, 20));
@@ -163,13 +163,13 @@ TEST_F(RunTest, a_torn_recording_gives_what_is_whole_and_says_what_is_lost) {
   EXPECT_THAT(troubles_[0].toStdString(), HasSubstr("lost"));
 }
 
-TEST_F(RunTest, a_missing_recording_is_said) {
+TEST_F(RunTest, missing_recording_is_reported) {
   const auto run = open();
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete(); }));
   EXPECT_EQ(troubles_.size(), 1);
 }
 
-TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
+TEST_F(RunTest, program_that_ends_before_recording_has_its_last_output) {
   const QString program = directory_.filePath("cli");
   std::ofstream(program.toStdString())
       << "#!/bin/sh\necho first; echo \"no such model\" >&2; exit 2\n";
@@ -186,8 +186,7 @@ TEST_F(RunTest, a_program_that_dies_before_it_records_says_its_last_words) {
   EXPECT_TRUE(QFile::exists((*run)->directory() + "/" + kExperimentFile));
 }
 
-TEST_F(RunTest,
-       one_that_was_told_to_stop_does_not_train_on_when_the_window_goes_before_it_listens) {
+TEST_F(RunTest, stopped_run_ends_even_if_the_window_closes_before_it_listens) {
   const QString program = directory_.filePath("cli"), ready = directory_.filePath("ready"),
                 interrupted = directory_.filePath("interrupted");
   std::ofstream(program.toStdString())
@@ -204,13 +203,13 @@ TEST_F(RunTest,
   EXPECT_TRUE(QTest::qWaitFor([&] { return QFile::exists(interrupted); }));
 }
 
-TEST_F(RunTest, a_program_that_is_not_there_is_a_problem_at_once) {
+TEST_F(RunTest, missing_program_is_a_problem_immediately) {
   services_.command_line_program = directory_.filePath("nothing");
   services_.runs_directory = directory_.filePath("runs");
   EXPECT_FALSE(ui::Run::start(services_, {}, directory(), ""));
 }
 
-TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it) {
+TEST_F(RunTest, charts_follow_each_rank_and_freeze_without_stopping_the_run) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());
   ASSERT_TRUE(synthetic_.append(writer, 0, 10));
@@ -223,7 +222,7 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
   ASSERT_TRUE(QTest::qWaitFor([&] { return loss() && loss()->points.size() == 10; }));
   EXPECT_EQ(charts.plot(ChartKind::rank_bytes).model().series().size(), 8u);
   charts.set_frozen(true);
-  ASSERT_TRUE(synthetic_.append(writer, 10, 300));  // brings the first held-out figures too
+  ASSERT_TRUE(synthetic_.append(writer, 10, 300));  // includes the first held-out figures
   ASSERT_TRUE(QTest::qWaitFor([&] { return loss()->points.size() == 300; }));
   EXPECT_EQ(charts.plot(ChartKind::loss).model().find("1/held_out")->points.size(), 1u);
   EXPECT_LT(charts.plot(ChartKind::loss).shown().x.high, 100);
@@ -231,10 +230,10 @@ TEST_F(RunTest, charts_follow_a_run_rank_by_rank_and_freeze_without_stopping_it)
 
 // Each rank has one stage, and the last reports first: until the chosen segment has reported, the
 // first one that has represents it.
-TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_it) {
+TEST_F(RunTest, chart_of_the_chosen_segment_replaces_the_default_segment) {
   listen();
   auto writer = synthetic_.create(directory().toStdString());
-  const auto tell = [&](int rank) {
+  const auto report_rank = [&](int rank) {
     const auto of_another = [&](const telemetry::Event& event) {
       using telemetry::Metric;
       const auto metric = static_cast<Metric>(event.subject);
@@ -259,17 +258,17 @@ TEST_F(RunTest, a_chart_of_the_chosen_segment_lets_go_of_the_one_that_stood_for_
       ids << series->id;
     return ids.join(' ');
   };
-  tell(2);
+  report_rank(2);
   ASSERT_TRUE(QTest::qWaitFor([&] { return shown() == "1/reduced2 1/local2"; }))
       << shown().toStdString();
-  for (const int rank : {1, 3, 0}) tell(rank);
+  for (const int rank : {1, 3, 0}) report_rank(rank);
   ASSERT_TRUE(QTest::qWaitFor(
       [&] { return run->history().train_loss().size() == 10 && !charts.reading(); }));
   EXPECT_EQ(shown(), "1/reduced0 1/local0");
   EXPECT_EQ(charts.plot(ChartKind::gradient_norm).model().find("1/reduced0")->points.size(), 10u);
 }
 
-TEST(RunCharts, scroll_by_the_wheel_where_there_are_more_than_fit) {
+TEST(RunCharts, scroll_by_wheel_if_they_do_not_fit) {
   RunCharts charts;
   charts.resize(700, 400);
   charts.show();
@@ -281,44 +280,44 @@ TEST(RunCharts, scroll_by_the_wheel_where_there_are_more_than_fit) {
     QWheelEvent wheel(at, port->mapToGlobal(at), {}, {0, -120}, Qt::NoButton, keys,
                       Qt::NoScrollPhase, false);
     QSpontaneKeyEvent::setSpontaneous(
-        &wheel);  // as from a hand: only those go on to what is around
+        &wheel);  // a spontaneous event, which is forwarded to parents
     qApp->notify(port, &wheel);
     return area->verticalScrollBar()->value();
   };
-  EXPECT_EQ(turn(Qt::ControlModifier), 0) << "that zooms";
+  EXPECT_EQ(turn(Qt::ControlModifier), 0) << "Ctrl and wheel zoom";
   EXPECT_GT(turn({}), 0);
 }
 
-TEST_F(RunTest, a_chart_without_points_says_why) {
+TEST_F(RunTest, chart_without_points_states_the_reason) {
   RunCharts charts;
   charts.resize(900, 700);
   charts.show();
-  const auto said = [&](ChartKind kind) {
+  const auto empty_text = [&](ChartKind kind) {
     charts.plot(kind).refresh();
     return charts.plot(kind).overlay().empty.toStdString();
   };
-  EXPECT_EQ(said(ChartKind::rank_bytes), "No points yet: press Run");
+  EXPECT_THAT(empty_text(ChartKind::rank_bytes), testing::HasSubstr("press Run"));
   listen();
   const test::SyntheticRun alone{.ranks = 1, .segments = {}};
   auto writer = alone.create(directory().toStdString());
   ASSERT_TRUE(writer.flush());
   const auto run = open();
   charts.set_runs({run.get()});
-  EXPECT_EQ(said(ChartKind::rank_bytes), "Waiting for the first points");
+  EXPECT_THAT(empty_text(ChartKind::rank_bytes), testing::HasSubstr("Waiting"));
   ASSERT_TRUE(alone.append(writer, 0, 5));
   ASSERT_TRUE(QTest::qWaitFor(
       [&] { return run->live() && run->history().train_loss().size() == 5 && !charts.reading(); }));
-  EXPECT_EQ(said(ChartKind::loss), "");
-  EXPECT_EQ(said(ChartKind::rank_bytes), "A single rank sends no data");
-  EXPECT_EQ(said(ChartKind::link_bytes), "A single rank sends no data");
-  EXPECT_EQ(said(ChartKind::gradient_norm), "Waiting for the first points");
+  EXPECT_EQ(empty_text(ChartKind::loss), "");
+  EXPECT_THAT(empty_text(ChartKind::rank_bytes), testing::HasSubstr("single rank"));
+  EXPECT_THAT(empty_text(ChartKind::link_bytes), testing::HasSubstr("single rank"));
+  EXPECT_THAT(empty_text(ChartKind::gradient_norm), testing::HasSubstr("Waiting"));
   ASSERT_TRUE(writer.append_json(telemetry::FrameType::result, -1, {{"status", "completed"}}));
   ASSERT_TRUE(writer.close());
   ASSERT_TRUE(QTest::qWaitFor([&] { return run->complete() && !charts.reading(); }));
-  EXPECT_EQ(said(ChartKind::gradient_norm), "This run recorded no such values");
+  EXPECT_THAT(empty_text(ChartKind::gradient_norm), testing::HasSubstr("recorded no"));
 }
 
-TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
+TEST_F(RunTest, charts_overlay_runs_and_remove_a_deleted_one) {
   synthetic_.record(directory().toStdString(), 50);
   auto first = open(), second = open();
   RunCharts charts;
@@ -326,12 +325,12 @@ TEST_F(RunTest, charts_lay_runs_over_each_other_and_let_go_of_a_deleted_one) {
   ASSERT_TRUE(QTest::qWaitFor(
       [&] { return first->complete() && second->complete() && !charts.reading(); }));
   const PlotModel& memory = charts.plot(ChartKind::memory).model();
-  ASSERT_EQ(memory.series().size(), 8u);  // of each run every rank, in order of arrival
+  ASSERT_EQ(memory.series().size(), 8u);  // every rank of each run, in order of arrival
   EXPECT_EQ(memory.find("1/rank0")->style.color, 0);
   EXPECT_EQ(memory.find("2/rank0")->style.color, 1);
   for (const char* line : {"1/rank0", "2/rank0"})
     EXPECT_FALSE(memory.find(line)->style.label.section(" · ", 0, 0).contains(QChar(32)))
-        << "what tells them apart is their last word";
+        << "names are distinguished by their suffix";
   second.reset();
   EXPECT_EQ(charts.plot(ChartKind::memory).model().series().size(),
             4u);  // alone again: rank by rank

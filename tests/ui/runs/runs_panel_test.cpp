@@ -35,7 +35,7 @@ class RunsPanelTest : public testing::Test {
   QTemporaryDir runs_;
 };
 
-TEST_F(RunsPanelTest, lists_runs_newest_first_with_what_came_of_them) {
+TEST_F(RunsPanelTest, lists_runs_newest_first_with_their_outcome) {
   add("2026-01-01_10-00-00_a", 2, 0.5);
   add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());
@@ -49,7 +49,7 @@ TEST_F(RunsPanelTest, lists_runs_newest_first_with_what_came_of_them) {
   EXPECT_EQ(newest.state, "completed");
 }
 
-TEST_F(RunsPanelTest, ticks_are_told_in_order_and_fall_with_their_run) {
+TEST_F(RunsPanelTest, checked_runs_are_emitted_in_order_and_removed_with_their_run) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());
   ASSERT_TRUE(read(panel, 2));
@@ -64,18 +64,18 @@ TEST_F(RunsPanelTest, ticks_are_told_in_order_and_fall_with_their_run) {
   EXPECT_EQ(panel.ticked(), QStringList({b}));
 }
 
-TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_place_to_the_next) {
+TEST_F(RunsPanelTest, current_run_is_checked_and_replaced_by_the_next) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97),
                 c = add("2026-01-03_10-00-00_c", 4, 0.97);
   RunsPanel panel(runs_.path());
   panel.set_current(a);
   ASSERT_TRUE(read(panel, 3));
-  EXPECT_TRUE(panel.ticked().isEmpty()) << "alone it needs no tick";
+  EXPECT_TRUE(panel.ticked().isEmpty()) << "a single run needs no check box";
   panel.set_ticked(b, true);
   EXPECT_EQ(panel.ticked(), QStringList({a, b}));
-  EXPECT_EQ(panel.findChild<QTableWidget*>()->columnCount(), 3) << "what differs is of both";
+  EXPECT_EQ(panel.findChild<QTableWidget*>()->columnCount(), 3) << "differences of both runs";
   panel.set_current(c);
-  EXPECT_EQ(panel.ticked(), QStringList({c, b})) << "the other keeps its colour";
+  EXPECT_EQ(panel.ticked(), QStringList({c, b})) << "the other run keeps its color";
   panel.set_ticked(c, false);
   panel.set_current(a);
   EXPECT_EQ(panel.ticked(), QStringList({b, a}));
@@ -84,8 +84,7 @@ TEST_F(RunsPanelTest, the_current_run_is_ticked_along_with_others_and_hands_its_
   EXPECT_TRUE(panel.ticked().isEmpty()) << "the remaining run was not ticked";
 }
 
-TEST_F(RunsPanelTest,
-       a_current_run_from_elsewhere_is_listed_and_one_that_has_just_begun_keeps_its_tick) {
+TEST_F(RunsPanelTest, current_run_of_another_directory_is_listed_and_a_new_run_stays_checked) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
   const QTemporaryDir elsewhere;
   const QString other = elsewhere.filePath("b"), begun = runs_.filePath("2026-01-02_10-00-00_c");
@@ -95,12 +94,12 @@ TEST_F(RunsPanelTest,
   ASSERT_TRUE(read(panel, 2));
   EXPECT_EQ(panel.entries()[1].directory, other);
   panel.set_ticked(a, true);
-  panel.set_current(begun);  // its directory is not there yet
+  panel.set_current(begun);  // its directory does not exist yet
   ASSERT_TRUE(read(panel, 1));
   EXPECT_EQ(panel.ticked(), QStringList({begun, a}));
 }
 
-TEST_F(RunsPanelTest, a_label_replaces_the_name) {
+TEST_F(RunsPanelTest, label_replaces_the_name) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
   RunsPanel panel(runs_.path());
   ASSERT_TRUE(read(panel, 1));
@@ -109,7 +108,7 @@ TEST_F(RunsPanelTest, a_label_replaces_the_name) {
   EXPECT_TRUE(run_name(a).startsWith("warm-up 200"));
 }
 
-TEST_F(RunsPanelTest, a_name_is_edited_from_a_menu_that_stood_while_the_list_was_built_anew) {
+TEST_F(RunsPanelTest, open_menu_renames_a_run_after_a_refresh_of_the_list) {
   for (const char* name : {"first", "second", "third"}) {
     const base::Json experiment{{"name", name}, {"strategy", {{"kind", "mirrored"}}}};
     test::SyntheticRun{.ranks = 1, .experiment = experiment}.record(
@@ -130,11 +129,11 @@ TEST_F(RunsPanelTest, a_name_is_edited_from_a_menu_that_stood_while_the_list_was
     QTest::keyClick(&menu, Qt::Key_Return);
   });
   const auto* name = panel.findChild<QTreeWidget*>()->viewport()->findChild<QLineEdit*>();
-  ASSERT_TRUE(name) << "it is the run that is renamed, whichever line it has by now";
+  ASSERT_TRUE(name) << "the run was renamed, not the row";
   EXPECT_EQ(name->text(), "third");
 }
 
-TEST_F(RunsPanelTest, one_that_is_gone_is_not_renamed_from_a_menu_that_still_stands) {
+TEST_F(RunsPanelTest, open_menu_does_not_rename_a_removed_run) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());
   panel.resize(560, 300);
@@ -149,7 +148,7 @@ TEST_F(RunsPanelTest, one_that_is_gone_is_not_renamed_from_a_menu_that_still_sta
   EXPECT_FALSE(panel.findChild<QTreeWidget*>()->viewport()->findChild<QLineEdit*>());
 }
 
-TEST_F(RunsPanelTest, a_run_without_a_name_is_untitled_and_named_by_time_once) {
+TEST_F(RunsPanelTest, unnamed_run_is_untitled_and_has_its_time_once) {
   const test::SyntheticRun unnamed{.ranks = 1, .experiment = base::Json::object()};
   for (const char* name : {"2026-01-01_10-00-00_untitled", "2026-01-02_10-00-00"})
     unnamed.record(runs_.filePath(name).toStdString(), 3);
@@ -161,7 +160,7 @@ TEST_F(RunsPanelTest, a_run_without_a_name_is_untitled_and_named_by_time_once) {
   }
 }
 
-TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
+TEST_F(RunsPanelTest, columns_are_not_truncated_beside_a_long_name) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5);
   RunsPanel panel(runs_.path());
   panel.resize(560, 300);
@@ -185,8 +184,7 @@ TEST_F(RunsPanelTest, every_column_is_whole_beside_a_long_name) {
   }
 }
 
-TEST_F(RunsPanelTest,
-       columns_that_matter_least_give_way_to_the_name_and_none_is_cut_where_it_is_narrow) {
+TEST_F(RunsPanelTest, narrow_list_hides_the_least_important_columns) {
   add("2026-01-01_10-00-00_a", 2, 0.5);
   RunsPanel panel(runs_.path());
   panel.resize(800, 300);
@@ -210,12 +208,12 @@ TEST_F(RunsPanelTest,
           << width << " " << i;
   }
   EXPECT_GT(header.hiddenSectionCount(), 0);
-  EXPECT_FALSE(header.isSectionHidden(5)) << "what came of it stays";
+  EXPECT_FALSE(header.isSectionHidden(5)) << "the outcome is kept";
   panel.resize(800, 300);
   EXPECT_TRUE(QTest::qWaitFor([&] { return header.hiddenSectionCount() == 0; }));
 }
 
-TEST_F(RunsPanelTest, comparing_shows_each_run_s_name_and_time_and_explains_figures) {
+TEST_F(RunsPanelTest, comparison_shows_name_and_time_of_runs_and_explains_figures) {
   const QString a = add("2026-01-01_10-00-00_a", 2, 0.5), b = add("2026-01-02_10-00-00_b", 4, 0.97);
   RunsPanel panel(runs_.path());
   ASSERT_TRUE(read(panel, 2));
@@ -239,7 +237,7 @@ TEST_F(RunsPanelTest, comparing_shows_each_run_s_name_and_time_and_explains_figu
           << line.toStdString();
 }
 
-TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
+TEST_F(RunsPanelTest, run_without_a_recording_has_the_name_of_its_experiment) {
   const QString directory = runs_.filePath("2026-01-03_10-00-00_c");
   QDir().mkpath(directory);
   QFile file(directory + "/" + kExperimentFile);
@@ -252,7 +250,7 @@ TEST_F(RunsPanelTest, a_run_without_a_recording_is_listed_by_its_experiment) {
   EXPECT_EQ(panel.entries()[0].state, "no result");
 }
 
-TEST(RunComparison, truths_of_one_run_bear_its_name_and_those_of_all_stand_once) {
+TEST(RunComparison, caveats_of_one_run_have_its_name_and_common_caveats_occur_once) {
   const QString drawn = "speeds: drawn", emulated = "EMULATED",
                 slow = "a step: 2 ms simulated, 5 ms measured";
   EXPECT_EQ(merge_caveats({{"left", {emulated, drawn}}}), QStringList({emulated, drawn}));
@@ -260,13 +258,13 @@ TEST(RunComparison, truths_of_one_run_bear_its_name_and_those_of_all_stand_once)
             QStringList({"left: " + emulated, drawn, "right: " + slow}));
 }
 
-TEST(RunComparison, says_of_each_figure_how_it_is_reckoned) {
+TEST(RunComparison, explains_the_computation_of_each_figure) {
   RunEntry run;
   run.result = {{"samples_per_second", 1000.0}, {"step_seconds", {{"median", 0.004}}}};
   const auto rows = compare_runs({run});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].what, "samples/s");
-  EXPECT_TRUE(rows[1].help.contains("samples of the rank / sum of its step times"));
+  EXPECT_TRUE(rows[1].help.contains("step times"));
   EXPECT_TRUE(rows[2].help.contains("slowest rank"));
 }
 
@@ -282,7 +280,7 @@ class ComparedSettings : public testing::Test {
     run.experiment = experiment::to_json(experiment::resolve(given, "/")->document);
     return run;
   }
-  // "path: value value", one a line.
+  // Returns lines of the form "path: value | value".
   static std::string differing(const experiment::Experiment& a, const experiment::Experiment& b) {
     QString text;
     for (const ComparisonRow& row : compare_runs({ran(a), ran(b)}))
@@ -292,33 +290,33 @@ class ComparedSettings : public testing::Test {
   experiment::Experiment given_;
 };
 
-TEST_F(ComparedSettings, names_notes_places_and_unused_values_are_no_difference) {
+TEST_F(ComparedSettings, ignore_names_notes_positions_and_unused_values) {
   experiment::Experiment other = given_;
   other.name = "renamed";
   other.notes = "why";
   other.topology.hosts[0].x = 480;
-  other.training.optimizer.beta1 = 0.5;  // of Adam, which is not chosen
+  other.training.optimizer.beta1 = 0.5;  // a field of Adam, which is not used
   other.data.images = "left/from/before.gz";
   EXPECT_EQ(differing(given_, other), "");
 }
 
-TEST_F(ComparedSettings, what_follows_from_another_setting_is_not_listed_beside_it) {
+TEST_F(ComparedSettings, omit_settings_derived_from_a_listed_setting) {
   experiment::Experiment other = given_;
-  other.training.batch_per_rank = 64;  // so there are other steps, and other evaluations
+  other.training.batch_per_rank = 64;  // changes steps and evaluations
   EXPECT_EQ(differing(given_, other), "training.batch_per_rank: 32 | 64\n");
   other = given_;
   other.training.epochs = 7;
   EXPECT_EQ(differing(given_, other), "training.epochs: 5 | 7\n");
 }
 
-TEST_F(ComparedSettings, steps_that_were_given_are_listed_and_epochs_beside_them_are_not) {
+TEST_F(ComparedSettings, list_explicit_steps_instead_of_epochs) {
   experiment::Experiment other = given_;
   other.training.steps = 100;
   other.training.epochs = 7;
   EXPECT_EQ(differing(given_, other), "training.steps: 625 | 100\n");
 }
 
-TEST_F(ComparedSettings, a_device_or_layer_more_is_one_difference) {
+TEST_F(ComparedSettings, additional_device_or_layer_is_one_difference) {
   experiment::Experiment other = given_;
   other.topology.hosts[0] = tests::drawn_host("host0", 3);
   other.model.layers.insert(other.model.layers.begin(),
@@ -333,7 +331,7 @@ TEST_F(ComparedSettings, a_device_or_layer_more_is_one_difference) {
             "model.layers[4]: – | linear 10\n");
 }
 
-TEST_F(ComparedSettings, the_first_link_of_a_drawing_is_one_difference) {
+TEST_F(ComparedSettings, first_link_of_a_drawing_is_one_difference) {
   experiment::Experiment other = given_;
   other.topology.links.push_back({"cpu0", "cpu1"});
   EXPECT_EQ(differing(given_, other), "topology.links[0]: – | cpu0 – cpu1\n");

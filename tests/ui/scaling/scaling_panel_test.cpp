@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The panel without a window: what it asks for, how it follows a sweep on disk, and what it shows.
+// The panel without a window: requests, following of a sweep on disk, and display.
 #include "ui/scaling/scaling_panel.h"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class ScalingPanelTest : public testing::Test {
   }
   ~ScalingPanelTest() override { Theme::instance().apply(Theme::Kind::light); }
 
-  // Stands beside the runs, as `name`.
+  // Writes a sweep next to the runs, as `name`.
   QString keep(const Sweep& sweep, const QString& name = "2026-11-21_14-03-12_small") {
     const QString directory = scratch_.filePath("sweeps/" + name);
     QDir().mkpath(directory);
@@ -97,21 +97,20 @@ class ScalingPanelTest : public testing::Test {
   std::unique_ptr<ScalingPanel> panel_;
 };
 
-TEST_F(ScalingPanelTest, says_what_to_press_while_there_is_nothing) {
-  EXPECT_EQ(empty(ScalingChart::speed_up),
-            "No sweep yet: choose ranks and algorithms, then press Start sweep");
+TEST_F(ScalingPanelTest, shows_a_hint_without_sweeps) {
+  EXPECT_THAT(empty(ScalingChart::speed_up), HasSubstr("Start sweep"));
   EXPECT_EQ(panel_->status(), "No sweep selected");
   EXPECT_TRUE(panel_->start_button().isEnabled());
   EXPECT_TRUE(panel_->cancel_button().isHidden());
   EXPECT_FALSE(panel_->export_button().isEnabled());
-  EXPECT_EQ(panel_->hint(), "3 runs of 50 steps, one after the other.");
+  EXPECT_TRUE(panel_->hint().contains("3 runs of 50 steps"));
   document_.reset({});
   EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("Draw devices"))
-      << "an empty drawing is nothing wrong";
+      << "an empty drawing is not an error";
   EXPECT_FALSE(panel_->start_button().isEnabled());
 }
 
-TEST_F(ScalingPanelTest, asks_for_what_is_drawn_until_something_else_is_typed) {
+TEST_F(ScalingPanelTest, defaults_to_the_drawing_until_edited) {
   EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(1, 2, 4));
   EXPECT_THAT(panel_->form().request()->algorithms, ElementsAre(Algorithm::ring));
   document_.reset(strategy::small(6));
@@ -122,10 +121,10 @@ TEST_F(ScalingPanelTest, asks_for_what_is_drawn_until_something_else_is_typed) {
   panel_->form().ranks().selectAll();
   QTest::keyClicks(&panel_->form().ranks(), "2,6");
   document_.reset(strategy::small(8));
-  EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(2, 6)) << "what was typed stays";
+  EXPECT_THAT(panel_->form().request()->ranks, ElementsAre(2, 6)) << "typed ranks are kept";
 }
 
-TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
+TEST_F(ScalingPanelTest, can_be_operated_by_keyboard) {
   QListWidget& list = panel_->form().algorithms();
   list.setFocus();
   list.setCurrentRow(1);
@@ -136,13 +135,12 @@ TEST_F(ScalingPanelTest, takes_ticks_scaling_and_steps_by_keyboard) {
   const auto request = panel_->form().request();
   EXPECT_THAT(request->algorithms, ElementsAre(Algorithm::ring, Algorithm::direct));
   EXPECT_EQ(request->scaling, experiment::Scaling::strong);
-  EXPECT_EQ(panel_->hint(), "5 runs of 20 steps, one after the other.") << "one rank is run once";
+  EXPECT_TRUE(panel_->hint().contains("5 runs of 20 steps")) << "one rank is run once";
 }
 
-TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothing) {
+TEST_F(ScalingPanelTest, reports_invalid_input_and_does_not_start) {
   for (const auto& [typed, words] :
-       {std::pair("1,x", "\"x\" is not a list of numbers of ranks"),
-        std::pair("8", "8 exceeds the 4 ranks of the drawing (accepted: 1 to 4)")}) {
+       {std::pair("1,x", "\"x\""), std::pair("8", "(accepted: 1 to 4)")}) {
     panel_->form().ranks().selectAll();
     QTest::keyClicks(&panel_->form().ranks(), typed);
     EXPECT_THAT(panel_->hint().toStdString(), HasSubstr(words));
@@ -152,18 +150,18 @@ TEST_F(ScalingPanelTest, says_what_is_wrong_with_what_is_typed_and_starts_nothin
   QTest::keyClicks(&panel_->form().ranks(), "1,2");
   EXPECT_TRUE(panel_->start_button().isEnabled());
   panel_->form().algorithms().item(0)->setCheckState(Qt::Unchecked);
-  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("no algorithm is selected"));
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("algorithm"));
 }
 
-TEST_F(ScalingPanelTest, does_not_start_beside_a_run_and_says_why) {
+TEST_F(ScalingPanelTest, does_not_start_during_a_run_and_states_the_reason) {
   panel_->set_training("digits 14:03");
   EXPECT_FALSE(panel_->start_button().isEnabled());
-  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("digits 14:03 is training"));
+  EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("digits 14:03"));
   panel_->set_training({});
   EXPECT_TRUE(panel_->start_button().isEnabled());
 }
 
-TEST_F(ScalingPanelTest, shows_the_figures_of_a_sweep_as_points_of_its_runs_and_nothing_between) {
+TEST_F(ScalingPanelTest, shows_one_point_per_run_of_a_sweep) {
   open(session::measured_sweep());
   EXPECT_THAT(values(ScalingChart::speed_up, "alone"), ElementsAre(1));
   EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2, 4));
@@ -179,13 +177,13 @@ TEST_F(ScalingPanelTest, shows_the_figures_of_a_sweep_as_points_of_its_runs_and_
   EXPECT_THAT(values(ScalingChart::all_bytes, "ring"), ElementsAre(2000, 6000));
   EXPECT_EQ(values(ScalingChart::busiest_bytes, "ring"),
             values(ScalingChart::busiest_bytes, "ring/beside"))
-      << "as the formula";
+      << "equals the formula";
   for (const auto& series : panel_->charts().plot(ScalingChart::speed_up).model().series())
     EXPECT_EQ(series->style.joining, series->id == "ideal" ? Joining::always : Joining::never)
         << series->id.toStdString();
 }
 
-TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
+TEST_F(ScalingPanelTest, has_distinct_markers_of_algorithms) {
   Sweep sweep = session::measured_sweep();
   sweep.variants.resize(1);
   for (int a = 0; a < static_cast<int>(Algorithm::automatic); ++a)
@@ -195,10 +193,10 @@ TEST_F(ScalingPanelTest, marks_no_two_algorithms_alike) {
   const auto& all = panel_->charts().plot(ScalingChart::step_time).model().series();
   for (const auto& series : all)
     if (!series->style.hollow) looks.emplace(series->style.color, series->style.marker);
-  EXPECT_EQ(looks.size(), 11u) << "ten algorithms, and one rank";
+  EXPECT_EQ(looks.size(), 11u) << "ten algorithms and one rank";
 }
 
-TEST_F(ScalingPanelTest, has_a_color_an_algorithm_in_every_chart) {
+TEST_F(ScalingPanelTest, has_one_color_per_algorithm_in_all_charts) {
   open(session::measured_sweep());
   for (const ScalingChart chart :
        {ScalingChart::speed_up, ScalingChart::step_time, ScalingChart::all_bytes}) {
@@ -209,7 +207,7 @@ TEST_F(ScalingPanelTest, has_a_color_an_algorithm_in_every_chart) {
   }
 }
 
-TEST_F(ScalingPanelTest, counts_ranks_from_zero_in_whole_numbers) {
+TEST_F(ScalingPanelTest, axis_of_ranks_begins_at_zero_with_integers) {
   open(session::measured_sweep());
   PlotView& plot = panel_->charts().plot(ScalingChart::speed_up);
   plot.refresh();
@@ -218,7 +216,7 @@ TEST_F(ScalingPanelTest, counts_ranks_from_zero_in_whole_numbers) {
   EXPECT_LT(plot.shown().x.high, 6);
 }
 
-TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
+TEST_F(ScalingPanelTest, shows_caveats_beside_the_figures) {
   Sweep sweep = session::measured_sweep();
   sweep.scaling = experiment::Scaling::strong;
   sweep.variants[3].shared_cores_caveat =
@@ -226,12 +224,12 @@ TEST_F(ScalingPanelTest, says_what_belongs_beside_the_figures) {
   open(sweep);
   EXPECT_THAT(panel_->caveats().toStdString(), HasSubstr("4 ranks share 2 cores"));
   for (const char* words :
-       {"strong scaling", "speed-up against 1 rank", "50 steps with 10 of warm-up; evaluation off"})
+       {"strong scaling", "against 1 rank", "50 steps", "10 of warm-up", "evaluation off"})
     EXPECT_THAT(panel_->notes().toStdString(), HasSubstr(words));
   EXPECT_EQ(panel_->status(), "Strong-scaling sweep completed");
 }
 
-TEST_F(ScalingPanelTest, shows_what_failed_or_was_left_out_with_its_reason_and_without_figures) {
+TEST_F(ScalingPanelTest, lists_failed_and_skipped_runs_with_their_reason) {
   Sweep sweep = session::measured_sweep();
   sweep.state = session::SweepState::failed;
   sweep.variants[3].state = VariantState::failed;
@@ -246,7 +244,7 @@ TEST_F(ScalingPanelTest, shows_what_failed_or_was_left_out_with_its_reason_and_w
   EXPECT_EQ(panel_->status(), "Weak-scaling sweep failed");
 }
 
-TEST_F(ScalingPanelTest, opens_the_run_of_a_line_by_keyboard) {
+TEST_F(ScalingPanelTest, opens_the_run_of_a_row_by_keyboard) {
   open(session::measured_sweep());
   QString opened;
   QObject::connect(panel_.get(), &ScalingPanel::open_requested,
@@ -265,7 +263,7 @@ TEST_F(ScalingPanelTest, saves_its_table_with_every_figure) {
               HasSubstr("4,ring,ring,done,\"\",40,32,0.016"));
 }
 
-TEST_F(ScalingPanelTest, says_why_a_manifest_cannot_be_read) {
+TEST_F(ScalingPanelTest, reports_an_unreadable_manifest) {
   const QString directory = keep(session::measured_sweep());
   std::ofstream(QDir(directory).filePath("sweep.json").toStdString())
       << "{\"format\": \"trainyard sweep\", \"version\": 1";
@@ -275,19 +273,18 @@ TEST_F(ScalingPanelTest, says_why_a_manifest_cannot_be_read) {
   EXPECT_EQ(panel_->table().topLevelItemCount(), 0);
 }
 
-TEST_F(ScalingPanelTest, tells_a_sweep_that_broke_off_from_one_that_runs) {
+TEST_F(ScalingPanelTest, distinguishes_interrupted_from_running_sweeps) {
   Sweep sweep = session::measured_sweep();
   sweep.state = session::SweepState::running;
   sweep.variants[4].state = VariantState::running;
-  open(sweep);  // and no process holds its lock
+  open(sweep);  // no process holds its lock
   EXPECT_TRUE(panel_->follower().ended_early());
-  EXPECT_EQ(panel_->status(),
-            "The sweep process ended unexpectedly; it may have been killed. 4 of 5 runs finished; "
-            "finished runs are kept");
+  EXPECT_TRUE(panel_->status().contains("killed"));
+  EXPECT_TRUE(panel_->status().contains("4 of 5 runs"));
   EXPECT_TRUE(panel_->start_button().isEnabled());
 }
 
-TEST_F(ScalingPanelTest, lists_what_is_kept_and_shows_what_is_chosen) {
+TEST_F(ScalingPanelTest, lists_stored_sweeps_and_shows_the_selected_one) {
   Sweep second = session::measured_sweep();
   second.name = "second";
   second.state = session::SweepState::canceled;
@@ -303,8 +300,8 @@ TEST_F(ScalingPanelTest, lists_what_is_kept_and_shows_what_is_chosen) {
   EXPECT_EQ(panel_->follower().directory(), wanted);
 }
 
-// A process of its own holds the lock, and writes the manifest as it goes on.
-TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_it) {
+// A separate process holds the lock and updates the manifest.
+TEST_F(ScalingPanelTest, attaches_to_a_live_sweep_follows_and_cancels_it) {
   Sweep sweep = session::measured_sweep();
   sweep.state = session::SweepState::running;
   for (const std::size_t i : {2u, 3u, 4u}) sweep.variants[i].state = VariantState::waiting;
@@ -321,12 +318,12 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
     ::pause();
     ::_exit(0);
   }
-  char said = 0;
-  ASSERT_EQ(::read(ready[0], &said, 1), 1);
+  char ready_byte = 0;
+  ASSERT_EQ(::read(ready[0], &ready_byte, 1), 1);
   panel_->list_sweeps_later();
   ASSERT_TRUE(wait([&] { return panel_->sweeping() && panel_->follower().sweep().has_value(); }));
   EXPECT_THAT(panel_->status().toStdString(),
-              HasSubstr("2 of 5 runs finished: direct on 2 ranks; about "));
+              testing::AllOf(HasSubstr("2 of 5 runs"), HasSubstr("direct on 2 ranks")));
   EXPECT_FALSE(panel_->start_button().isEnabled());
   EXPECT_FALSE(panel_->cancel_button().isHidden());
   EXPECT_THAT(ranks(ScalingChart::speed_up, "ring"), ElementsAre(2));
@@ -337,7 +334,7 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   ASSERT_TRUE(wait([&] { return ranks(ScalingChart::speed_up, "ring").size() == 2; }));
 
   QTest::mouseClick(&panel_->cancel_button(), Qt::LeftButton);
-  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Canceling")) << "acknowledged at once";
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("Canceling")) << "acknowledged immediately";
   int how = 0;
   ::waitpid(child, &how, 0);
   EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGINT);
@@ -346,41 +343,41 @@ TEST_F(ScalingPanelTest, attaches_to_a_sweep_that_lives_follows_it_and_cancels_i
   for (const int end : ready) ::close(end);
 }
 
-TEST_F(ScalingPanelTest, starts_the_program_on_a_copy_of_the_document_with_what_was_asked_for) {
-  program("printf '%s\\n' \"$@\" > \"$4/../told\"");
+TEST_F(ScalingPanelTest, starts_the_program_with_a_copy_of_the_document_and_the_options) {
+  program("printf '%s\\n' \"$@\" > \"$4/../arguments\"");
   panel_->form().steps().setValue(30);
   QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
-  const std::string told = scratch_.filePath("sweeps/told").toStdString();
-  ASSERT_TRUE(
-      wait([&] { return QFile::exists(QString::fromStdString(told)) && !panel_->sweeping(); }));
+  const std::string arguments = scratch_.filePath("sweeps/arguments").toStdString();
+  ASSERT_TRUE(wait(
+      [&] { return QFile::exists(QString::fromStdString(arguments)) && !panel_->sweeping(); }));
   const std::string directory = panel_->follower().directory().toStdString();
-  EXPECT_EQ(base::read_file(told, 1 << 16).value(),
+  EXPECT_EQ(base::read_file(arguments, 1 << 16).value(),
             "sweep\n" + directory + "/experiment.json\n--out\n" + directory +
                 "\n--data-directory\n" + document_.directory().toStdString() +
                 "\n--steps\n30\n--scaling\nweak\n--ranks\n1,2,4\n--algorithms\nring\n");
   EXPECT_EQ(experiment::load(directory + "/experiment.json").value(), document_.experiment());
 }
 
-TEST_F(ScalingPanelTest, says_what_a_program_said_that_ended_before_it_began) {
+TEST_F(ScalingPanelTest, shows_the_output_of_a_program_that_ends_early) {
   program("echo 'error: data.file: nowhere.csv: cannot be opened' >&2; exit 2");
   QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
   ASSERT_TRUE(wait([&] { return !panel_->follower().error_text().isEmpty(); }));
-  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("nowhere.csv: cannot be opened"));
+  EXPECT_THAT(panel_->status().toStdString(), HasSubstr("data.file: nowhere.csv"));
 }
 
-TEST_F(ScalingPanelTest, says_that_a_program_cannot_be_started) {
+TEST_F(ScalingPanelTest, reports_a_program_that_cannot_start) {
   QTest::mouseClick(&panel_->start_button(), Qt::LeftButton);
   EXPECT_THAT(panel_->hint().toStdString(), HasSubstr("cannot be started"));
 }
 
-TEST_F(ScalingPanelTest, names_all_that_one_can_act_on_for_screen_readers) {
+TEST_F(ScalingPanelTest, has_accessible_names_of_all_controls) {
   for (const QWidget* widget : std::initializer_list<const QWidget*>{
            &panel_->form().ranks(), &panel_->form().algorithms(), &panel_->form().scaling(),
            &panel_->form().steps(), &panel_->list(), &panel_->table(), &panel_->charts()})
     EXPECT_FALSE(widget->accessibleName().isEmpty()) << widget->metaObject()->className();
 }
 
-TEST_F(ScalingPanelTest, holds_twice_the_type_without_cutting_its_fields) {
+TEST_F(ScalingPanelTest, fields_are_not_truncated_at_twice_the_text_size) {
   Theme::instance().apply(Theme::Kind::dark, 2);
   panel_->resize(2000, 900);
   QCoreApplication::processEvents();

@@ -21,6 +21,7 @@ namespace {
 
 using telemetry::Event;
 using telemetry::Metric;
+using testing::AllOf;
 using testing::HasSubstr;
 
 experiment::Experiment served(experiment::ServerMode mode) {
@@ -57,7 +58,7 @@ class StalenessPanelTest : public testing::Test {
             std::filesystem::path(directory_.path().toStdString()) / telemetry::kRecordingFile,
             header)
             .value();
-    std::map<int, std::vector<Event>> events;  // by who tells
+    std::map<int, std::vector<Event>> events;  // by reporting rank
     const auto metric = [&](Metric kind, double value, int index, std::size_t step) {
       Event event;
       event.begin_ns = event.ready_ns = event.end_ns =
@@ -71,7 +72,8 @@ class StalenessPanelTest : public testing::Test {
     for (std::size_t i = 0; i < staleness.size(); ++i)
       metric(Metric::staleness, staleness[i], static_cast<int>(i % 2), i);
     for (int i = 1; i <= dropped; ++i) metric(Metric::dropped_gradients, i, 1, staleness.size());
-    for (const auto& [teller, told] : events) EXPECT_TRUE(recording.append_events(teller, told));
+    for (const auto& [rank_of_events, events_of_rank] : events)
+      EXPECT_TRUE(recording.append_events(rank_of_events, events_of_rank));
     EXPECT_TRUE(recording.close());
     run_ = ui::Run::open({}, directory_.path());
     panel_.set_run(run_.get());
@@ -88,13 +90,13 @@ class StalenessPanelTest : public testing::Test {
   StalenessPanel panel_;
 };
 
-TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
+TEST_F(StalenessPanelTest, shows_contribution_and_staleness_of_each_worker) {
   record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 9}, 2);
   ASSERT_EQ(panel_.table().topLevelItemCount(), 3);
   EXPECT_EQ(cell(0, 0), "rank 0");
   EXPECT_EQ(cell(0, 1), "3");
   EXPECT_EQ(cell(0, 2), "50.0 %");
-  EXPECT_EQ(cell(0, 3), "2") << "one was of the parameters that it was applied to";
+  EXPECT_EQ(cell(0, 3), "2") << "one gradient was not stale";
   EXPECT_EQ(cell(0, 4), "0");
   EXPECT_EQ(cell(0, 5), "0.67");
   EXPECT_EQ(cell(1, 3), "3");
@@ -104,24 +106,24 @@ TEST_F(StalenessPanelTest, says_who_contributed_how_much_and_how_stale_it_was) {
   EXPECT_EQ(cell(2, 0), "all");
   EXPECT_EQ(cell(2, 1), "6");
   EXPECT_THAT(panel_.summary_text().toStdString(),
-              HasSubstr("6 applied, 5 of them delayed, 2 dropped"));
-  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("Theory: mean 1.00 (λ - 1)"));
+              AllOf(HasSubstr("6 applied"), HasSubstr("5 of them delayed"), HasSubstr("2 dropped"),
+                    HasSubstr("mean 1.00 (λ - 1)")));
 }
 
-TEST_F(StalenessPanelTest, its_histogram_counts_them) {
+TEST_F(StalenessPanelTest, histogram_counts_gradients) {
   record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 3});
   const PlotSeries* second = panel_.histogram().model().find("worker1");
   ASSERT_NE(second, nullptr);
   ASSERT_EQ(second->points.size(), 4u) << "0 to 3";
   EXPECT_EQ(second->points.value(0), 0);
   EXPECT_EQ(second->points.value(1), 2);
-  EXPECT_EQ(second->points.value(2), 0) << "none is left out between";
+  EXPECT_EQ(second->points.value(2), 0) << "a count of zero is included";
   EXPECT_EQ(second->points.value(3), 1);
   EXPECT_NE(panel_.histogram().model().find("theory"), nullptr);
 }
 
-// Worker by worker, on each other; what is exported is what was counted.
-TEST_F(StalenessPanelTest, its_histogram_is_of_bars_and_is_exported_as_counts) {
+// Bars of workers are stacked. The export contains the counts of each worker.
+TEST_F(StalenessPanelTest, histogram_has_bars_and_is_exported_as_counts) {
   record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 3});
   for (const char* id : {"worker0", "worker1"})
     EXPECT_TRUE(is_bars(panel_.histogram().model().find(id)->style)) << id;
@@ -136,37 +138,37 @@ TEST_F(StalenessPanelTest, its_histogram_is_of_bars_and_is_exported_as_counts) {
             "\"theoretical mean\",1,0\n\"theoretical mean\",1,4\n");
 }
 
-TEST_F(StalenessPanelTest, the_stalest_hundredth_leaves_the_others_their_room) {
+TEST_F(StalenessPanelTest, histogram_limits_the_axis_at_the_99th_percentile) {
   std::vector<double> staleness(200, 1);
   staleness[0] = 3, staleness[100] = 5000;
   record(served(experiment::ServerMode::asynchronous), staleness);
   EXPECT_EQ(panel_.histogram().model().find("worker0")->points.size(), 2u) << "0 and 1";
-  EXPECT_TRUE(panel_.histogram().title().endsWith("without the top 1 %"));
-  EXPECT_EQ(cell(2, 7), "5,000") << "which the table tells";
+  EXPECT_TRUE(panel_.histogram().title().contains("1 %"));
+  EXPECT_EQ(cell(2, 7), "5,000") << "the table states it";
 }
 
-TEST_F(StalenessPanelTest, a_row_asks_for_the_last_of_the_stalest_gradients_of_its_worker) {
+TEST_F(StalenessPanelTest, row_requests_the_last_stalest_gradient_of_its_worker) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 7, 4, 1, 2, 7, 3, 0});
   std::vector<std::pair<int, double>> wanted;
   QObject::connect(&panel_, &StalenessPanel::gradient_requested,
                    [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   for (const int row : {0, 1, 2})
     emit panel_.table().itemActivated(panel_.table().topLevelItem(row), 0);
-  ASSERT_EQ(wanted.size(), 2u) << "all workers together have none";
+  ASSERT_EQ(wanted.size(), 2u) << "the row of all workers requests nothing";
   EXPECT_EQ(wanted[0].first, 0);
   EXPECT_NEAR(wanted[0].second, 0.004, 1e-9);
   EXPECT_EQ(wanted[1].first, 1);
   EXPECT_NEAR(wanted[1].second, 0.007, 1e-9);
 }
 
-TEST_F(StalenessPanelTest, a_bar_asks_for_the_last_gradient_that_was_as_stale_whosever_it_is) {
+TEST_F(StalenessPanelTest, bar_requests_the_last_gradient_of_its_staleness_of_any_worker) {
   record(served(experiment::ServerMode::asynchronous), {4, 1, 0, 4, 0, 1, 0, 1, 0, 0});
   std::vector<std::pair<int, double>> wanted;
   QObject::connect(&panel_, &StalenessPanel::gradient_requested,
                    [&](int rank, double seconds) { wanted.emplace_back(rank, seconds); });
   PlotCanvas& canvas = panel_.histogram().canvas();
   QTest::keyClick(&canvas, Qt::Key_Return);
-  EXPECT_TRUE(wanted.empty()) << "the crosshair stands nowhere";
+  EXPECT_TRUE(wanted.empty()) << "there is no crosshair";
   const auto choose = [&](Qt::Key way, int times) {
     for (int i = 0; i < times; ++i) QTest::keyClick(&canvas, way);
     QTest::keyClick(&canvas, Qt::Key_Return);
@@ -196,7 +198,7 @@ class NarrowStalenessPanel : public StalenessPanelTest, public testing::WithPara
 };
 INSTANTIATE_TEST_SUITE_P(Dropped, NarrowStalenessPanel, testing::Values(0, 2));
 
-TEST_P(NarrowStalenessPanel, shows_whole_columns_whatever_its_room) {
+TEST_P(NarrowStalenessPanel, columns_are_not_truncated_at_any_width) {
   record(served(experiment::ServerMode::asynchronous), {0, 1, 1, 1, 1, 9}, GetParam());
   for (const double scale : {1.0, 2.0}) {
     Theme::instance().apply(Theme::Kind::light, scale);
@@ -210,25 +212,26 @@ TEST_P(NarrowStalenessPanel, shows_whole_columns_whatever_its_room) {
     }
     EXPECT_GE(before, scale > 1 ? 3 : 6) << scale;
     show(2400);
-    EXPECT_EQ(shown(), 8) << "they come back";
+    EXPECT_EQ(shown(), 8) << "columns are restored";
   }
   show(900);
-  EXPECT_TRUE(header().isSectionHidden(2)) << "the share follows from what was applied";
-  EXPECT_EQ(header().isSectionHidden(4), GetParam() == 0) << "where nothing was dropped";
+  EXPECT_TRUE(header().isSectionHidden(2)) << "the fraction follows from the count";
+  EXPECT_EQ(header().isSectionHidden(4), GetParam() == 0)
+      << "the column of dropped gradients is hidden without any";
   EXPECT_THAT(panel_.table().topLevelItem(1)->toolTip(0).toStdString(),
-              HasSubstr("rank 1: gradients applied 3 (50.0 %)"));
+              AllOf(HasSubstr("rank 1"), HasSubstr("3 (50.0 %)")));
 }
 
-TEST_F(StalenessPanelTest, a_bound_is_told_where_there_is_one) {
+TEST_F(StalenessPanelTest, summary_states_the_bound_if_there_is_one) {
   experiment::Experiment e = served(experiment::ServerMode::stale_synchronous);
   e.strategy.servers.bound = 2;
   record(e, {0, 1, 1, 2});
-  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("at most 5 ("));
+  EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("at most 5"));
 }
 
-// Four micro-batches a step: of two stages the first has gone forward with the second one when
-// the first is back.
-TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every_micro_batch) {
+// Four micro-batches per step. The first of two stages runs forward of micro-batch 1 before the
+// backward of micro-batch 0.
+TEST_F(StalenessPanelTest, shows_gradients_of_pipedream_stages) {
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();
   e.data.train_samples = 400;
@@ -239,18 +242,16 @@ TEST_F(StalenessPanelTest, shows_the_gradients_of_stages_that_update_after_every
   e.training.accumulation_steps = 4;
   record(e, {0, 0, 1, 0, 1, 0, 1, 0});
   EXPECT_THAT(panel_.summary_text().toStdString(),
-              HasSubstr("8 applied, 3 of them delayed, 0 dropped. Staleness: mean 0.38, "
-                        "p95 1, maximum 1."));
-  EXPECT_THAT(
-      panel_.summary_text().toStdString(),
-      HasSubstr("Theory: mean 0.38 (p - 1 - s at stage s, less at the beginning of a step)."));
-  ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // and all
+              AllOf(HasSubstr("8 applied"), HasSubstr("3 of them delayed"), HasSubstr("0 dropped"),
+                    HasSubstr("Staleness: mean 0.38"), HasSubstr("p95 1"), HasSubstr("maximum 1"),
+                    HasSubstr("Theory: mean 0.38"), HasSubstr("p - 1 - s")));
+  ASSERT_EQ(panel_.table().topLevelItemCount(), 3);  // two stages and the row of all
   EXPECT_EQ(panel_.table().headerItem()->text(0), "Stage");
   EXPECT_EQ(panel_.histogram().model().find("worker0")->style.label, "stage, rank 0")
-      << "as in the chart";
+      << "the label of the chart";
 }
 
-TEST_F(StalenessPanelTest, without_servers_or_a_run_it_says_so) {
+TEST_F(StalenessPanelTest, shows_a_hint_without_servers_or_a_run) {
   EXPECT_THAT(panel_.summary_text().toStdString(), HasSubstr("No run selected"));
   experiment::Experiment e = served(experiment::ServerMode::asynchronous);
   e.topology.hosts[0].devices.pop_back();

@@ -20,7 +20,7 @@ std::vector<std::pair<int, int>> buckets(const experiment::Experiment& e, const 
 
 // Sums of batch normalization are not gradients and use another group: they are listed after the
 // gradients under their own names.
-TEST(RunCollectives, offers_the_buckets_of_gradients_and_what_batch_normalization_sums_apart) {
+TEST(RunCollectives, include_buckets_and_separate_sums_of_batch_norm) {
   const auto apart = strategy::small_normalized_images(3), together = strategy::synchronized(apart);
   EXPECT_GE(buckets(apart, "grads").size(), 2u);
   EXPECT_EQ(buckets(together, "grads"), buckets(apart, "grads"));
@@ -33,7 +33,7 @@ TEST(RunCollectives, offers_the_buckets_of_gradients_and_what_batch_normalizatio
 
 // An exchange of rows is split between rows. Ops before the first step are derived from the ops of
 // every step.
-TEST(RunCollectives, has_what_is_exchanged_in_rows_and_what_comes_before_the_first_step) {
+TEST(RunCollectives, include_row_exchanges_and_collectives_before_the_first_step) {
   experiment::Experiment e = strategy::small(3);
   e.strategy.kind = experiment::StrategyKind::ddp;
   e.strategy.algorithm = collective::Algorithm::halving_doubling;
@@ -47,7 +47,7 @@ TEST(RunCollectives, has_what_is_exchanged_in_rows_and_what_comes_before_the_fir
     ASSERT_NE(find(wanted), run.buckets.end());
     EXPECT_GT(find(wanted)->row, 1);
     EXPECT_EQ(run.exercise(*find(wanted)).algorithm, collective::Algorithm::direct)
-        << "which is how it is carried out";
+        << "the executed algorithm";
     for (const auto& chunk : collective::chunk_spans(run.exercise(*find(wanted))))
       EXPECT_EQ(chunk.count % find(wanted)->row, 0);
     EXPECT_FALSE(find(wanted)->before_steps);
@@ -58,7 +58,7 @@ TEST(RunCollectives, has_what_is_exchanged_in_rows_and_what_comes_before_the_fir
   EXPECT_EQ(broadcast->buffer, "params");
 }
 
-TEST(RunCollectives, of_one_device_has_none) {
+TEST(RunCollectives, are_empty_for_one_device) {
   experiment::Experiment e = strategy::small(1);
   e.strategy.kind = experiment::StrategyKind::one_device;
   EXPECT_TRUE(buckets(e, "").empty());

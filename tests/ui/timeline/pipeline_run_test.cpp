@@ -39,7 +39,7 @@ class PipelineRun : public testing::Test {
   StepTimes steps_;
 };
 
-TEST_F(PipelineRun, a_recorded_step_has_the_cells_of_the_plan_in_the_times_of_the_run) {
+TEST_F(PipelineRun, recorded_step_has_the_cells_of_the_plan_and_times_of_the_run) {
   record({resolved_});
   const PipelinePlan plan = planned(resolved_, strategy::make_plan(resolved_).value());
   const StepCells& simulated = plan.find("train")->cells;
@@ -58,7 +58,7 @@ TEST_F(PipelineRun, a_recorded_step_has_the_cells_of_the_plan_in_the_times_of_th
   }
 }
 
-TEST_F(PipelineRun, each_cell_is_found_on_the_lanes_at_its_first_op) {
+TEST_F(PipelineRun, finds_each_cell_on_the_lanes_at_its_first_op) {
   record({resolved_});
   const ExecutedStep ran = step(3);
   ASSERT_EQ(ran.cells.ranks[2][1].of, (experiment::Cell{Pass::backward, 2, 0}));
@@ -70,7 +70,7 @@ TEST_F(PipelineRun, each_cell_is_found_on_the_lanes_at_its_first_op) {
   EXPECT_EQ(span->begin, ran.cells.ranks[2][1].range.begin);
 }
 
-TEST_F(PipelineRun, ops_that_were_not_recorded_are_counted) {
+TEST_F(PipelineRun, counts_unrecorded_ops) {
   const plan::RankPlan first = strategy::make_plan(resolved_).value().rank_plan(0);
   const auto& ops = first.programs[static_cast<std::size_t>(first.program("train"))].ops;
   const auto lost =
@@ -80,20 +80,20 @@ TEST_F(PipelineRun, ops_that_were_not_recorded_are_counted) {
   EXPECT_EQ(step(1).lacking, lost < std::ssize(ops) ? 1u : 0u);
 }
 
-TEST_F(PipelineRun, of_a_run_that_recorded_no_ops_there_are_no_cells) {
+TEST_F(PipelineRun, without_recorded_ops_has_no_cells) {
   record({.resolved = resolved_, .ops = false});
   const ExecutedStep ran = step(1);
   EXPECT_EQ(ran.program, "");
   EXPECT_EQ(ran.cells.range.width(), 0);
 }
 
-TEST_F(PipelineRun, the_last_whole_step_is_one_that_all_ranks_reported) {
+TEST_F(PipelineRun, last_full_step_is_reported_by_all_ranks) {
   EXPECT_EQ(last_complete_step(history_), std::nullopt);
   record({resolved_});
   EXPECT_EQ(last_complete_step(history_), 4);
 }
 
-TEST(FullStep, of_an_epoch_is_the_last_before_its_tails) {
+TEST(FullStep, precedes_the_shorter_steps_of_an_epoch) {
   plan::Schedule schedule;
   schedule.steps = 24, schedule.full_steps_per_epoch = 5,
   schedule.tails = {2, 1};  // epochs of eight
@@ -103,7 +103,7 @@ TEST(FullStep, of_an_epoch_is_the_last_before_its_tails) {
   EXPECT_EQ(last_full_step(8, schedule), 8);
   EXPECT_EQ(last_full_step(23, schedule), 20);
   schedule.full_steps_per_epoch = 0;
-  EXPECT_EQ(last_full_step(7, schedule), 7) << "it has none";
+  EXPECT_EQ(last_full_step(7, schedule), 7) << "the step has no cells";
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ struct RecordedPipeline {
   experiment::Resolved resolved;
   std::int64_t slower = 3;
   bool ops = true;
-  int lost = -1;  // of rank 0, the op with that number in its program, in every step
+  int lost = -1;  // number of an op of rank 0 that is not recorded in any step
 
-  // Its first steps.
+  // Records its first steps.
   void write(const std::filesystem::path& directory, int steps) const {
     const plan::Plan plan = strategy::make_plan(resolved).value();
     std::filesystem::create_directories(directory);
@@ -39,7 +39,7 @@ struct RecordedPipeline {
   std::vector<std::pair<int, telemetry::Event>> events(const plan::Plan& plan, int steps) const {
     std::vector<std::pair<int, telemetry::Event>> all;
     sim::Options options;
-    options.steps = steps + 1;  // what begins of the next one takes some of a step's time
+    options.steps = steps + 1;  // the next step begins within the time of a step
     options.on_event = [&](int rank, telemetry::Event event) {
       const bool op = event.kind == telemetry::EventKind::op;
       if (event.step >= steps || (op && !ops) || (op && rank == 0 && event.subject == lost)) return;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/ui/has_all.h"
 #include "tests/ui/recorded_ops.h"
 #include "ui/timeline/span_text.h"
 #include "ui/timeline/timeline_walk.h"
@@ -14,13 +15,13 @@ namespace {
 using namespace test;
 using testing::ElementsAre;
 
-TEST(TimelineGeometry, zooming_keeps_what_is_under_the_pointer_where_it_is) {
+TEST(TimelineGeometry, zoom_keeps_the_time_under_the_pointer) {
   EXPECT_EQ(zoomed({0, 1000}, 0.25, 0.5), (TimeRange{125, 625})) << "250 stays at a quarter";
   EXPECT_EQ(zoomed({0, 1000}, 1, 2), (TimeRange{-1000, 1000}));
   EXPECT_EQ(zoomed({0, 150}, 0.5, 0.001).width(), kNarrowest);
 }
 
-TEST(TimelineGeometry, no_view_leaves_home) {
+TEST(TimelineGeometry, views_stay_within_the_home_view) {
   const TimeRange home{0, 10'000};
   EXPECT_EQ(within_home({-500, 500}, home), (TimeRange{0, 1000}));
   EXPECT_EQ(within_home({9'500, 10'500}, home), (TimeRange{9'000, 10'000}));
@@ -37,7 +38,7 @@ QStringList labels(const TimeRange& view, int about) {
   return texts;
 }
 
-TEST(TimelineGeometry, ticks_are_round_and_say_just_the_digits_that_tell_them_apart) {
+TEST(TimelineGeometry, ticks_are_round_with_the_minimum_of_digits) {
   EXPECT_THAT(labels({0, 10'000'000'000}, 5),
               ElementsAre("0 s", "2 s", "4 s", "6 s", "8 s", "10 s"));
   EXPECT_THAT(labels({12'345'600'000, 12'345'900'000}, 3),
@@ -46,7 +47,7 @@ TEST(TimelineGeometry, ticks_are_round_and_say_just_the_digits_that_tell_them_ap
   EXPECT_THAT(labels({-300, 300}, 2), ElementsAre("0 ns"));
 }
 
-TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
+TEST(TimelineGeometry, ranks_are_below_each_other_with_their_lanes) {
   RecordedOps ops(2);
   ops.add(0, {ran(kForward, 0, 5)});
   TimelineRows rows;
@@ -62,7 +63,7 @@ TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
   EXPECT_EQ(rows.row_at(0), 0);
   EXPECT_EQ(rows.row_at(13), 0);
   EXPECT_EQ(rows.row_at(14), 1);
-  EXPECT_EQ(rows.row_at(55), 5) << "in the gap, the next";
+  EXPECT_EQ(rows.row_at(55), 5) << "in a gap, the next span";
   EXPECT_EQ(rows.row_at(1000), 9);
   EXPECT_EQ(rows.row_of(1, 2), 6);
   EXPECT_EQ(rows.row_of(1, 0), -1);
@@ -70,13 +71,13 @@ TEST(TimelineGeometry, ranks_stand_below_each_other_with_their_lanes) {
   EXPECT_EQ(rows.rank_block(1).bottom, 108);
 }
 
-TEST(TimelineGeometry, tracks_share_a_lane_while_each_can_be_seen) {
+TEST(TimelineGeometry, tracks_share_a_lane_while_each_is_visible) {
   RecordedOps ops;
   ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70)});
   const SpanLane& sends = ops.store().lane(0, 3);
   EXPECT_EQ(drawn_tracks(sends, 18), 3);
   EXPECT_EQ(drawn_tracks(sends, 9), 3);
-  EXPECT_EQ(drawn_tracks(sends, 8), 0) << "as one, for a track would be a hair";
+  EXPECT_EQ(drawn_tracks(sends, 8), 0) << "tracks below one pixel are merged";
   EXPECT_EQ(drawn_tracks(ops.store().lane(0, 2), 3), 0) << "an empty lane has none";
   const QRect row(100, 30, 50, 18);
   EXPECT_EQ(track_rect(row, 3, 0), QRect(100, 30, 50, 5));
@@ -84,7 +85,7 @@ TEST(TimelineGeometry, tracks_share_a_lane_while_each_can_be_seen) {
   EXPECT_EQ(track_rect(row, 1, 0), row);
 }
 
-TEST(TimelineGeometry, what_is_held_does_not_grow) {
+TEST(TimelineGeometry, frozen_range_does_not_grow) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 5)});
   FrozenSpans held;
@@ -92,12 +93,12 @@ TEST(TimelineGeometry, what_is_held_does_not_grow) {
   held.hold(ops.store());
   ops.add(0, {ran(kBackward, 5, 9), ran(kSend, 5, 9)});
   EXPECT_EQ(held.end(forward), 1u);
-  EXPECT_EQ(held.end(*ops.store().lane(0, 3).tracks()[0]), 0u) << "a lane that began later";
+  EXPECT_EQ(held.end(*ops.store().lane(0, 3).tracks()[0]), 0u) << "a lane that begins later";
   held.release();
   EXPECT_EQ(held.end(forward), 2u);
 }
 
-TEST(TimelineWords, times_are_exact_to_the_nanosecond) {
+TEST(TimelineText, times_are_exact_to_the_nanosecond) {
   EXPECT_EQ(exact_time(0), "0 ns");
   EXPECT_EQ(exact_time(999), "999 ns");
   EXPECT_EQ(exact_time(1'005), "1.005 µs");
@@ -106,20 +107,19 @@ TEST(TimelineWords, times_are_exact_to_the_nanosecond) {
   EXPECT_EQ(exact_time(1'234'000'000'000), "1,234.000000000 s");
 }
 
-TEST(TimelineWords, tell_of_a_receive_all_that_was_recorded) {
+TEST(TimelineText, states_all_recorded_values_of_a_receive) {
   RecordedOps ops;
   ops.add(0, {{kReduce, 2'000'100, 2'000'175, 2'000'200, 4, 51'200}});
   ops.end_step(0, 4, 3'000'000, 1'000'000);
   const SpanText words = span_text(ops.store(), ops.history(), {0, 4, 0, 0});
   EXPECT_EQ(words.title, "RED.b0.t0.c1<r1");
-  EXPECT_THAT(
-      words.lines,
-      ElementsAre("transfer on rank 0, recv.g0, step 4 (train)",
-                  "begins at 2.000100 ms of the run, at 100 ns of the step",
-                  "takes 100 ns: waits 75 ns for the peer, transfers for 25 ns", "51,200 bytes"));
+  EXPECT_THAT(words.lines, ElementsAre(test::HasAll("transfer", "rank 0, recv.g0, step 4 (train)"),
+                                       test::HasAll("2.000100 ms of the run", "100 ns of the step"),
+                                       test::HasAll("takes 100 ns", "waits 75 ns", "for 25 ns"),
+                                       "51,200 bytes"));
 }
 
-TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
+TEST(TimelineText, states_exact_times_of_a_bucket) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 45, 3),
               {kSend, 10, 10, 30, 3, 64},
@@ -128,28 +128,27 @@ TEST(TimelineWords, tell_of_a_bucket_what_the_rank_did_for_it_exactly) {
               {kThirdSend, 55, 55, 75, 3, 64}});
   const SpanText words = span_text(ops.store(), ops.history(), {0, 5, 0, 0});
   EXPECT_EQ(words.title, "AR.b0");
-  EXPECT_THAT(
-      words.lines,
-      ElementsAre(
-          "collective on rank 0, buckets.g0, step 3 (train)", "begins at 10 ns of the run",
-          "takes 65 ns, until 75 ns of the run: waits 30 ns for peers, transfers and reduces "
-          "for 10 ns, only sends for 23 ns, idle for 2 ns",
-          "overlapping compute of the rank: 35 ns", "256 bytes sent and received"));
+  EXPECT_THAT(words.lines,
+              ElementsAre(test::HasAll("collective", "rank 0, buckets.g0, step 3 (train)"),
+                          test::HasAll("10 ns of the run"),
+                          test::HasAll("takes 65 ns, until 75 ns", "waits 30 ns", "for 10 ns",
+                                       "only sends for 23 ns", "idle for 2 ns"),
+                          test::HasAll("overlapping compute", "35 ns"), test::HasAll("256 bytes")));
 }
 
-TEST(TimelineWords,
-     claim_nothing_of_a_step_that_was_not_reported_nor_of_a_wait_that_nobody_measured) {
+TEST(TimelineText, omits_unreported_steps_and_unmeasured_waits) {
   RecordedOps ops;
   ops.add(0, {{kSend, 100, 100, 200, 4, 8}, ran(kForward, 0, 50, 4)});
-  EXPECT_THAT(span_text(ops.store(), ops.history(), {0, 3, 0, 0}).lines,
-              ElementsAre("send on rank 0, send.g0, step 4 (train)", "begins at 100 ns of the run",
-                          "takes 100 ns, from posted to consumed by the peer", "8 bytes"));
+  EXPECT_THAT(
+      span_text(ops.store(), ops.history(), {0, 3, 0, 0}).lines,
+      ElementsAre(test::HasAll("send on rank 0, send.g0, step 4 (train)"),
+                  AllOf(test::HasAll("100 ns of the run"), Not(test::HasAll("step"))),
+                  AllOf(test::HasAll("takes 100 ns"), Not(test::HasAll("waits"))), "8 bytes"));
   EXPECT_EQ(span_text(ops.store(), ops.history(), {0, 2, 0, 0}).lines.size(), 3)
-      << "what computes moves no bytes";
+      << "compute ops have no bytes";
 }
 
-TEST(TimelineWalk,
-     what_a_rank_pushed_by_a_time_is_the_last_gradient_that_had_begun_and_no_mere_request) {
+TEST(TimelineNavigation, finds_the_last_pushed_gradient_before_a_time) {
   constexpr int kPush = 8, kAsk = 9;
   RecordedOps ops(2);
   ops.plan(0, planned(0, "PUSH.b0>r1 @send.g0 group g0\nPUSH>r1 @send.g0 group g0\n"));
@@ -159,12 +158,12 @@ TEST(TimelineWalk,
     const auto push = push_before(ops.store(), 0, time);
     return push ? span_at(ops.store(), *push)->begin : -1;
   };
-  EXPECT_EQ(pushed_at(99), -1) << "nothing yet";
+  EXPECT_EQ(pushed_at(99), -1) << "no gradient was pushed";
   EXPECT_EQ(pushed_at(100), 100);
   EXPECT_EQ(pushed_at(250), 100);
   EXPECT_EQ(pushed_at(1'000), 300);
-  EXPECT_FALSE(push_before(ops.store(), 1, 1'000)) << "it pushed nothing";
-  EXPECT_FALSE(push_before(ops.store(), 7, 1'000)) << "there is no such rank";
+  EXPECT_FALSE(push_before(ops.store(), 1, 1'000)) << "the rank pushed no gradient";
+  EXPECT_FALSE(push_before(ops.store(), 7, 1'000)) << "the rank does not exist";
 }
 
 }  // namespace

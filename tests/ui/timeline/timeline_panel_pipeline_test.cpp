@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The panel of the timeline with pipelines: drawn ones, and recorded ones that ran three times as
-// slow as simulated.
+// The timeline panel with pipelines: drawn ones, and recorded ones that are three times slower than
+// simulated.
 #include <QAction>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -54,14 +54,14 @@ class PipelinePanel : public testing::Test {
   TimelinePanel panel_;
 };
 
-TEST_F(PipelinePanel, where_there_is_no_pipeline_nothing_is_said_of_one) {
+TEST_F(PipelinePanel, is_hidden_without_a_pipeline) {
   EXPECT_FALSE(panel_.shows_pipeline());
   EXPECT_FALSE(button("Pipeline")->isVisible());
   EXPECT_FALSE(button("Previous step")->isVisible());
   EXPECT_TRUE(button("Thin lanes")->isVisible());
 }
 
-TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
+TEST_F(PipelinePanel, shows_the_cells_of_the_plan_before_a_run) {
   panel_.set_drawing(plan(drawn_));
   ASSERT_TRUE(panel_.shows_pipeline());
   EXPECT_TRUE(panel_.figures().startsWith(
@@ -72,10 +72,10 @@ TEST_F(PipelinePanel, a_drawing_that_did_not_run_shows_the_cells_of_its_plan) {
   panel_.set_run(nullptr);
   EXPECT_TRUE(panel_.figures().contains("simulated")) << "another run is not shown";
   panel_.set_drawing(nullptr);
-  EXPECT_FALSE(panel_.shows_pipeline()) << "it became another strategy";
+  EXPECT_FALSE(panel_.shows_pipeline()) << "the strategy changed";
 }
 
-TEST_F(PipelinePanel, a_cell_of_what_is_drawn_is_found_in_its_plan) {
+TEST_F(PipelinePanel, cell_of_the_drawing_is_found_in_its_plan) {
   panel_.set_drawing(plan(drawn_));
   QSignalSpy drawn(&panel_, &TimelinePanel::drawn_op_selected),
       of_run(&panel_, &TimelinePanel::op_selected);
@@ -90,7 +90,7 @@ TEST_F(PipelinePanel, a_cell_of_what_is_drawn_is_found_in_its_plan) {
   EXPECT_EQ(of_run.size(), 0);
 }
 
-TEST_F(PipelinePanel, a_run_shows_its_last_whole_step_below_its_plan_with_their_bubbles) {
+TEST_F(PipelinePanel, run_shows_its_last_full_step_below_its_plan_with_bubbles) {
   open_run();
   ASSERT_TRUE(panel_.shows_pipeline());
   const PipelinePicture& picture = panel_.pipeline().picture();
@@ -100,7 +100,7 @@ TEST_F(PipelinePanel, a_run_shows_its_last_whole_step_below_its_plan_with_their_
   EXPECT_TRUE(says("3.00× the planned time")) << panel_.figures().toStdString();
 }
 
-TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_run) {
+TEST_F(PipelinePanel, shorter_last_step_of_an_epoch_does_not_represent_the_run) {
   drawn_.data.train_samples += 2;  // of three micro-batches
   drawn_.training.epochs = 2;
   panel_.set_drawing(plan(drawn_));
@@ -108,15 +108,15 @@ TEST_F(PipelinePanel, a_shorter_step_that_ends_an_epoch_does_not_stand_for_the_r
   ASSERT_TRUE(figures.contains("= 1/4")) << figures.toStdString();
   open_run(11, 9);
   EXPECT_TRUE(panel_.figures().startsWith(figures)) << panel_.figures().toStdString();
-  ASSERT_TRUE(panel_.step_action(1).isEnabled()) << "the last one is there to be seen";
+  ASSERT_TRUE(panel_.step_action(1).isEnabled()) << "the last step is shown";
   panel_.step_action(1).trigger();
   EXPECT_TRUE(says("Measured in step 10"));
   EXPECT_TRUE(says("= 1/3"));
 }
 
-// The plan is simulated in the background: when that ends the run may be over, and no step is
+// The plan is simulated in the background. The run may end before the simulation, which must not be
 // waited for.
-TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
+TEST_F(PipelinePanel, does_not_wait_for_unread_steps) {
   QStringList words;
   RecordedPipeline{resolved(drawn_)}.write(directory_.path().toStdString(), 6);
   run_ = ui::Run::open({}, directory_.path());
@@ -136,10 +136,9 @@ TEST_F(PipelinePanel, what_is_recorded_and_not_read_yet_is_not_waited_for) {
   EXPECT_FALSE(words.join(' ').contains("Waiting")) << words.join(' ').toStdString();
 }
 
-TEST_F(PipelinePanel,
-       steps_are_gone_through_one_by_one_and_are_those_that_are_chosen_on_the_lanes) {
+TEST_F(PipelinePanel, step_selection_is_shared_with_the_lanes) {
   open_run();
-  EXPECT_FALSE(panel_.step_action(1).isEnabled()) << "it is the last";
+  EXPECT_FALSE(panel_.step_action(1).isEnabled()) << "there is no later step";
   panel_.step_action(-1).trigger();
   EXPECT_TRUE(says("Measured in step 4"));
   QTest::keyClick(&panel_.pipeline(), Qt::Key_PageUp);
@@ -150,15 +149,15 @@ TEST_F(PipelinePanel,
   EXPECT_TRUE(says("Measured in step 0"));
   EXPECT_FALSE(panel_.step_action(-1).isEnabled());
   panel_.view().choose_step({});
-  EXPECT_TRUE(says("Measured in step 5")) << "none is chosen: the last one";
+  EXPECT_TRUE(says("Measured in step 5")) << "without a selection, the last step";
 }
 
-TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_and_its_step_stays) {
+TEST_F(PipelinePanel, executed_cell_is_selected_on_the_lanes_and_in_the_plan) {
   open_run();
-  QSignalSpy told(&panel_, &TimelinePanel::op_selected);
+  QSignalSpy selections(&panel_, &TimelinePanel::op_selected);
   panel_.pipeline().select(CellAddress{CellBlock::run, 1, 2});
-  ASSERT_EQ(told.size(), 1);
-  EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "F.s1.m2", false}));
+  ASSERT_EQ(selections.size(), 1);
+  EXPECT_EQ(selections[0], (QList<QVariant>{1, "train", "F.s1.m2", false}));
   EXPECT_EQ(panel_.view().chosen_step(), 5);
   ASSERT_TRUE(panel_.view().selected());
   EXPECT_EQ(panel_.view().selected()->rank, 1);
@@ -169,18 +168,17 @@ TEST_F(PipelinePanel, a_cell_that_ran_is_selected_on_the_lanes_and_in_the_plan_a
   EXPECT_TRUE(says("Step 5: efficiency"));
 }
 
-TEST_F(PipelinePanel,
-       what_is_drawn_now_takes_the_place_of_the_runs_plan_where_it_is_another_experiment) {
+TEST_F(PipelinePanel, plan_of_a_different_drawing_replaces_the_plan_of_the_run) {
   open_run();
   panel_.set_drawing(plan(drawn_));
-  EXPECT_FALSE(panel_.pipeline().picture().plan_is_of_drawing) << "it is the same";
+  EXPECT_FALSE(panel_.pipeline().picture().plan_is_of_drawing) << "the drawing matches the run";
   panel_.set_drawing(plan(drawn_pipeline(PipelineSchedule::gpipe, 2, 6)));
   EXPECT_TRUE(panel_.pipeline().picture().plan_is_of_drawing);
   EXPECT_TRUE(panel_.figures().contains("1/7")) << panel_.figures().toStdString();
   EXPECT_TRUE(panel_.figures().contains("(from another experiment)"));
 }
 
-TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
+TEST_F(PipelinePanel, buttons_and_keys_apply_to_the_visible_view) {
   open_run();
   EXPECT_TRUE(button("Pipeline")->isVisible() && button("Previous step")->isVisible());
   EXPECT_FALSE(button("Thin lanes")->isVisible());
@@ -192,7 +190,7 @@ TEST_F(PipelinePanel, only_one_view_has_the_panels_own_buttons_and_keys) {
   EXPECT_EQ(panel_.focusProxy(), &panel_.view());
 }
 
-TEST_F(PipelinePanel, a_run_that_is_deleted_disappears_with_its_selected_cell) {
+TEST_F(PipelinePanel, deleted_run_is_removed_with_its_selected_cell) {
   open_run();
   panel_.pipeline().select(CellAddress{CellBlock::run, 1, 2});
   run_.reset();

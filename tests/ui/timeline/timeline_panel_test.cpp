@@ -10,6 +10,7 @@
 #include <QTest>
 
 #include "tests/ui/charts/synthetic_run.h"
+#include "tests/ui/has_all.h"
 #include "tests/ui/patience.h"
 #include "tests/ui/recorded_ops.h"
 #include "ui/theme/theme.h"
@@ -20,7 +21,7 @@ namespace {
 using test::kPatience;
 using test::SyntheticRun;
 
-// Ops of one rank: computes from 0.1 to 0.7 of a step of 5 ms, and sends from 0.5 to 0.9.
+// Ops of one rank in a step of 5 ms: compute from 0.1 to 0.7 of it, and a send from 0.5 to 0.9.
 std::vector<telemetry::Event> ops_of(int step) {
   const std::int64_t at = step * 5'000'000LL;
   const auto op = [&](int number, std::int64_t begin, std::int64_t end) {
@@ -77,11 +78,11 @@ class TimelinePanelTest : public testing::Test {
   TimelinePanel panel_;
 };
 
-TEST_F(TimelinePanelTest, says_what_to_do_while_there_is_no_run) {
+TEST_F(TimelinePanelTest, shows_a_hint_without_a_run) {
   EXPECT_TRUE(empty_text().contains("press Run"));
 }
 
-TEST_F(TimelinePanelTest, of_a_run_without_ops_it_says_what_to_switch_on) {
+TEST_F(TimelinePanelTest, run_without_ops_has_a_hint_to_record_them) {
   record(synthetic(false), 5, false);
   open();
   EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("run.record_ops"); }))
@@ -89,26 +90,26 @@ TEST_F(TimelinePanelTest, of_a_run_without_ops_it_says_what_to_switch_on) {
   EXPECT_TRUE(panel_.badges().isEmpty());
 }
 
-TEST_F(TimelinePanelTest, of_a_run_that_recorded_none_though_it_should_it_says_just_that) {
+TEST_F(TimelinePanelTest, run_with_missing_ops_is_reported) {
   record(synthetic(), 5, false);
   open();
-  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text() == "This run recorded no ops."; }))
+  EXPECT_TRUE(QTest::qWaitFor([&] { return empty_text().contains("no ops"); }))
       << empty_text().toStdString();
 }
 
-TEST_F(TimelinePanelTest, tells_the_figures_of_the_chosen_step) {
+TEST_F(TimelinePanelTest, shows_the_figures_of_the_selected_step) {
   record(synthetic(), 40, true);
   open();
   panel_.view().choose_step(7);
   ASSERT_TRUE(says("Step 7")) << panel_.figures().toStdString();
   EXPECT_TRUE(says("efficiency 60 %")) << "3 of 5 ms: " << panel_.figures().toStdString();
-  EXPECT_TRUE(says("communication 40 % of the time, 50 % of it overlapped with compute"))
+  EXPECT_TRUE(says("communication 40 %") && says("50 % of it overlapped"))
       << "2 of 5 ms, 1 of 2: " << panel_.figures().toStdString();
   panel_.view().choose_step({});
   EXPECT_TRUE(says("In view, steps 37 to 39")) << panel_.figures().toStdString();
 }
 
-TEST_F(TimelinePanelTest, the_figures_begin_at_the_left_beside_what_explains_them) {
+TEST_F(TimelinePanelTest, figures_are_left_beside_their_explanation) {
   record(synthetic(), 40, true);
   open();
   panel_.resize(1300, 400);
@@ -124,7 +125,7 @@ TEST_F(TimelinePanelTest, the_figures_begin_at_the_left_beside_what_explains_the
   EXPECT_EQ(labels, 2);
 }
 
-TEST_F(TimelinePanelTest, tells_truths_beside_the_figures_and_when_ops_are_merged) {
+TEST_F(TimelinePanelTest, shows_caveats_and_merged_ops_beside_the_figures) {
   record(synthetic(), 400, true);
   open();
   panel_.set_badges({"12 events were dropped"});
@@ -137,23 +138,22 @@ TEST_F(TimelinePanelTest, tells_truths_beside_the_figures_and_when_ops_are_merge
   EXPECT_TRUE(warns("frozen"));
 }
 
-TEST_F(TimelinePanelTest, the_selected_op_is_told_in_full_and_asked_for_in_the_plan) {
+TEST_F(TimelinePanelTest, selected_op_is_described_and_requested_in_the_plan) {
   record(synthetic(), 5, true);
   open();
-  QSignalSpy told(&panel_, &TimelinePanel::op_selected);
+  QSignalSpy selections(&panel_, &TimelinePanel::op_selected);
   EXPECT_FALSE(panel_.plan_action().isEnabled());
   panel_.view().select(SpanAddress{1, 3, 0, 2});
-  ASSERT_EQ(told.size(), 1);
-  EXPECT_EQ(told[0], (QList<QVariant>{1, "train", "SEND.b0.t0.c0>r0", false}));
-  EXPECT_TRUE(panel_.selected_text().startsWith(
-      "SEND.b0.t0.c0>r0: send on rank 1, send.g0, step 2 (train)"))
-      << panel_.selected_text().toStdString();
+  ASSERT_EQ(selections.size(), 1);
+  EXPECT_EQ(selections[0], (QList<QVariant>{1, "train", "SEND.b0.t0.c0>r0", false}));
+  EXPECT_THAT(panel_.selected_text(),
+              test::HasAll("SEND.b0.t0.c0>r0: ", "rank 1", "send.g0", "step 2 (train)"));
   panel_.plan_action().trigger();
-  ASSERT_EQ(told.size(), 2);
-  EXPECT_EQ(told[1][3], true);
+  ASSERT_EQ(selections.size(), 2);
+  EXPECT_EQ(selections[1][3], true);
 }
 
-TEST_F(TimelinePanelTest, a_run_that_is_deleted_disappears) {
+TEST_F(TimelinePanelTest, deleted_run_is_removed) {
   record(synthetic(), 5, true);
   open();
   ASSERT_TRUE(says("efficiency"));
@@ -163,7 +163,7 @@ TEST_F(TimelinePanelTest, a_run_that_is_deleted_disappears) {
   EXPECT_EQ(panel_.figures(), "");
 }
 
-TEST_F(TimelinePanelTest, a_recording_that_grows_is_followed_until_one_lets_go) {
+TEST_F(TimelinePanelTest, growing_recording_is_followed_until_released) {
   const SyntheticRun run = synthetic();
   auto writer = run.create(directory_.path().toStdString());
   const std::string plan = test::planned(0);

@@ -40,19 +40,19 @@ TEST_F(WelcomePageTest, three_examples_come_first) {
   EXPECT_TRUE(words(*page_.cards()[2]).contains("MNIST"));
 }
 
-TEST_F(WelcomePageTest, files_opened_lately_can_be_read_after_every_change_of_the_look) {
+TEST_F(WelcomePageTest, recent_files_are_readable_after_every_theme_change) {
   recent_.add(kExamples + "/one_device_digits.json");
   page_.show();
   ASSERT_TRUE(QTest::qWaitForWindowExposed(&page_));
   const auto buttons = page_.findChildren<QPushButton*>();
-  const auto lately = std::ranges::find_if(buttons, [](const QPushButton* button) {
+  const auto recent = std::ranges::find_if(buttons, [](const QPushButton* button) {
     return button->text().startsWith("one_device_digits.json");
   });
-  ASSERT_NE(lately, buttons.end());
+  ASSERT_NE(recent, buttons.end());
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light}) {
     Theme::instance().apply(kind);
     QCoreApplication::processEvents();
-    EXPECT_GE(test::text_contrast((*lately)->parentWidget()->grab((*lately)->geometry()).toImage()),
+    EXPECT_GE(test::text_contrast((*recent)->parentWidget()->grab((*recent)->geometry()).toImage()),
               test::kReadable)
         << Theme::instance().dark();
   }
@@ -67,13 +67,13 @@ TEST_F(WelcomePageTest, one_click_opens_and_runs) {
   EXPECT_TRUE(file->endsWith("four_devices_mirrored_digits.json"));
 }
 
-TEST_F(WelcomePageTest, an_example_can_be_opened_without_running) {
+TEST_F(WelcomePageTest, example_can_be_opened_without_running) {
   QSignalSpy opened(&page_, &WelcomePage::open_requested);
   page_.cards()[0]->open_button().click();
   ASSERT_EQ(opened.size(), 1);
 }
 
-TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
+TEST_F(WelcomePageTest, names_missing_files_and_offers_digits) {
   auto example = read_example(kExamples + "/four_devices_mirrored_mnist.json");
   ASSERT_TRUE(example);
   ASSERT_TRUE(QFile::copy(kExamples + "/four_devices_mirrored_mnist.json",
@@ -84,19 +84,18 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   EXPECT_TRUE(words(card).contains("train-images-idx3-ubyte"));
   EXPECT_TRUE(words(card).contains("data/mnist")) << words(card).toStdString();
   EXPECT_TRUE(words(card).contains(QRegularExpression("from https://\\S+/mnist/ ")))
-      << "where to get them: " << words(card).toStdString();
+      << "the source of the files is missing: " << words(card).toStdString();
   QStringList warnings;
   for (const TintedLabel* label : card.findChildren<TintedLabel*>())
     if (label->tint() == TextColor::warning) warnings << label->text();
-  ASSERT_EQ(warnings.size(), 1)
-      << "one line says that something is missing; what to do is read in peace";
+  ASSERT_EQ(warnings.size(), 1) << "one line reports missing files";
   EXPECT_LE(warnings[0].size(), 40);
   EXPECT_TRUE(card.run_button().text().contains("digits"));
   std::optional<experiment::Experiment> run;
   QObject::connect(&card, &ExampleCard::run_requested,
                    [&](const experiment::Experiment& asked, const QString& file) {
                      run = asked;
-                     EXPECT_EQ(file, "") << "it is not that file any more";
+                     EXPECT_EQ(file, "") << "the document is no longer the file";
                    });
   card.run_button().click();
   ASSERT_TRUE(run);
@@ -104,7 +103,7 @@ TEST_F(WelcomePageTest, files_that_are_missing_are_named_and_digits_offered) {
   EXPECT_TRUE(experiment::validate(*run, directory_.path().toStdString()).empty());
 }
 
-TEST_F(WelcomePageTest, a_card_is_as_wide_as_its_words_need_at_any_scale) {
+TEST_F(WelcomePageTest, cards_fit_their_text_at_any_scale) {
   for (const double scale : {1.0, 2.0}) {
     Theme::instance().apply(Theme::Kind::light, scale);
     page_.resize(900, 600);
@@ -138,7 +137,7 @@ TEST_F(WelcomePageTest, recent_files_are_listed_and_open) {
   EXPECT_EQ(opened[0][0].toString(), file.fileName());
 }
 
-TEST_F(WelcomePageTest, without_examples_it_says_what_to_do) {
+TEST_F(WelcomePageTest, shows_a_hint_without_examples) {
   const WelcomePage page("/nowhere", recent_);
   EXPECT_TRUE(page.cards().empty());
   EXPECT_TRUE(words(page).contains("not found"));

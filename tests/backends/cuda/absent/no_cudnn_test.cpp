@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/module/cudnn/cudnn.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::cuda::cudnn {
 namespace {
@@ -12,7 +13,8 @@ TEST(NoCudnn, problem_has_advice_to_add_cudnn_to_the_build) {
   const auto opened = open(nullptr);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, base::ProblemCode::unavailable);
-  EXPECT_THAT(opened.error().advice, testing::HasSubstr("headers of cuDNN"));
+  EXPECT_THAT(opened.error(),
+              testing::AllOf(base::IsProblem("cudnn_unavailable", "cuda"), base::Advises("cuDNN")));
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ TEST_F(Cudnn, stays_loaded_while_a_prepared_op_exists) {
   EXPECT_TRUE(queue->state());
 }
 
-std::string said_of(const std::string& file) {
+std::string name_or_problem_id(const std::string& file) {
   const auto opened =
       cudnn::open([](std::int64_t) -> base::Result<compute::Memory> { return nullptr; }, file);
   if (opened) return (*opened)->name();
@@ -179,17 +179,18 @@ std::string said_of(const std::string& file) {
 
 TEST_F(Cudnn, reports_its_version_and_what_is_wrong_with_it) {
   const std::size_t of_header = library_.version;
-  EXPECT_THAT(said_of(TRAINYARD_CUDNN), testing::StartsWith("cuDNN 9."));
-  EXPECT_EQ(said_of("/no/such/library.so"), "library_unavailable");
-  EXPECT_EQ(said_of("libm.so.6"), "library_unavailable");
+  EXPECT_THAT(name_or_problem_id(TRAINYARD_CUDNN), testing::StartsWith("cuDNN 9."));
+  EXPECT_EQ(name_or_problem_id("/no/such/library.so"), "library_unavailable");
+  EXPECT_EQ(name_or_problem_id("libm.so.6"), "library_unavailable");
   library_.version = 90'000;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cuDNN 9.0.0") << "that version has all required functions";
+  EXPECT_EQ(name_or_problem_id(TRAINYARD_CUDNN), "cuDNN 9.0.0")
+      << "that version has all required functions";
   library_.version = 8'907;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
+  EXPECT_EQ(name_or_problem_id(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header + 10'000;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "library_unavailable");
+  EXPECT_EQ(name_or_problem_id(TRAINYARD_CUDNN), "library_unavailable");
   library_.version = of_header, library_.starts = false;
-  EXPECT_EQ(said_of(TRAINYARD_CUDNN), "cudnn_unavailable");
+  EXPECT_EQ(name_or_problem_id(TRAINYARD_CUDNN), "cudnn_unavailable");
 }
 
 }  // namespace

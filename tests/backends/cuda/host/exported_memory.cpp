@@ -44,7 +44,7 @@ Result<Memory> map(int fd, std::size_t bytes) {
 
 Result<Memory> make_own(std::int64_t bytes) { return map(-1, static_cast<std::size_t>(bytes)); }
 
-Result<compute::ExportedMemory> export_memory(std::int64_t bytes) {
+Result<compute::ExportedMemory> export_host_memory(std::int64_t bytes) {
   const int fd = ::memfd_create("exported", MFD_CLOEXEC);
   if (fd < 0 || ::ftruncate(fd, bytes) != 0) return base::fail(cannot("cannot make it"));
   return map(fd, static_cast<std::size_t>(bytes)).map([&](Memory memory) {
@@ -53,7 +53,7 @@ Result<compute::ExportedMemory> export_memory(std::int64_t bytes) {
   });
 }
 
-Result<std::pair<Memory, std::int64_t>> import_memory(const std::string& name) {
+Result<std::pair<Memory, std::int64_t>> import_host_memory(const std::string& name) {
   const int fd = ::open(name.c_str(), O_RDWR | O_CLOEXEC);
   struct stat found {};
   if (fd < 0 || ::fstat(fd, &found) != 0)

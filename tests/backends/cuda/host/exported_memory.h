@@ -9,9 +9,9 @@
 namespace trainyard::cuda {
 
 base::Result<compute::Memory> make_own(std::int64_t bytes);
-base::Result<compute::ExportedMemory> export_memory(std::int64_t bytes);
+base::Result<compute::ExportedMemory> export_host_memory(std::int64_t bytes);
 // Returns the memory and its size.
-base::Result<std::pair<compute::Memory, std::int64_t>> import_memory(const std::string& name);
+base::Result<std::pair<compute::Memory, std::int64_t>> import_host_memory(const std::string& name);
 
 // While it lives, this thread is the device.
 class AsDevice {

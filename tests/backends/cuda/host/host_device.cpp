@@ -225,13 +225,13 @@ class HostCompute final : public compute::Compute {
   Result<compute::ExportedMemory> allocate_exported(std::int64_t bytes, std::span<const int> to,
                                                     const std::string& where) override {
     if (!how_.exports) return Compute::allocate_exported(bytes, to, where);
-    return export_memory(bytes).map([&](compute::ExportedMemory exported) {
+    return export_host_memory(bytes).map([&](compute::ExportedMemory exported) {
       return compute::ExportedMemory{reached(std::move(exported.memory), bytes),
                                      std::move(exported.name)};
     });
   }
   Result<Memory> import_memory(const std::string& name, const std::string&) override {
-    return import_memory(name).map([&](std::pair<Memory, std::int64_t> opened) {
+    return import_host_memory(name).map([&](std::pair<Memory, std::int64_t> opened) {
       return reached(std::move(opened.first), opened.second);
     });
   }

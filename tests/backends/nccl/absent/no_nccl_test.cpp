@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/nccl/nccl.h"
+#include "tests/core/base/message_data.h"
 
 namespace trainyard::nccl {
 namespace {
@@ -12,7 +13,8 @@ TEST(NoNccl, problem_has_advice_to_add_nccl_to_the_build) {
   const auto bound = nccl::bind({}, nullptr);
   ASSERT_FALSE(bound);
   EXPECT_EQ(bound.error().code, base::ProblemCode::unavailable);
-  EXPECT_THAT(bound.error().advice, testing::HasSubstr("TRAINYARD_CUDA=ON"));
+  EXPECT_THAT(bound.error(), testing::AllOf(base::IsProblem("engine_not_built", "strategy.engine"),
+                                            base::Advises("TRAINYARD_CUDA=ON")));
   EXPECT_FALSE(supports(comm::CollectiveKind::broadcast, base::Reduction::sum, base::DType::fp32));
 }
 

@@ -17,39 +17,40 @@ experiment::Experiment drawn() {
 }
 
 // Returns the displayed location of a problem at that path.
-std::string said(const char* path) {
+std::string displayed_location(const char* path) {
   return display_problems(drawn(),
-                          {{"made_by_test", base::ProblemCode::bad_input, path, "", "", ""}})
+                          {{"test_problem", base::ProblemCode::bad_input, path, "", "", ""}})
       .at(0)
       .displayed.where;
 }
 
-TEST(PlaceWords, name_fields_as_the_forms_do_and_things_by_their_names) {
-  EXPECT_EQ(said("training.optimizer.learning_rate"), "Training: Optimizer: Learning rate");
-  EXPECT_EQ(said("run.hang_seconds"), "Run: Hang timeout");
-  EXPECT_EQ(said("model.layers[2].units"), "Model: Layer 2: Units");
-  EXPECT_EQ(said("topology.hosts[0].devices[1].kind"), "cpu1 on left: Kind");
-  EXPECT_EQ(said("topology.hosts[1].address"), "right: Address");
-  EXPECT_EQ(said("topology.switches[0]"), "hub");
-  EXPECT_EQ(said("topology.links[0].to"), "left – hub: To");
-  EXPECT_EQ(said("topology.links"), "Drawing: Links");
+TEST(DisplayLocations, name_fields_like_the_forms_and_items_by_name) {
+  EXPECT_EQ(displayed_location("training.optimizer.learning_rate"),
+            "Training: Optimizer: Learning rate");
+  EXPECT_EQ(displayed_location("run.hang_seconds"), "Run: Hang timeout");
+  EXPECT_EQ(displayed_location("model.layers[2].units"), "Model: Layer 2: Units");
+  EXPECT_EQ(displayed_location("topology.hosts[0].devices[1].kind"), "cpu1 on left: Kind");
+  EXPECT_EQ(displayed_location("topology.hosts[1].address"), "right: Address");
+  EXPECT_EQ(displayed_location("topology.switches[0]"), "hub");
+  EXPECT_EQ(displayed_location("topology.links[0].to"), "left – hub: To");
+  EXPECT_EQ(displayed_location("topology.links"), "Drawing: Links");
 }
 
-TEST(PlaceWords, what_is_no_place_stays) {
+TEST(DisplayLocations, keep_other_texts) {
   for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"})
-    EXPECT_EQ(said(path), path);
-  EXPECT_EQ(said("topology.hosts[7].name"), "Drawing: Host 7: Name");
+    EXPECT_EQ(displayed_location(path), path);
+  EXPECT_EQ(displayed_location("topology.hosts[7].name"), "Drawing: Host 7: Name");
 }
 
-TEST(PlaceWords, are_told_within_the_texts_of_a_problem_too_beside_what_was_found) {
-  const base::Problem found{"made_by_test",   base::ProblemCode::bad_input,
+TEST(DisplayLocations, are_used_within_the_texts_of_a_problem) {
+  const base::Problem found{"test_problem",   base::ProblemCode::bad_input,
                             "run.emulate",    "run.emulate is off",
                             "training.steps", "Raise run.hang_seconds; see data.csv."};
   const DisplayProblems all = display_problems(drawn(), {found, found});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].found, found);
   EXPECT_EQ(all[1].displayed,
-            (base::Problem{"made_by_test", base::ProblemCode::bad_input, "Run: Emulate",
+            (base::Problem{"test_problem", base::ProblemCode::bad_input, "Run: Emulate",
                            "\"Run: Emulate\" is off", "\"Training: Steps\"",
                            "Raise \"Run: Hang timeout\"; see data.csv."}));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Statements about algorithms agree with the costs of core: for the largest bucket, on the drawing
-// as it is in a run.
+// Costs of algorithms match core: for the largest bucket, on the drawing with imposed speeds.
 #include "ui/model/plan/algorithm_offers.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +31,7 @@ TEST(AlgorithmOffers, are_those_of_the_largest_bucket_on_the_drawing) {
             collective::offers(0, work, topology::Network(e.document.topology)).value());
 }
 
-TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
+TEST(AlgorithmOffers, use_imposed_speeds_of_links) {
   auto e = resolved_hosts(2, 1);
   const double drawn = compare_algorithms(e)->offers.front().cost.seconds;
   e.document.run.links = experiment::LinkSpeed::imposed;
@@ -40,7 +39,7 @@ TEST(AlgorithmOffers, are_of_links_as_they_are_imposed) {
   EXPECT_GT(compare_algorithms(e)->offers.front().cost.seconds, 5 * drawn);
 }
 
-TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
+TEST(AlgorithmOffers, auto_matches_the_algorithm_and_reason_of_the_run) {
   for (const auto& [hosts, devices] : {std::pair{1, 2}, {2, 2}, {8, 1}}) {
     const auto e = resolved_hosts(hosts, devices);
     EXPECT_EQ(compare_algorithms(e)->automatic.algorithm, e.document.strategy.algorithm);
@@ -48,9 +47,8 @@ TEST(AlgorithmOffers, auto_is_what_is_run_for_the_same_reason) {
   }
 }
 
-// If devices share layers, the largest reduction is no bucket; and in a mesh not all ranks reduce
-// together.
-TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_replicas_of_a_bucket) {
+// With tensor parallelism the largest reduction is not a bucket. In a mesh, groups of ranks reduce.
+TEST(AlgorithmOffers, use_partial_sums_with_tensor_parallel_and_a_bucket_with_replicas) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(1, 4);
   e.strategy.kind = experiment::StrategyKind::tensor_parallel;
@@ -61,14 +59,14 @@ TEST(AlgorithmOffers, of_layers_in_parts_are_of_what_is_summed_inside_and_of_rep
   e.strategy.mesh = {2, 1, 2, false};
   e.training.batch_per_rank = 1;
   const auto replicas = compare_algorithms(experiment::resolve(e, "/nowhere"));
-  EXPECT_FALSE(replicas->inside_layers) << "of one sample a layer makes less than it has weights";
+  EXPECT_FALSE(replicas->inside_layers) << "outputs of one sample are smaller than the weights";
   EXPECT_EQ(replicas->ranks, 2);
   EXPECT_EQ(replicas->picture(collective::Algorithm::ring).devices,
             (std::vector<std::string>{"cpu0", "cpu2"}))
-      << "that have the same part";
+      << "ranks with the same part";
 }
 
-TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
+TEST(AlgorithmOffers, include_only_torus_for_tpus) {
   experiment::Experiment e;
   e.topology = tests::drawn_tpus(1, 6);
   e.strategy.kind = experiment::StrategyKind::tpu;
@@ -82,7 +80,7 @@ TEST(AlgorithmOffers, of_tpus_are_their_torus_alone) {
   EXPECT_EQ(known->automatic.reason, resolved.algorithm_reason);
 }
 
-TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
+TEST(AlgorithmOffers, are_empty_for_one_rank_without_a_problem) {
   const auto known = compare_algorithms(resolved_hosts(1, 1));
   EXPECT_EQ(known->ranks, 1);
   EXPECT_TRUE(known->offers.empty());
@@ -91,7 +89,7 @@ TEST(AlgorithmOffers, of_one_rank_are_none_and_that_is_no_problem) {
 
 // A trainer that calls all layers reduces nothing. One that calls some reduces its local layers
 // with the other trainers.
-TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
+TEST(AlgorithmOffers, are_empty_if_all_layers_are_on_servers) {
   const auto known = [](int trainers, experiment::RemoteLayers remote) {
     return compare_algorithms(strategy::resolved(
         strategy::called(strategy::small_wide_and_deep(1), trainers, 1, remote)));
@@ -103,7 +101,7 @@ TEST(AlgorithmOffers, of_layers_on_servers_are_none) {
   EXPECT_FALSE(known(2, experiment::RemoteLayers::embeddings)->offers.empty());
 }
 
-TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is_of_what_runs) {
+TEST(AlgorithmOffers, flows_name_devices_and_auto_uses_the_selected_algorithm) {
   const auto known = compare_algorithms(resolved_hosts(1, 4));
   const LogicalTopology ring = known->picture(collective::Algorithm::ring);
   EXPECT_EQ(ring.devices, (std::vector<std::string>{"cpu0", "cpu1", "cpu2", "cpu3"}));
@@ -112,7 +110,7 @@ TEST(AlgorithmOffers, the_picture_names_the_devices_of_ranks_and_that_of_auto_is
             known->picture(known->automatic.algorithm));
 }
 
-TEST(AlgorithmOffers, of_what_does_not_fit_there_is_no_picture) {
+TEST(AlgorithmOffers, have_no_flows_of_unsuitable_algorithms) {
   experiment::Experiment e;
   e.topology = tests::drawn_hosts(2, 2);
   e.topology.hosts[1].devices.pop_back();
@@ -121,7 +119,7 @@ TEST(AlgorithmOffers, of_what_does_not_fit_there_is_no_picture) {
   EXPECT_FALSE(known->picture(collective::Algorithm::leader_hierarchical).flows.empty());
 }
 
-TEST(AlgorithmOffers, are_given_up_when_nobody_waits_for_them) {
+TEST(AlgorithmOffers, are_canceled_on_request) {
   std::stop_source stop;
   stop.request_stop();
   const auto known = compare_algorithms(resolved_hosts(1, 4), stop.get_token());
@@ -129,7 +127,7 @@ TEST(AlgorithmOffers, are_given_up_when_nobody_waits_for_them) {
   EXPECT_EQ(known->problem->code, base::ProblemCode::canceled);
 }
 
-TEST(AlgorithmOffers, more_arrows_than_can_be_told_apart_are_left_out) {
+TEST(AlgorithmOffers, have_no_flows_above_the_limit) {
   const auto known = compare_algorithms(resolved_hosts(1, 150));
   EXPECT_TRUE(known->picture(collective::Algorithm::all_to_all).flows.empty())
       << "150 * 149 of them";

@@ -13,8 +13,8 @@ using namespace test;
 using experiment::Pass;
 using experiment::PipelineSchedule;
 
-// Forward takes 1 ms a stage, back 2 ms, in halves where gradients of weights come later; nothing
-// else takes any time.
+// Forward takes 1 ms per stage, and backward 2 ms, in two halves if weight gradients are separate.
+// Other ops take no time.
 plan::Plan equalised(const plan::Plan& plan, bool has_weight_pass) {
   plan::Plan equal = plan;
   equal.rank_plan = [made = plan.rank_plan, has_weight_pass](std::int32_t rank) {
@@ -42,7 +42,7 @@ PlannedStep equal_step(PipelineSchedule schedule, int ranks, int micro_batches, 
 
 constexpr double kNearly = 0.003;  // starting an op takes 2 us
 
-TEST(PipelinePlan, cells_of_equal_stages_idle_as_the_formulas_say) {
+TEST(PipelinePlan, cells_of_equal_stages_have_the_bubble_of_the_formulas) {
   for (const auto& [schedule, chunks] :
        {std::pair(PipelineSchedule::naive, 1), std::pair(PipelineSchedule::gpipe, 1),
         std::pair(PipelineSchedule::one_forward_one_backward, 1),
@@ -67,10 +67,10 @@ TEST(PipelinePlan, every_rank_processes_every_micro_batch_in_the_order_of_the_sc
         << "rank " << rank;
   }
   EXPECT_EQ(step.tokens[0].front(), "F.s0.m0");
-  EXPECT_EQ(step.tokens[2][1], "LOSS.m0") << "the last stage's way back begins with the loss";
+  EXPECT_EQ(step.tokens[2][1], "LOSS.m0") << "backward of the last stage begins with the loss";
 }
 
-TEST(PipelinePlan, gradients_of_weights_are_cells_of_their_own_where_they_come_later) {
+TEST(PipelinePlan, separate_weight_gradients_are_separate_cells) {
   const PlannedStep step = equal_step(PipelineSchedule::zb_h1, 2, 4);
   int later = 0;
   for (const PassCell& cell : step.cells.ranks[1])
@@ -78,7 +78,7 @@ TEST(PipelinePlan, gradients_of_weights_are_cells_of_their_own_where_they_come_l
   EXPECT_EQ(later, 4);
 }
 
-TEST(PipelinePlan, tells_which_of_its_ranks_stages_one_is_and_their_layers) {
+TEST(PipelinePlan, states_index_and_layers_of_a_stage) {
   const auto shape =
       pipeline_shape(resolved(drawn_pipeline(PipelineSchedule::interleaved_1f1b, 2, 4, 2)));
   ASSERT_TRUE(shape);
@@ -89,7 +89,7 @@ TEST(PipelinePlan, tells_which_of_its_ranks_stages_one_is_and_their_layers) {
   EXPECT_EQ(shape->layers_of(1), "2, 6");
 }
 
-TEST(PipelinePlan, the_shorter_step_that_ends_an_epoch_has_its_own_cells_and_formula) {
+TEST(PipelinePlan, shorter_last_step_of_an_epoch_has_separate_cells_and_formula) {
   experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2, 4);
   e.data.train_samples = 4 * 4 + 2;
   const PipelinePlan made = planned(e);
@@ -102,13 +102,13 @@ TEST(PipelinePlan, the_shorter_step_that_ends_an_epoch_has_its_own_cells_and_for
   EXPECT_EQ(made.find("evaluate"), nullptr);
 }
 
-TEST(PipelinePlan, what_splits_no_model_has_no_shape) {
+TEST(PipelinePlan, does_not_exist_without_split_models) {
   experiment::Experiment e = drawn_pipeline(PipelineSchedule::gpipe, 2, 4);
   e.strategy.kind = experiment::StrategyKind::mirrored;
   EXPECT_FALSE(pipeline_shape(resolved(e)));
 }
 
-TEST(PipelinePlan, is_not_made_once_nobody_asks_any_more) {
+TEST(PipelinePlan, can_be_canceled) {
   const experiment::Resolved e = resolved(drawn_pipeline(PipelineSchedule::gpipe, 2, 4));
   std::stop_source source;
   source.request_stop();
@@ -131,9 +131,9 @@ experiment::Experiment called(
   return e;
 }
 
-// Trainers have an empty stage before the first server, and by value between any two; they go
-// through none of these.
-TEST(PipelinePlan, of_rpc_counts_no_stage_that_but_hands_on) {
+// Trainers have an empty stage before the first server and, by value, between servers. These stages
+// have no cells.
+TEST(PipelinePlan, excludes_stages_of_rpc_that_only_forward) {
   for (const auto output : {experiment::RemoteOutput::reference, experiment::RemoteOutput::value}) {
     const PipelinePlan made = planned(called(2, experiment::RemoteLayers::all, output));
     EXPECT_EQ(made.shape.chunks(), 1);
@@ -147,8 +147,9 @@ TEST(PipelinePlan, of_rpc_counts_no_stage_that_but_hands_on) {
   }
 }
 
-// The server has the table at the beginning and at the end; the trainers all between, and the loss.
-TEST(PipelinePlan, of_rpc_counts_stages_that_are_gone_through_twice) {
+// The server has the table at the beginning and at the end. Trainers have all other layers and the
+// loss.
+TEST(PipelinePlan, includes_stages_of_rpc_that_are_visited_twice) {
   experiment::Experiment e = called(1, experiment::RemoteLayers::embeddings);
   model::LayerSpec embedding{model::LayerKind::embedding}, head{model::LayerKind::linear};
   embedding.rows = 0, embedding.width = 8, head.tied = true;
@@ -163,7 +164,7 @@ TEST(PipelinePlan, of_rpc_counts_stages_that_are_gone_through_twice) {
   EXPECT_EQ(shape->layers_of(2), "0, 2");
 }
 
-TEST(PipelinePlan, of_trainers_that_keep_no_layer_says_that_they_have_the_loss) {
+TEST(PipelinePlan, states_the_loss_for_trainers_without_layers) {
   const experiment::Resolved e = resolved(called(2, experiment::RemoteLayers::all));
   const std::vector<std::string> layers =
       stage_assignment(e, strategy::make_plan(e).value()).layers;

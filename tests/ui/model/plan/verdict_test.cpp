@@ -18,22 +18,22 @@ base::Result<sim::Verdict> of_example(const std::string& name, std::stop_token s
   });
 }
 
-TEST(Verdict, of_one_drawn_device_alone_the_efficiency_as_drawn_is_whole) {
+TEST(Verdict, efficiency_of_one_device_is_1) {
   const auto alone = of_example("one_device_digits.json");
   ASSERT_TRUE(alone) << base::to_string(alone.error());
   EXPECT_DOUBLE_EQ(alone->efficiency(), 1);
 }
 
-TEST(Verdict, of_four_drawn_devices_the_efficiency_is_one_step_alone_over_four_together) {
+TEST(Verdict, efficiency_of_four_devices_is_the_time_of_one_over_the_time_of_four) {
   const auto four = of_example("four_devices_mirrored_digits.json");
   ASSERT_TRUE(four) << base::to_string(four.error());
   EXPECT_EQ(four->ranks, 4);
   EXPECT_DOUBLE_EQ(four->efficiency(), four->one_device_seconds / (4 * four->step_seconds));
   EXPECT_GT(four->efficiency(), 0);
-  EXPECT_LT(four->efficiency(), 1) << "what is sent takes time";
+  EXPECT_LT(four->efficiency(), 1) << "transfers take time";
 }
 
-TEST(Verdict, is_not_given_once_nobody_asks_any_more) {
+TEST(Verdict, can_be_canceled) {
   std::stop_source source;
   source.request_stop();
   const auto stopped = of_example("four_devices_mirrored_digits.json", source.get_token());

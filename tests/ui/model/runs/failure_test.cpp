@@ -34,10 +34,10 @@ TEST(Failure, is_read_from_the_result_of_a_run) {
 }
 
 Ranks ranks_at(const std::string& where) {
-  return ranks_in_problem({"made_by_test", base::ProblemCode::failed, where, "", "", ""});
+  return ranks_in_problem({"test_problem", base::ProblemCode::failed, where, "", "", ""});
 }
 
-TEST(Failure, is_of_the_ranks_that_its_place_names) {
+TEST(Failure, has_the_ranks_of_its_location) {
   EXPECT_EQ(ranks_at("rank 2 (cpu2 on host0)"), Ranks{2});
   EXPECT_EQ(ranks_at("rank 13"), Ranks{13});
   EXPECT_EQ(ranks_at("final weights"), Ranks{});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A run that is opened brings the experiment as a person gave it, not as it was resolved.
+// The given experiment of a run, as opposed to the resolved one.
 #include <gtest/gtest.h>
 
 #include <QTemporaryDir>
@@ -26,13 +26,13 @@ class GivenExperiment : public testing::Test {
   experiment::Experiment given_, resolved_;
 };
 
-TEST_F(GivenExperiment, keeps_what_was_left_open) {
+TEST_F(GivenExperiment, keeps_automatic_settings) {
   ASSERT_NE(given_, resolved_);
   save();
   EXPECT_EQ(brought(), given_);
 }
 
-TEST_F(GivenExperiment, finds_its_data_from_wherever_it_is_opened) {
+TEST_F(GivenExperiment, has_absolute_data_paths) {
   given_.data.images = "data/images.gz";
   resolved_.data.images = "/home/someone/data/images.gz";
   save();
@@ -41,8 +41,7 @@ TEST_F(GivenExperiment, finds_its_data_from_wherever_it_is_opened) {
   EXPECT_EQ(brought(), expected);
 }
 
-TEST_F(GivenExperiment,
-       is_the_resolved_one_where_the_directory_holds_none_or_that_of_another_drawing) {
+TEST_F(GivenExperiment, is_the_resolved_one_if_missing_or_different) {
   EXPECT_EQ(brought(), resolved_);
   given_.topology.hosts[0].devices[0].name = "renamed since";
   save();

@@ -41,19 +41,19 @@ class TrainsAsRecorded : public testing::Test {
   telemetry::History run_ = run_of(digits_);
 };
 
-TEST_F(TrainsAsRecorded, what_it_was_given) {
+TEST_F(TrainsAsRecorded, the_given_experiment) {
   EXPECT_TRUE(after([](Experiment&) {}));
 }
 
-TEST_F(TrainsAsRecorded, whatever_only_people_see) {
+TEST_F(TrainsAsRecorded, with_other_names_notes_and_positions) {
   EXPECT_TRUE(after([](Experiment& e) { e.name = "mine", e.notes = "for the class"; }));
   EXPECT_TRUE(after([](Experiment& e) { e.topology.hosts[0].x += 96; }));
   EXPECT_TRUE(after([](Experiment& e) { e.run.seconds_per_step = 1; }));
   EXPECT_TRUE(after([](Experiment& e) { e.training.optimizer.beta2 = 0.5; }))
-      << "of Adam, which is not chosen";
+      << "a field of Adam, which is not used";
 }
 
-TEST_F(TrainsAsRecorded, a_value_counts_and_not_whether_it_was_left_open) {
+TEST_F(TrainsAsRecorded, with_automatic_settings_set_to_their_resolved_values) {
   const Experiment resolved = experiment::resolve(digits_, "/")->document;
   ASSERT_NE(resolved, digits_);
   EXPECT_TRUE(after([&](Experiment& e) { e = resolved; }));
@@ -62,8 +62,8 @@ TEST_F(TrainsAsRecorded, a_value_counts_and_not_whether_it_was_left_open) {
   EXPECT_FALSE(after([&](Experiment& e) { e.training.steps = resolved.training.steps + 1; }));
 }
 
-// A drawing that leaves it to the run to measure layers names no times.
-TEST_F(TrainsAsRecorded, whatever_layers_took_when_the_run_measured_them) {
+// A document whose layers are measured by the run contains no times.
+TEST_F(TrainsAsRecorded, with_other_measured_times_of_layers) {
   Experiment drawn = example("two_devices_model_parallel_digits");
   drawn.strategy.stages.partition = experiment::Partition::measured;
   Experiment ran = drawn;
@@ -77,7 +77,7 @@ TEST_F(TrainsAsRecorded, whatever_layers_took_when_the_run_measured_them) {
   EXPECT_FALSE(trains_as_recorded(drawn, "/", run));
 }
 
-TEST_F(TrainsAsRecorded, not_with_any_other_value) {
+TEST_F(TrainsAsRecorded, not_with_another_value) {
   EXPECT_FALSE(after([](Experiment& e) { e.training.batch_per_rank *= 2; }));
   EXPECT_FALSE(after([](Experiment& e) { e.training.epochs += 1; }));
   EXPECT_FALSE(after([](Experiment& e) { e.training.seed += 1; }));
@@ -89,7 +89,7 @@ TEST_F(TrainsAsRecorded, not_with_any_other_value) {
   EXPECT_FALSE(after([](Experiment& e) { e.topology.hosts.clear(); }));
 }
 
-TEST_F(TrainsAsRecorded, the_shards_are_those_that_were_counted) {
+TEST_F(TrainsAsRecorded, with_the_recorded_shards) {
   digits_.data.sharding.kind = data::ShardingKind::label_skew;
   run_ = run_of(digits_);
   EXPECT_EQ(recorded_assignment(run_).shards, experiment::resolve(digits_, "/")->shards);
@@ -100,14 +100,14 @@ TEST_F(TrainsAsRecorded, the_shards_are_those_that_were_counted) {
   EXPECT_TRUE(recorded_assignment({}).empty());
 }
 
-TEST_F(TrainsAsRecorded, feature_columns_are_known_without_the_data) {
+TEST_F(TrainsAsRecorded, with_feature_columns_without_data_files) {
   digits_.data.sharding.kind = data::ShardingKind::vertical;
   run_ = run_of(digits_);
   EXPECT_EQ(recorded_assignment(run_), data_assignment(experiment::resolve(digits_, "/").value()));
   EXPECT_EQ(recorded_assignment(run_).columns.size(), 4);
 }
 
-TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_were_named) {
+TEST_F(TrainsAsRecorded, with_the_same_data_file_under_another_path) {
   Experiment mnist = example("four_devices_mirrored_mnist");
   const base::Json data{{"sample_shape", {28, 28}},
                         {"classes", 10},
@@ -121,10 +121,11 @@ TEST_F(TrainsAsRecorded, files_are_the_same_by_their_place_and_not_by_how_they_w
   ASSERT_TRUE(run.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(text))}));
   EXPECT_TRUE(trains_as_recorded(mnist, "/home/a", run));
   EXPECT_FALSE(trains_as_recorded(mnist, "/home/b", run));
-  EXPECT_FALSE(trains_as_recorded(digits_, "/home/a", run)) << "whose drawing has the same names";
+  EXPECT_FALSE(trains_as_recorded(digits_, "/home/a", run))
+      << "another drawing with the same names";
 }
 
-TEST_F(TrainsAsRecorded, nothing_where_the_recording_does_not_say) {
+TEST_F(TrainsAsRecorded, nothing_if_the_recording_has_no_experiment) {
   EXPECT_FALSE(trains_as_recorded(digits_, "/", {}));
 }
 

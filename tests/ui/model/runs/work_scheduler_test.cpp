@@ -14,16 +14,16 @@ namespace {
 
 using testing::ElementsAre;
 
-class TurnsTest : public testing::Test {
+class WorkSchedulerTest : public testing::Test {
  protected:
-  TurnsTest() {
+  WorkSchedulerTest() {
     for (auto& owner : owners_) owner = std::make_unique<QObject>();
   }
   void ask(std::size_t owner, int piece, Work work = Work::reading) {
     WorkScheduler::instance().ask(owners_[owner].get(), work,
                                   [this, piece] { done_.push_back(piece); });
   }
-  // Waits until `count` pieces are done; never two in one turn of the event loop.
+  // Waits until `count` tasks are done, at most one per turn of the event loop.
   const std::vector<int>& watch(std::size_t count) {
     QElapsedTimer patience;
     patience.start();
@@ -39,20 +39,20 @@ class TurnsTest : public testing::Test {
   std::vector<int> done_;
 };
 
-TEST_F(TurnsTest, runs_one_piece_in_a_turn_in_the_order_they_asked) {
+TEST_F(WorkSchedulerTest, runs_one_task_per_event_loop_turn_in_order) {
   for (const int owner : {2, 0, 2, 3, 0, 1}) ask(static_cast<std::size_t>(owner), owner);
   EXPECT_TRUE(WorkScheduler::instance().waits(owners_[3].get()));
   EXPECT_THAT(watch(4), ElementsAre(2, 0, 3, 1));
   EXPECT_FALSE(WorkScheduler::instance().waits(owners_[3].get()));
 }
 
-TEST_F(TurnsTest, passes_over_who_is_gone) {
+TEST_F(WorkSchedulerTest, skips_deleted_owners) {
   for (const int owner : {2, 0, 1}) ask(static_cast<std::size_t>(owner), owner);
   owners_[0].reset();
   EXPECT_THAT(watch(2), ElementsAre(2, 1));
 }
 
-TEST_F(TurnsTest, who_has_more_to_do_asks_again_and_comes_after_the_others) {
+TEST_F(WorkSchedulerTest, task_that_requests_again_runs_after_the_others) {
   WorkScheduler::instance().ask(owners_[0].get(), Work::reading, [this] {
     done_.push_back(0);
     ask(0, 10);
@@ -61,8 +61,8 @@ TEST_F(TurnsTest, who_has_more_to_do_asks_again_and_comes_after_the_others) {
   EXPECT_THAT(watch(3), ElementsAre(0, 1, 10));
 }
 
-// A run that is read asks again and again; what is drawn meanwhile comes now and then.
-TEST_F(TurnsTest, reading_has_most_turns_while_charts_wait) {
+// A run that is read requests tasks repeatedly; charts run occasionally.
+TEST_F(WorkSchedulerTest, reading_has_priority_over_charts) {
   for (const int owner : {0, 1}) ask(static_cast<std::size_t>(owner), owner, Work::drawing);
   for (const int owner : {2, 3}) ask(static_cast<std::size_t>(owner), owner);
   EXPECT_THAT(watch(2), ElementsAre(2, 3));
@@ -70,7 +70,7 @@ TEST_F(TurnsTest, reading_has_most_turns_while_charts_wait) {
   EXPECT_THAT(watch(6), ElementsAre(2, 3, 2, 0, 3, 1));
 }
 
-TEST_F(TurnsTest, a_piece_may_end_its_owner_and_another_that_waits) {
+TEST_F(WorkSchedulerTest, task_may_delete_its_owner_and_a_waiting_owner) {
   WorkScheduler::instance().ask(owners_[0].get(), Work::reading, [this] {
     done_.push_back(0);
     owners_[0].reset();

@@ -19,7 +19,7 @@ PointSeries series_of(std::size_t size, const auto& value) {
   return series;
 }
 
-TEST(SeriesQuantile, is_what_that_share_of_all_parts_do_not_pass) {
+TEST(SeriesQuantile, is_not_exceeded_by_that_fraction_of_values) {
   const PointSeries low = series_of(60, [](std::size_t i) { return static_cast<double>(i + 1); });
   const PointSeries high = series_of(40, [](std::size_t i) { return static_cast<double>(i + 61); });
   const std::vector<SeriesPart> all{{&low, 0, 60}, {&high, 0, 40}};
@@ -30,16 +30,16 @@ TEST(SeriesQuantile, is_what_that_share_of_all_parts_do_not_pass) {
   EXPECT_EQ(quantile({{&low, 10, 20}}, 1), 20);
 }
 
-TEST(SeriesQuantile, of_nothing_there_is_none) {
+TEST(SeriesQuantile, is_missing_for_an_empty_series) {
   EXPECT_FALSE(quantile({}, 0.99));
   const PointSeries none =
       series_of(3, [](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
-  EXPECT_FALSE(quantile({{&none, 0, 3}}, 0.99)) << "what cannot be drawn";
+  EXPECT_FALSE(quantile({{&none, 0, 3}}, 0.99)) << "values that are not finite";
   EXPECT_FALSE(quantile({{&none, 2, 2}}, 0.99));
 }
 
-// One in 128 is no more than 1 %, one in 64 is, wherever among the others they stand.
-TEST(SeriesQuantile, of_long_series_meets_what_recurs_as_often_as_it_is_there) {
+// One value in 128 is less than 1 %, and one in 64 is more, at any position.
+TEST(SeriesQuantile, counts_periodic_values_of_long_series_correctly) {
   constexpr std::size_t kLong = 300'000;
   for (const std::size_t every : {64, 128})
     for (std::size_t first = 0; first < every; first += 37) {

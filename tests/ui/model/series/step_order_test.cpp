@@ -12,7 +12,7 @@ std::vector<double> taken(StepOrder& order) {
   return steps;
 }
 
-TEST(StepOrder, tells_steps_in_their_order_whichever_was_over_first) {
+TEST(StepOrder, returns_steps_in_order) {
   StepOrder order;
   order.add({2, 0, 1, 0});
   order.add({1, 0, 2, 0});
@@ -24,7 +24,7 @@ TEST(StepOrder, tells_steps_in_their_order_whichever_was_over_first) {
   EXPECT_EQ(taken(order), (std::vector<double>{3, 4}));
 }
 
-TEST(StepOrder, gives_up_a_step_that_too_many_wait_for) {
+TEST(StepOrder, skips_a_step_that_blocks_too_many) {
   StepOrder order;
   for (std::size_t i = 1; i <= StepOrder::kWaiting; ++i)
     order.add({static_cast<double>(i), 0, 0, 0});
@@ -32,7 +32,7 @@ TEST(StepOrder, gives_up_a_step_that_too_many_wait_for) {
   order.add({StepOrder::kWaiting + 1.0, 0, 0, 0});
   EXPECT_EQ(taken(order).size(), StepOrder::kWaiting + 1);
   order.add({0, 0, 0, 0});
-  EXPECT_TRUE(taken(order).empty()) << "it came after it was given up";
+  EXPECT_TRUE(taken(order).empty()) << "the step was already skipped";
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr int kBuckets =
-    5;  // the lane of whole collectives, after the four of the plan and the unnamed one
+    5;  // the lane of collectives, after the four of the plan and the unnamed one
 
 OpSpan receive(Nanoseconds begin, Nanoseconds ready, Nanoseconds end, double bytes = 0) {
   OpSpan span;
@@ -31,8 +31,8 @@ OpSpan send(Nanoseconds begin, Nanoseconds end, double bytes = 0) {
   return span;
 }
 
-// "wait 0-5, transfer 5-9", in short.
-std::string told(const std::vector<OpSpan>& pieces) {
+// Formats pieces as "w0-5 t5-9".
+std::string format_pieces(const std::vector<OpSpan>& pieces) {
   std::string text;
   for (const OpSpan& piece : pieces) {
     if (piece.kind == SpanKind::send)
@@ -45,19 +45,21 @@ std::string told(const std::vector<OpSpan>& pieces) {
   return text;
 }
 
-TEST(BucketSpans, tell_waiting_from_transfer_and_that_from_sending_alone) {
-  EXPECT_EQ(told(pieces_of_bucket({send(0, 70), receive(0, 30, 40), receive(40, 60, 65)}, 0)),
-            "w0-30 t30-40 w40-60 t60-65 s65-70 ");
-  EXPECT_EQ(told(pieces_of_bucket({send(0, 20), send(5, 50)}, 0)), "s0-50 ")
-      << "whose peers are not known";
-  EXPECT_EQ(told(pieces_of_bucket({receive(0, 0, 10), receive(5, 8, 20), receive(25, 25, 30)}, 0)),
+TEST(BucketSpans, separate_waiting_transfer_and_sending) {
+  EXPECT_EQ(
+      format_pieces(pieces_of_bucket({send(0, 70), receive(0, 30, 40), receive(40, 60, 65)}, 0)),
+      "w0-30 t30-40 w40-60 t60-65 s65-70 ");
+  EXPECT_EQ(format_pieces(pieces_of_bucket({send(0, 20), send(5, 50)}, 0)), "s0-50 ")
+      << "peers are unknown";
+  EXPECT_EQ(format_pieces(
+                pieces_of_bucket({receive(0, 0, 10), receive(5, 8, 20), receive(25, 25, 30)}, 0)),
             "t0-20 t25-30 ")
-      << "in between nothing was under way";
-  EXPECT_EQ(told(pieces_of_bucket({receive(0, 10, 20), receive(0, 40, 50)}, 0)),
+      << "no op ran in between";
+  EXPECT_EQ(format_pieces(pieces_of_bucket({receive(0, 10, 20), receive(0, 40, 50)}, 0)),
             "w0-10 t10-20 w20-40 t40-50 ")
-      << "one has its peer, the other still waits";
+      << "one op transfers while the other waits";
   EXPECT_THAT(pieces_of_bucket({}, 0), IsEmpty());
-  EXPECT_EQ(pieces_of_bucket({send(7, 7)}, 0).size(), 1u) << "it was there, however short";
+  EXPECT_EQ(pieces_of_bucket({send(7, 7)}, 0).size(), 1u) << "a span of zero length is included";
 }
 
 TEST(BucketSpans, have_the_bytes_and_the_name_of_all_their_ops) {
@@ -71,8 +73,8 @@ TEST(BucketSpans, have_the_bytes_and_the_name_of_all_their_ops) {
   EXPECT_EQ(bytes, 123);
 }
 
-// At any time, by looking at every op.
-TEST(BucketSpans, agree_with_a_look_at_every_moment) {
+// Evaluates every op at each time.
+TEST(BucketSpans, match_a_brute_force_evaluation) {
   std::mt19937 random(3);
   const auto below = [&](int bound) {
     return static_cast<Nanoseconds>(random() % static_cast<unsigned>(bound));
@@ -96,15 +98,16 @@ TEST(BucketSpans, agree_with_a_look_at_every_moment) {
       for (const OpSpan& piece : pieces)
         if (piece.begin <= t && t < piece.end)
           found = piece.kind == SpanKind::send ? 's' : t < piece.ready ? 'w' : 't';
-      ASSERT_EQ(found, expected) << "at " << t << " of round " << round << ": " << told(pieces);
+      ASSERT_EQ(found, expected) << "at " << t << " of round " << round << ": "
+                                 << format_pieces(pieces);
     }
     for (std::size_t i = 1; i < pieces.size(); ++i)
-      ASSERT_GE(pieces[i].begin, pieces[i - 1].end) << "they follow one another";
+      ASSERT_GE(pieces[i].begin, pieces[i - 1].end) << "pieces overlap";
   }
 }
 
 // Bucket of a handwritten plan, with one receive and three sends.
-TEST(BucketSpans, stand_in_the_store_once_all_their_ops_are_there) {
+TEST(BucketSpans, are_stored_when_all_their_ops_are_recorded) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 45, 3),
               {kSend, 10, 10, 30, 3, 64},
@@ -124,7 +127,7 @@ TEST(BucketSpans, stand_in_the_store_once_all_their_ops_are_there) {
   EXPECT_EQ(ops.store().names(0).bucket(0, track[track.first()].op)->token, "AR.b0");
 }
 
-TEST(BucketSpans, of_a_step_that_lost_an_event_are_not_shown) {
+TEST(BucketSpans, are_omitted_in_a_step_with_a_lost_event) {
   RecordedOps ops;
   ops.add(0, {ran(kSend, 10, 20, 3), ran(kReduce, 10, 30, 3), ran(kThirdSend, 30, 40, 3)});
   ops.add(0, {ran(kSend, 110, 120, 4), ran(kReduce, 110, 130, 4), ran(kSecondSend, 130, 140, 4),
@@ -136,7 +139,7 @@ TEST(BucketSpans, of_a_step_that_lost_an_event_are_not_shown) {
   EXPECT_EQ(bucket.end, lane.tracks()[0]->end());
 }
 
-TEST(BucketSpans, one_after_another_are_apart_and_those_that_overlap_have_tracks) {
+TEST(BucketSpans, are_on_separate_tracks_if_they_overlap) {
   RecordedOps ops;
   const auto whole = [](std::int64_t at, int step) {
     return std::vector{ran(kSend, at, at + 20, step), Ran{kReduce, at, at + 10, at + 30, step, 0},
@@ -153,7 +156,7 @@ TEST(BucketSpans, one_after_another_are_apart_and_those_that_overlap_have_tracks
   EXPECT_EQ(bucket_at(ops.store(), 0, first, first.end() - 1).range, (TimeRange{200, 250}));
 }
 
-TEST(BucketSpans, of_several_collectives_of_a_bucket_in_a_step_are_several) {
+TEST(BucketSpans, are_separate_for_each_collective_of_a_bucket) {
   RecordedOps ops;
   ops.plan(0,
            "rank 0\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 recv g0\nprogram "
@@ -173,7 +176,7 @@ TEST(BucketSpans, of_several_collectives_of_a_bucket_in_a_step_are_several) {
   EXPECT_EQ(bucket_at(store, 0, track, track.end() - 1).range, (TimeRange{20, 30}));
 }
 
-TEST(BucketSpans, what_an_engine_takes_whole_has_no_second_lane) {
+TEST(BucketSpans, have_no_second_lane_for_engine_collectives) {
   const auto names = names_from_plan(
       "rank 0\nlane compute compute\nlane gloo.g0 comm g0\nbuffer grads fp32 8\nprogram train "
       "samples 8 of 16\nAR.b0 @gloo.g0 group g0 reads grads writes "
@@ -184,7 +187,7 @@ TEST(BucketSpans, what_an_engine_takes_whole_has_no_second_lane) {
   EXPECT_TRUE(names->programs[0].buckets.empty());
 }
 
-TEST(BucketSpans, of_other_collectives_are_called_as_the_coarse_plan_calls_them) {
+TEST(BucketSpans, have_the_names_of_the_coarse_plan) {
   const auto names = names_from_plan(
       "rank 0\nlane send.g1 send g1\nbuffer params fp32 8\nprogram train samples 8 of 16\nbucket "
       "BCAST.b2<r0 group g1 writes params\n"

@@ -56,21 +56,21 @@ std::string text(const std::vector<TimeRange>& ranges) {
 // Segments 0 and 1 on rank 0, 2 and 3 on rank 1.
 const std::vector<model::Stage> kTwoStages{{0, 1, 0}, {2, 3, 1}};
 
-TEST(OpCells, passes_of_a_micro_batch_through_a_stage_are_cells_and_nothing_else_is) {
+TEST(OpCells, are_the_passes_of_micro_batches_through_stages) {
   EXPECT_EQ(text(cells_of_ops(ops("RATE LOAD.m0 F.s0.m0 F.s1.m0 SEND.b0.t0.c0>r1 RECV.b0.t0.c0<r1 "
                                   "B.s1.m0 W.s1.m0 W.s0.m0 NORM.s0 UPD.s1 UPD.s0"),
                               kTwoStages, false)),
             "- - F0.0 F0.0 - - B0.0 B0.0 B0.0 - - -");
 }
 
-TEST(OpCells, the_loss_and_what_is_computed_again_are_part_of_the_way_back) {
+TEST(OpCells, backward_cells_include_loss_and_recomputation) {
   EXPECT_EQ(
       text(cells_of_ops(ops("F.s2.m1 F.s3.m1 R.s2.m1 LOSS.m1 B.s3.m1 W.s3.m1 B.s2.m1 W.s2.m1"),
                         kTwoStages, false)),
       "F1.1 F1.1 B1.1 B1.1 B1.1 B1.1 B1.1 B1.1");
 }
 
-TEST(OpCells, gradients_of_weights_that_come_later_are_a_pass_of_their_own) {
+TEST(OpCells, separate_weight_gradients_are_a_separate_pass) {
   const auto in_order = ops("B.s3.m0 B.s2.m0 W.s3.m0 W.s2.m0");
   EXPECT_EQ(text(cells_of_ops(in_order, kTwoStages, true)), "B1.0 B1.0 W1.0 W1.0");
   EXPECT_EQ(text(cells_of_ops(in_order, kTwoStages, false)), "B1.0 B1.0 B1.0 B1.0");
@@ -80,24 +80,24 @@ TEST(OpCells, gradients_of_weights_that_come_later_are_a_pass_of_their_own) {
          "not";
 }
 
-TEST(OpCells, of_several_stages_on_a_rank_each_has_its_own) {
+TEST(OpCells, stages_on_a_rank_have_separate_cells) {
   const std::vector<model::Stage> stages{{0, 0, 0}, {1, 1, 1}, {2, 2, 0}, {3, 3, 1}};
   EXPECT_EQ(text(cells_of_ops(ops("F.s0.m0 F.s0.m1 F.s2.m0 B.s2.m0 B.s0.m0"), stages, false)),
             "F0.0 F0.1 F2.0 B2.0 B0.0");
 }
 
-TEST(PassCells, reach_from_the_first_begin_to_the_last_end_of_their_ops) {
+TEST(PassCells, span_from_the_first_begin_to_the_last_end_of_their_ops) {
   const OpCells cells =
       cells_of_ops(ops("F.s0.m0 F.s1.m0 F.s0.m1 F.s1.m1 UPD.s0"), kTwoStages, false);
   const auto made = pass_cells(
       cells,
       {{0, {0, 10}}, {1, {12, 20}}, {2, {20, 31}}, {3, {31, 40}}, {4, {50, 90}}, {99, {90, 91}}});
   EXPECT_EQ(text(made), "F0.0 0-20, F0.1 20-40");
-  EXPECT_EQ(made[1].op, 2) << "its first op in the program";
+  EXPECT_EQ(made[1].op, 2) << "the first op in the program";
 }
 
-// GPipe as its paper draws it: two stages that take as long, three micro-batches, back as long as
-// forward. Four of sixteen places are idle.
+// GPipe as in its paper: two equal stages, three micro-batches, backward as long as forward. Four
+// of sixteen cells are idle.
 StepCells gpipe() {
   const OpCells first = cells_of_ops(ops("F.s0.m0 F.s0.m1 F.s0.m2 B.s0.m0 B.s0.m1 B.s0.m2 UPD.s0"),
                                      kTwoStages, false);
@@ -119,7 +119,7 @@ StepCells gpipe() {
                                             {6, {70, 89}}})});
 }
 
-TEST(StepCells, what_no_cell_takes_of_the_ranks_time_is_the_bubble_and_the_update_is_outside) {
+TEST(StepCells, time_outside_cells_is_the_bubble_without_the_update) {
   const StepCells step = gpipe();
   EXPECT_EQ(step.range, (TimeRange{0, 80}));
   EXPECT_EQ(step.micro_batches(), 3);
@@ -128,7 +128,7 @@ TEST(StepCells, what_no_cell_takes_of_the_ranks_time_is_the_bubble_and_the_updat
   EXPECT_EQ(text(step.idle(1)), "0-10, 70-80");
 }
 
-TEST(StepCells, a_cell_is_found_by_what_it_is) {
+TEST(StepCells, find_a_cell_by_pass_stage_and_micro_batch) {
   const StepCells step = gpipe();
   const PassCell* found = step.find(1, {experiment::Pass::backward, 1, 2});
   ASSERT_NE(found, nullptr);
@@ -137,7 +137,7 @@ TEST(StepCells, a_cell_is_found_by_what_it_is) {
   EXPECT_EQ(step.find(7, {experiment::Pass::backward, 1, 2}), nullptr);
 }
 
-TEST(StepCells, of_no_cells_there_is_no_time_and_no_bubble) {
+TEST(StepCells, without_cells_have_no_time_and_no_bubble) {
   const StepCells nothing = StepCells::of({{}, {}});
   EXPECT_EQ(nothing.range.width(), 0);
   EXPECT_EQ(nothing.bubble(), 0);

@@ -28,7 +28,7 @@ plan::Plan golden(const std::string& name) {
 }
 
 // Payloads of a program of all ranks, with sender and receiver.
-std::set<std::string> carried(const std::string& name, const std::string& program = "train") {
+std::set<std::string> payloads_of(const std::string& name, const std::string& program = "train") {
   const plan::Plan plan = golden(name);
   std::set<std::string> all;
   for (std::int32_t r = 0; r < plan.ranks; ++r) {
@@ -47,55 +47,53 @@ std::set<std::string> carried(const std::string& name, const std::string& progra
   return all;
 }
 
-TEST(PayloadKind, of_a_pipeline_is_activations_one_way_and_their_gradients_the_other) {
-  EXPECT_THAT(carried("pipeline_2_1f1b"),
+TEST(PayloadKind, is_activations_forward_and_gradients_backward_in_a_pipeline) {
+  EXPECT_THAT(payloads_of("pipeline_2_1f1b"),
               UnorderedElementsAre("0>1 activations", "1>0 gradients of activations"));
-  EXPECT_THAT(carried("pipeline_2_1f1b", "evaluate"), UnorderedElementsAre("0>1 activations"));
+  EXPECT_THAT(payloads_of("pipeline_2_1f1b", "evaluate"), UnorderedElementsAre("0>1 activations"));
 }
 
-TEST(PayloadKind, of_shards_is_gathered_parameters_and_reduce_scattered_gradients) {
+TEST(PayloadKind, is_gathered_parameters_and_reduce_scattered_gradients_in_fsdp) {
   EXPECT_THAT(
-      carried("fsdp_2_full"),
+      payloads_of("fsdp_2_full"),
       UnorderedElementsAre("0>1 all-gathered parameters", "1>0 all-gathered parameters",
                            "0>1 reduce-scattered gradients", "1>0 reduce-scattered gradients",
                            "0>1 statistics", "1>0 statistics"));
 }
 
-TEST(PayloadKind, of_layers_that_are_split_is_partial_sums) {
-  EXPECT_THAT(carried("tensor_parallel_2"),
+TEST(PayloadKind, is_partial_sums_in_tensor_parallel_layers) {
+  EXPECT_THAT(payloads_of("tensor_parallel_2"),
               UnorderedElementsAre("0>1 partial sums of outputs", "1>0 partial sums of outputs",
                                    "0>1 statistics", "1>0 statistics"));
 }
 
-TEST(PayloadKind,
-     of_replicas_is_gradients_or_parameters_that_are_averaged_or_what_they_are_encoded_in) {
-  EXPECT_THAT(carried("mirrored_ring_3"),
+TEST(PayloadKind, is_gradients_averaged_parameters_or_encodings_between_replicas) {
+  EXPECT_THAT(payloads_of("mirrored_ring_3"),
               UnorderedElementsAre("0>1 all-reduced gradients", "1>2 all-reduced gradients",
                                    "2>0 all-reduced gradients"));
-  EXPECT_THAT(carried("mirrored_ring_2_weights"),
+  EXPECT_THAT(payloads_of("mirrored_ring_2_weights"),
               UnorderedElementsAre("0>1 averaged parameters", "1>0 averaged parameters"));
-  EXPECT_THAT(carried("mirrored_ring_3_top_k"),
+  EXPECT_THAT(payloads_of("mirrored_ring_3_top_k"),
               UnorderedElementsAre("0>1 compressed gradients", "1>2 compressed gradients",
                                    "2>0 compressed gradients"));
 }
 
-// Counted at the worker, both ways.
-TEST(PayloadKind, of_servers_is_gradients_there_and_parameters_back_and_of_tables_which_rows) {
-  EXPECT_THAT(carried("parameter_server_1x2_table"),
+// Counted at the worker, in both directions.
+TEST(PayloadKind, is_gradients_parameters_and_row_indices_with_servers) {
+  EXPECT_THAT(payloads_of("parameter_server_1x2_table"),
               UnorderedElementsAre("0>1 gradients", "0>2 gradients"));
-  EXPECT_THAT(carried("parameter_server_1x2_table", "turn"),
+  EXPECT_THAT(payloads_of("parameter_server_1x2_table", "turn"),
               testing::IsSupersetOf(
                   {"0>1 row indices", "0>2 row indices", "1>0 parameters", "2>0 parameters"}));
 }
 
-TEST(PayloadKind, of_remote_layers_is_samples_activations_and_gradients) {
-  EXPECT_THAT(carried("rpc_2x1_table_clip_tail"),
+TEST(PayloadKind, is_samples_activations_and_gradients_with_remote_layers) {
+  EXPECT_THAT(payloads_of("rpc_2x1_table_clip_tail"),
               testing::IsSupersetOf({"0>2 samples", "2>0 activations",
                                      "0>2 gradients of activations", "0>1 all-reduced gradients"}));
 }
 
-// Whatever a plan sends has a word.
-TEST(PayloadKind, of_every_message_in_every_golden_plan_is_known) {
+TEST(PayloadKind, is_known_for_every_message_of_every_golden_plan) {
   for (const auto& file :
        std::filesystem::directory_iterator(TRAINYARD_SOURCE_DIR "/tests/golden")) {
     if (file.path().extension() != ".plan") continue;
@@ -127,7 +125,7 @@ std::string sender(const std::string& peer) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
-TEST(TrafficMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
+TEST(TrafficMeter, sums_bytes_of_a_time_range_by_payload_kind) {
   test::RecordedOps recorded(2);
   recorded.plan(0, sender("1"));
   recorded.add(0, {{0, 0, 0, kSecond / 2, 0, 400},
@@ -142,15 +140,14 @@ TEST(TrafficMeter, adds_up_what_ops_moved_in_a_stretch_of_time_by_kind) {
   EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(PayloadKind::activations, 400),
                                                   Pair(PayloadKind::summed_gradients, 30)));
   EXPECT_THAT(meter.sent(0, 1, 2, 3), IsEmpty());
-  EXPECT_THAT(meter.sent(1, 0, 0, 5), IsEmpty())
-      << "nothing was recorded of it, whatever its plan says";
+  EXPECT_THAT(meter.sent(1, 0, 0, 5), IsEmpty()) << "no op was recorded";
   meter.read(recorded.history(), recorded.store());
   EXPECT_THAT(meter.sent(0, 1, 1, 2), ElementsAre(Pair(PayloadKind::activations, 400),
                                                   Pair(PayloadKind::summed_gradients, 30)))
-      << "each op once";
+      << "an op was counted twice";
 }
 
-TEST(TrafficMeter, says_nothing_of_ops_that_it_cannot_name) {
+TEST(TrafficMeter, ignores_ops_without_a_plan) {
   test::RecordedOps recorded(2);
   recorded.plan(0, "no plan at all");
   recorded.add(0, {{0, 0, 0, kSecond, 0, 400}});

@@ -19,8 +19,8 @@ SpanTrack track_of(const std::vector<TimeRange>& ranges) {
   return track;
 }
 
-// "0-3:#0 3-4:#1+3(7)": columns, first span, how many where it is not one, and nanoseconds of those
-// merged.
+// Formats pieces as "0-3:#0 3-4:#1+3(7)": columns, first span, number of merged spans and their
+// nanoseconds.
 std::string cut(const SpanTrack& track, const Columns& columns) {
   std::vector<SpanPiece> pieces;
   std::ostringstream text;
@@ -33,24 +33,24 @@ std::string cut(const SpanTrack& track, const Columns& columns) {
   return text.str();
 }
 
-TEST(SpanPieces, spans_with_room_stand_alone_and_those_of_one_column_are_merged) {
+TEST(SpanPieces, merge_only_spans_of_one_column) {
   const SpanTrack track = track_of({{0, 30}, {30, 32}, {33, 34}, {35, 39}, {60, 61}, {70, 95}});
   EXPECT_EQ(cut(track, {{0, 100}, 10}), "0-3:#0 3-4:#1+3(7) 6-7:#4 7-9:#5");
 }
 
-TEST(SpanPieces, a_long_span_that_begins_among_short_ones_hides_none_of_them) {
+TEST(SpanPieces, long_span_does_not_hide_short_ones) {
   EXPECT_EQ(cut(track_of({{0, 2}, {3, 4}, {5, 45}}), {{0, 100}, 10}), "0-1:#0+2(3) 1-4:#2");
   EXPECT_EQ(cut(track_of({{0, 2}, {5, 45}}), {{0, 100}, 10}), "0-1:#0 1-4:#1");
 }
 
-TEST(SpanPieces, what_reaches_into_the_range_is_cut_there) {
+TEST(SpanPieces, are_clipped_to_the_range) {
   const SpanTrack track = track_of({{0, 30}, {30, 60}, {60, 90}});
   EXPECT_EQ(cut(track, {{20, 70}, 5}), "0-1:#0 1-4:#1 4-5:#2");
   EXPECT_EQ(cut(track, {{35, 45}, 10}), "0-10:#1");
   EXPECT_EQ(cut(track, {{95, 99}, 4}), "");
 }
 
-TEST(SpanPieces, columns_begin_where_the_column_before_ends_and_fill_the_range) {
+TEST(SpanPieces, columns_are_contiguous_and_cover_the_range) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 20'000; ++i) {
     const auto width = static_cast<Nanoseconds>(1 + random() % 10'000'000'000),
@@ -67,11 +67,11 @@ TEST(SpanPieces, columns_begin_where_the_column_before_ends_and_fill_the_range) 
   }
 }
 
-TEST(SpanPieces, a_span_of_no_length_is_seen) {
+TEST(SpanPieces, include_a_span_of_zero_length) {
   EXPECT_EQ(cut(track_of({{50, 50}}), {{0, 100}, 10}), "5-6:#0");
 }
 
-TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_there_are) {
+TEST(SpanPieces, are_at_most_one_per_column_and_contain_each_span_once) {
   std::mt19937 random(5);
   std::vector<TimeRange> ranges;
   Nanoseconds at = 0;
@@ -87,7 +87,7 @@ TEST(SpanPieces, no_more_pieces_than_columns_and_each_span_in_one_however_many_t
     std::vector<SpanPiece> pieces;
     EXPECT_TRUE(cut_into_pieces(track, track.end(), {{0, at}, pixels}, pieces));
     EXPECT_LE(pieces.size(), static_cast<std::size_t>(pixels) + 1)
-        << "the last may share the last column";
+        << "the last piece may share the last column";
     std::size_t next = 0;
     int free = 0;
     for (const SpanPiece& piece : pieces) {

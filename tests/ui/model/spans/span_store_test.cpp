@@ -11,28 +11,26 @@ namespace {
 
 using namespace test;
 
-TEST(OpNames, tokens_lanes_and_kinds_come_from_the_recorded_plan_of_a_rank) {
+TEST(OpNames, have_tokens_lanes_and_kinds_of_the_recorded_plan) {
   const auto names = names_from_plan(planned(3));
   ASSERT_TRUE(names) << base::to_string(names.error());
   EXPECT_EQ(names->lanes, (std::vector<std::string>{"unnamed", "input", "compute", "send.g0",
                                                     "recv.g0", "buckets.g0"}));
   EXPECT_EQ(names->shown, (std::vector<int>{0, 1, 2, 5, 3, 4}))
-      << "whole collectives stand above their chunks";
+      << "collectives are above their chunks";
   EXPECT_EQ(names->programs.at(0).name, "train");
   const NamedOp* send = names->find(0, kSend);
   ASSERT_TRUE(send);
   EXPECT_EQ(send->token, "SEND.b0.t0.c0>r0");
   EXPECT_EQ(send->kind, SpanKind::send);
   EXPECT_EQ(send->lane, 3);
-  EXPECT_EQ(names->token(0, 99), "op 0.99") << "what the plan does not name has its numbers";
+  EXPECT_EQ(names->token(0, 99), "op 0.99") << "an op without a plan is named by its numbers";
   EXPECT_EQ(names->token(7, 1), "op 7.1");
 }
 
-TEST(OpNames, a_plan_that_cannot_be_read_is_a_problem) {
-  EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n"));
-}
+TEST(OpNames, report_an_unreadable_plan) { EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n")); }
 
-TEST(OpNames, a_collective_that_was_taken_whole_is_neither_sent_nor_received) {
+TEST(OpNames, engine_collective_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::all_reduce), SpanKind::collective);
   EXPECT_EQ(kind_of(plan::OpKind::broadcast), SpanKind::collective);
   EXPECT_EQ(kind_of(plan::OpKind::recv_reduce), SpanKind::receive);
@@ -53,7 +51,7 @@ TEST(OpNames, workers_and_servers_send_and_receive) {
   EXPECT_EQ(kind_of(plan::OpKind::pack), SpanKind::other);
 }
 
-TEST(OpNames, what_two_ranks_that_average_send_each_other_is_no_collective) {
+TEST(OpNames, gossip_between_two_ranks_is_not_a_collective) {
   const auto names = names_from_plan(
       "rank 4\npair 4 with 1 3 seed 1\nlane compute compute\nlane send.g0 send g0\nlane recv.g0 "
       "recv g0\nbuffer params fp32 4 shared\nbuffer mixed fp32 4\n"
@@ -66,7 +64,7 @@ TEST(OpNames, what_two_ranks_that_average_send_each_other_is_no_collective) {
   EXPECT_EQ(kind_of(plan::OpKind::answer), SpanKind::receive);
 }
 
-TEST(SpanStore, keeps_ops_by_rank_and_lane_with_their_times_in_nanoseconds) {
+TEST(SpanStore, stores_ops_by_rank_and_lane_in_nanoseconds) {
   RecordedOps ops(2);
   ops.add(1, {{kReduce, 100, 175, 200, 4, 512}, ran(kForward, 30, 70, 4)});
   const SpanLane& receives = ops.store().lane(1, 4);
@@ -84,7 +82,7 @@ TEST(SpanStore, keeps_ops_by_rank_and_lane_with_their_times_in_nanoseconds) {
   EXPECT_EQ(ops.store().taken(), 2u);
 }
 
-TEST(SpanStore, tells_what_an_op_was_held_back_from_what_it_did) {
+TEST(SpanStore, separates_delay_of_an_op_from_its_work) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 100)});
   EXPECT_FALSE(ops.store().held_back());
@@ -92,25 +90,25 @@ TEST(SpanStore, tells_what_an_op_was_held_back_from_what_it_did) {
   EXPECT_TRUE(ops.store().held_back());
   const SpanTrack& computed = *ops.store().lane(0, 2).tracks()[0];
   EXPECT_EQ(computed[1].done(), 200);
-  EXPECT_EQ(computed[2].done(), 500) << "never before it began, whatever a recording says";
+  EXPECT_EQ(computed[2].done(), 500) << "an op cannot end before it begins";
   EXPECT_EQ(computed.times_of(0, 3).held, 400);
   EXPECT_EQ(computed.times_of(0, 3).of(SpanKind::backward), 100);
 }
 
-TEST(SpanStore, sends_that_are_under_way_together_lie_on_tracks_of_their_own) {
+TEST(SpanStore, concurrent_sends_are_on_separate_tracks) {
   RecordedOps ops;
   ops.add(0, {ran(kSend, 0, 50), ran(kSecondSend, 0, 60), ran(kThirdSend, 10, 70),
               ran(kSend, 70, 80, 1)});
   const SpanLane& sends = ops.store().lane(0, 3);
   ASSERT_EQ(sends.tracks().size(), 3u);
-  EXPECT_EQ(sends.tracks()[0]->size(), 2u) << "what comes later has room on the first again";
+  EXPECT_EQ(sends.tracks()[0]->size(), 2u) << "later spans use the first track again";
   ASSERT_EQ(sends.joined().size(), 2u);
   EXPECT_EQ(sends.joined()[0].ops, 3u);
   EXPECT_EQ(sends.joined()[0].end, 70);
   EXPECT_EQ(sends.joined()[1].ops, 1u);
 }
 
-TEST(SpanStore, more_than_eight_at_once_are_joined_on_the_last_track_and_none_is_lost) {
+TEST(SpanStore, more_than_eight_concurrent_ops_are_joined_on_the_last_track) {
   RecordedOps ops;
   std::vector<Ran> together;
   for (int i = 0; i < 20; ++i) together.push_back(ran(kSend, i, 1000 + i));
@@ -121,7 +119,7 @@ TEST(SpanStore, more_than_eight_at_once_are_joined_on_the_last_track_and_none_is
   EXPECT_EQ(sends.joined()[0].ops, 20u);
 }
 
-TEST(SpanStore, ops_without_a_plan_keep_a_lane_of_their_own) {
+TEST(SpanStore, ops_without_a_plan_have_a_separate_lane) {
   RecordedOps ops(1);
   ops.plan(0, planned(0));
   ops.add(0, {{77, 1, 1, 5, 0, 0}});
@@ -129,7 +127,7 @@ TEST(SpanStore, ops_without_a_plan_keep_a_lane_of_their_own) {
   EXPECT_EQ(ops.store().names(0).token(0, 77), "op 0.77");
 }
 
-TEST(SpanStore, times_that_run_backwards_last_no_time) {
+TEST(SpanStore, times_that_run_backwards_have_zero_length) {
   RecordedOps ops;
   ops.add(0, {{kReduce, 100, 50, 20, 0, 0}});
   const OpSpan& span = (*ops.store().lane(0, 4).tracks()[0])[0];
@@ -138,7 +136,7 @@ TEST(SpanStore, times_that_run_backwards_last_no_time) {
   EXPECT_EQ(span.end, 100);
 }
 
-TEST(SpanStore, forgets_the_oldest_of_a_rank_and_counts_them) {
+TEST(SpanStore, drops_and_counts_the_oldest_of_a_rank) {
   RecordedOps ops(2);
   SpanStore small(400);  // 200 a rank
   for (int step = 0; step < 500; ++step)
@@ -152,11 +150,11 @@ TEST(SpanStore, forgets_the_oldest_of_a_rank_and_counts_them) {
   EXPECT_GT(held, 150u);
   EXPECT_EQ(small.lacking(), 1000 - held);
   EXPECT_EQ((*small.lane(0, 2).tracks()[0])[small.lane(0, 2).tracks()[0]->end() - 1].step, 499)
-      << "the newest stay";
-  EXPECT_EQ(small.lane(1, 2).size(), 1u) << "of a rank that has room, nothing goes";
+      << "the newest spans are kept";
+  EXPECT_EQ(small.lane(1, 2).size(), 1u) << "a rank below the limit keeps all spans";
 }
 
-TEST(SpanStore, says_what_the_history_forgot_before_it_was_asked) {
+TEST(SpanStore, reports_ops_that_the_history_dropped) {
   RecordedOps ops;
   const std::size_t many = telemetry::History::kept_ops * 5 / 4 + 1;
   std::vector<Ran> all;
@@ -171,7 +169,7 @@ TEST(SpanStore, says_what_the_history_forgot_before_it_was_asked) {
   EXPECT_GT(late.lacking(), 0u);
 }
 
-TEST(StepTimes, reach_from_the_first_begin_to_the_last_end_over_ranks) {
+TEST(StepTimes, span_from_the_first_begin_to_the_last_end_over_ranks) {
   RecordedOps ops(2);
   ops.end_step(0, 0, 1000, 900);
   ops.end_step(1, 0, 1100, 1050);
@@ -189,11 +187,11 @@ TEST(StepTimes, reach_from_the_first_begin_to_the_last_end_over_ranks) {
   EXPECT_EQ(step_of_rank(ops.history(), 1, 1), std::nullopt) << "not reported by that rank";
 }
 
-TEST(StepTimes, within_steps_leave_out_what_a_pace_holds_between_them) {
+TEST(StepTimes, within_steps_exclude_pace_delays_between_steps) {
   RecordedOps ops(1);
   ops.end_step(0, 0, 1000, 900);
-  ops.end_step(0, 1, 1500, 500);  // at once after the one before
-  ops.end_step(0, 2, 3000, 500);  // held for 1000 before it
+  ops.end_step(0, 1, 1500, 500);  // immediately after the previous step
+  ops.end_step(0, 2, 3000, 500);  // delayed by 1000 before it
   const auto within = [&](const TimeRange& range) {
     return clip_to_steps(ops.history(), 0, range);
   };
@@ -202,11 +200,11 @@ TEST(StepTimes, within_steps_leave_out_what_a_pace_holds_between_them) {
   EXPECT_EQ(within({1500, 2500}), std::vector<TimeRange>()) << "held";
   EXPECT_EQ(within({2600, 2700}), (std::vector<TimeRange>{{2600, 2700}})) << "within one";
   EXPECT_EQ(within({3000, 3000}), std::vector<TimeRange>());
-  ops.end_step(0, 3, 3501, 500);  // begins 1 ns after the one before, as rounding has it
+  ops.end_step(0, 3, 3501, 500);  // begins 1 ns after the previous step, due to rounding
   EXPECT_EQ(within({2500, 4000}), (std::vector<TimeRange>{{2500, 3501}})) << "one range";
 }
 
-TEST(StepTimes, are_read_a_portion_at_a_time) {
+TEST(StepTimes, are_read_incrementally) {
   RecordedOps ops(1);
   for (int step = 0; step < 10; ++step) ops.end_step(0, step, 100 * (step + 1), 100);
   StepTimes times;

@@ -17,7 +17,7 @@ OpSpan span(Nanoseconds begin, Nanoseconds ready, Nanoseconds end,
   return made;
 }
 
-// Without overlaps, some after a pause, some at once, some of no length.
+// Spans without overlaps: after a pause, immediately after the previous one, or of zero length.
 std::vector<OpSpan> any_spans(std::size_t count) {
   std::mt19937 random(7);
   std::vector<OpSpan> spans;
@@ -47,7 +47,7 @@ SpanTimes counted_one_by_one(const std::vector<OpSpan>& spans, const TimeRange& 
   return sum;
 }
 
-TEST(SpanTrack, tells_the_times_of_any_range_as_counting_one_by_one_does) {
+TEST(SpanTrack, times_of_any_range_match_a_brute_force_sum) {
   const std::vector<OpSpan> spans = any_spans(300);
   SpanTrack track;
   for (const OpSpan& one : spans) track.append(one);
@@ -61,7 +61,7 @@ TEST(SpanTrack, tells_the_times_of_any_range_as_counting_one_by_one_does) {
   }
 }
 
-TEST(SpanTrack, finds_spans_by_time_as_looking_at_each_does) {
+TEST(SpanTrack, span_lookup_matches_a_linear_search) {
   const std::vector<OpSpan> spans = any_spans(200);
   SpanTrack track;
   for (const OpSpan& one : spans) track.append(one);
@@ -75,7 +75,7 @@ TEST(SpanTrack, finds_spans_by_time_as_looking_at_each_does) {
   }
 }
 
-TEST(SpanTrack, keeps_numbers_and_times_when_the_first_are_forgotten) {
+TEST(SpanTrack, keeps_indices_and_times_when_the_first_are_dropped) {
   const std::vector<OpSpan> spans = any_spans(100);
   SpanTrack track;
   for (const OpSpan& one : spans) track.append(one);
@@ -91,16 +91,16 @@ TEST(SpanTrack, keeps_numbers_and_times_when_the_first_are_forgotten) {
   EXPECT_EQ(track.first_ending_after(std::numeric_limits<Nanoseconds>::min(), track.end()), 32u);
 }
 
-TEST(SpanTrack, joins_what_was_under_way_together) {
+TEST(SpanTrack, joins_concurrent_spans) {
   SpanTrack track;
   for (const OpSpan& one : {span(0, 2, 4), span(10, 12, 20), span(20, 20, 21)}) track.join(one);
-  EXPECT_EQ(track.size(), 3u) << "what only touches stays apart";
+  EXPECT_EQ(track.size(), 3u) << "adjacent spans are not joined";
   OpSpan late = span(15, 19, 30);
   late.bytes = 8;
   track.join(late);
   ASSERT_EQ(track.size(), 2u);
   EXPECT_EQ(track[1].begin, 10);
-  EXPECT_EQ(track[1].ready, 12) << "when the first of them had its peer";
+  EXPECT_EQ(track[1].ready, 12) << "ready time of the first span";
   EXPECT_EQ(track[1].end, 30);
   EXPECT_EQ(track[1].ops, 3u);
   EXPECT_EQ(track[1].bytes, 8);
@@ -109,7 +109,7 @@ TEST(SpanTrack, joins_what_was_under_way_together) {
   EXPECT_EQ(track.times_within({0, 100}, track.end()).of(SpanKind::receive), 20);
 }
 
-TEST(SpanTrack, keeps_its_sums_when_joining_undoes_whole_blocks) {
+TEST(SpanTrack, keeps_its_sums_when_joining_removes_blocks) {
   SpanTrack track;
   for (Nanoseconds i = 0; i < 40; ++i) track.join(span(10 * i, 10 * i, 10 * i + 5));
   track.join(span(50, 50, 395));

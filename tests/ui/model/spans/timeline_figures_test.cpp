@@ -11,8 +11,8 @@ namespace {
 
 using namespace test;
 
-// Computes from 10 to 70 and from 90 to 100; sends from 50 to 80; waits from 50 to 75 for what it
-// receives, and has it at 90.
+// Compute from 10 to 70 and from 90 to 100, a send from 50 to 80, and a receive from 50 to 90 that
+// waits until 75.
 RecordedOps one_step() {
   RecordedOps ops;
   ops.add(0, {ran(kLoad, 0, 10),
@@ -24,19 +24,18 @@ RecordedOps one_step() {
   return ops;
 }
 
-TEST(TimelineFigures, of_a_step_by_hand) {
+TEST(TimelineFigures, match_a_step_computed_by_hand) {
   RecordedOps ops = one_step();
   const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
   EXPECT_EQ(figures.compute, 70);
-  EXPECT_EQ(figures.communication, 40)
-      << "from 50 to 90: what is sent and what is received overlap";
+  EXPECT_EQ(figures.communication, 40) << "from 50 to 90: sends and receives overlap";
   EXPECT_EQ(figures.hidden, 20) << "from 50 to 70";
   EXPECT_EQ(figures.waiting, 25);
   EXPECT_DOUBLE_EQ(figures.efficiency(), 0.7);
   EXPECT_DOUBLE_EQ(*figures.overlap(), 0.5);
 }
 
-TEST(TimelineFigures, count_only_what_lies_in_the_range) {
+TEST(TimelineFigures, exclude_spans_outside_the_range) {
   RecordedOps ops = one_step();
   const RankFigures figures = figures_of(ops.store(), 0, {{60, 80}});
   EXPECT_EQ(figures.looked_at, 20);
@@ -46,7 +45,7 @@ TEST(TimelineFigures, count_only_what_lies_in_the_range) {
   EXPECT_EQ(figures.waiting, 15);
 }
 
-TEST(TimelineFigures, leave_out_what_lies_between_the_times_looked_at) {
+TEST(TimelineFigures, exclude_time_between_selected_ranges) {
   RecordedOps ops = one_step();
   const RankFigures figures = figures_of(ops.store(), 0, {{0, 20}, {60, 80}, {95, 200}});
   EXPECT_EQ(figures.looked_at, 145);
@@ -56,7 +55,7 @@ TEST(TimelineFigures, leave_out_what_lies_between_the_times_looked_at) {
   EXPECT_EQ(figures.waiting, 15);
 }
 
-TEST(TimelineFigures, count_sends_that_are_under_way_together_once) {
+TEST(TimelineFigures, count_concurrent_sends_once) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 30), ran(kSend, 10, 40), ran(kSecondSend, 20, 60),
               ran(kThirdSend, 80, 90)});
@@ -65,14 +64,14 @@ TEST(TimelineFigures, count_sends_that_are_under_way_together_once) {
   EXPECT_EQ(figures.hidden, 20) << "10 to 30";
 }
 
-TEST(TimelineFigures, one_rank_that_sends_nothing_has_no_overlap) {
+TEST(TimelineFigures, have_no_overlap_for_a_rank_without_communication) {
   RecordedOps ops;
   ops.add(0, {ran(kForward, 0, 30)});
   EXPECT_EQ(figures_of(ops.store(), 0, {{0, 100}}).overlap(), std::nullopt);
   EXPECT_EQ(figures_of(ops.store(), 0, {{0, 0}}).efficiency(), 0);
 }
 
-TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_together) {
+TEST(TimelineFigures, are_means_over_ranks_with_overlap_of_total_communication) {
   const RankFigures busy{100, 80, 10, 10, 0}, idle{100, 40, 30, 0, 20};
   const TimelineFigures all = average_over_ranks({busy, idle});
   EXPECT_DOUBLE_EQ(all.efficiency, 0.6);
@@ -84,7 +83,7 @@ TEST(TimelineFigures, over_ranks_are_means_and_overlap_is_of_all_communication_t
   EXPECT_EQ(average_over_ranks({}).ranks, 0);
   const RankFigures by_engine{100, 40, 30, 0, 0, false};
   EXPECT_EQ(average_over_ranks({busy, by_engine}).waiting, std::nullopt)
-      << "an engine does not report it";
+      << "engines do not report waiting";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 QString steps(std::int64_t n) { return QObject::tr("%n step(s)", nullptr, plural(n)); }
 
-TEST(Counted, one_is_singular_and_nothing_else_is) {
+TEST(Counted, only_one_is_singular) {
   EXPECT_EQ(steps(1), "1 step");
   EXPECT_EQ(steps(0), "0 steps");
   EXPECT_EQ(QObject::tr("%n class(es) of %1", nullptr, 2).arg("digits"), "2 classes of digits");
@@ -21,7 +21,7 @@ TEST(Counted, one_is_singular_and_nothing_else_is) {
   EXPECT_EQ(QObject::tr("a choice (s)"), "a choice (s)") << "a text without a count is unchanged";
 }
 
-TEST(Counted, an_installed_translation_comes_first) {
+TEST(Counted, installed_translation_has_precedence) {
   class German : public QTranslator {
    public:
     bool isEmpty() const override { return false; }
@@ -36,7 +36,7 @@ TEST(Counted, an_installed_translation_comes_first) {
   EXPECT_EQ(steps(2), "2 steps");
 }
 
-TEST(Counted, a_count_above_the_largest_int_is_plural) {
+TEST(Counted, count_above_the_int_maximum_is_plural) {
   EXPECT_EQ(
       QObject::tr("%1 parameter(s)", nullptr, plural(7'000'000'000)).arg(grouped(7'000'000'000)),
       "7,000,000,000 parameters");
@@ -47,19 +47,19 @@ TEST(Counted, large_numbers_are_grouped) {
   EXPECT_EQ(steps(60'000), "60,000 steps");
 }
 
-TEST(Counted, symbols_of_units_have_no_singular) {
+TEST(Counted, unit_symbols_have_no_singular) {
   for (const char* unit : {"s", "B", "B/s", "bit/s", "flop/s", ""}) EXPECT_EQ(singular(unit), unit);
 }
 
-TEST(Counted, a_device_has_one_core_or_several) {
+TEST(Counted, device_figures_use_singular_and_plural) {
   topology::Device device{.name = "cpu0"};
   EXPECT_EQ(device_figures(device), "1 core, 4 GB");
   device.cores = 16;
   EXPECT_EQ(device_figures(device), "16 cores, 4 GB");
   device.gpu = 3;
-  EXPECT_EQ(device_figures(device), "16 cores, 4 GB") << "it is no gpu";
+  EXPECT_EQ(device_figures(device), "16 cores, 4 GB") << "the device is not a GPU";
   device.kind = topology::DeviceKind::gpu;
-  EXPECT_EQ(device_figures(device), "GPU 3, 4 GB") << "of this machine";
+  EXPECT_EQ(device_figures(device), "GPU 3, 4 GB") << "a GPU of this machine";
 }
 
 }  // namespace

@@ -12,7 +12,11 @@ namespace {
 
 using experiment::ServerMode;
 using experiment::StrategyKind;
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 std::vector<std::string> lines(const experiment::Experiment& experiment) {
   std::vector<std::string> all;
@@ -21,7 +25,22 @@ std::vector<std::string> lines(const experiment::Experiment& experiment) {
   return all;
 }
 
-// Four workers, and one server where there are servers.
+// Matches a line of `role` that states the end of the run, without a restart of the rank.
+auto Ends(const std::string& role, const std::string& detail = "") {
+  return AllOf(StartsWith(role + ": "), HasSubstr("the run ends"), HasSubstr(detail),
+               Not(HasSubstr("Restart")));
+}
+
+// Lost training state, and a run that can be resumed.
+const std::string kLost = "run.checkpoint_every_steps", kKept = "run.resume_from";
+
+// Matches a line of `role` that states that other ranks continue until the rank is restarted.
+auto Continues(const std::string& role, const std::string& detail) {
+  return AllOf(StartsWith(role + ": "), HasSubstr(detail), HasSubstr("run.restarts"),
+               Not(HasSubstr("the run ends")));
+}
+
+// Four workers, and one server if the strategy has servers.
 experiment::Experiment of(StrategyKind kind) {
   experiment::Experiment experiment;
   experiment.strategy.kind = kind;
@@ -41,36 +60,29 @@ experiment::Experiment served(ServerMode mode) {
   return experiment;
 }
 
-const std::string kEnds = ": the run ends and names the failed rank; not in this run";
-const std::string kEndsServed =
-    kEnds + "; without run.checkpoint_every_steps its training state is lost";
-const std::string kEndsKept =
-    kEnds + "; another run can resume from its last checkpoint (run.resume_from)";
-const std::string kBack = "; by Restart on the device; automatic with run.restarts";
-
-TEST(WhenRanksFail, of_every_strategy_without_servers_the_run_ends) {
+TEST(RankFailure, ends_the_run_of_every_strategy_without_servers) {
   for (const auto& [kind, name] : base::Names<StrategyKind>::table) {
     if (kind == StrategyKind::parameter_server) continue;
-    std::vector<std::string> wanted{"chief (rank 0)" + kEnds, "other workers" + kEnds};
-    if (kind == StrategyKind::one_device) wanted = {"the only rank" + kEnds};
-    if (kind == StrategyKind::central_storage)
-      wanted = {"chief (rank 1)" + kEnds, "other workers" + kEnds, "storage (rank 0)" + kEnds};
-    EXPECT_EQ(lines(of(kind)), wanted) << name;
+    SCOPED_TRACE(name);
+    if (kind == StrategyKind::one_device) {
+      EXPECT_THAT(lines(of(kind)), ElementsAre(Ends("the only rank")));
+    } else if (kind == StrategyKind::central_storage) {
+      EXPECT_THAT(lines(of(kind)), ElementsAre(Ends("chief (rank 1)"), Ends("other workers"),
+                                               Ends("storage (rank 0)")));
+    } else {
+      EXPECT_THAT(lines(of(kind)), ElementsAre(Ends("chief (rank 0)"), Ends("other workers")));
+    }
   }
 }
 
-TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
+TEST(RankFailure, does_not_stop_training_if_the_rank_is_an_evaluator) {
   experiment::Experiment e = served(ServerMode::synchronous);
   e.topology.hosts[0].devices[1].role = topology::Role::evaluator;
   e.topology.hosts[0].devices[2].role = topology::Role::chief;
-  const auto said = lines(e);
-  ASSERT_EQ(said.size(), 4u);
-  EXPECT_EQ(said[0], "chief (rank 1)" + kEndsKept)
-      << "ranks are workers first; and servers write checkpoints for the evaluator";
-  EXPECT_EQ(said[2], "parameter server" + kEndsKept);
-  EXPECT_EQ(
-      said[3],
-      "evaluator: training continues; held-out samples are not measured until it rejoins" + kBack);
+  EXPECT_THAT(lines(e), ElementsAre(Ends("chief (rank 1)", kKept), Ends("other workers", kKept),
+                                    Ends("parameter server", kKept),
+                                    Continues("evaluator", "held-out samples")))
+      << "servers write checkpoints for the evaluator";
   session::Status status;
   status.state = session::RunState::running;
   for (int rank = 0; rank < 5; ++rank) {
@@ -81,68 +93,62 @@ TEST(WhenRanksFail, an_evaluator_is_missed_by_nobody_who_trains) {
   status.ranks[4].state = "waiting";
   const RankFaults offered = faults_of_rank(e, status, 4);
   EXPECT_TRUE(offered.kill && offered.spared);
-  EXPECT_EQ(offered.outcome.toStdString(), "training continues; held-out samples are not measured");
+  EXPECT_TRUE(offered.outcome.contains("held-out samples"));
   EXPECT_FALSE(faults_of_rank(e, status, 3).spared) << "the server";
 }
 
-TEST(WhenRanksFail, of_servers_out_of_step_the_others_go_on_down_to_the_last) {
+TEST(RankFailure, leaves_other_workers_of_asynchronous_servers_running) {
   for (const ServerMode mode :
        {ServerMode::asynchronous, ServerMode::softsync, ServerMode::stale_synchronous}) {
-    const std::string on = ": the others continue, down to the last worker" + kBack;
-    EXPECT_THAT(lines(served(mode)), ElementsAre("chief (rank 0)" + on, "other workers" + on,
-                                                 "parameter server" + kEndsServed))
+    EXPECT_THAT(lines(served(mode)), ElementsAre(Continues("chief (rank 0)", "last worker"),
+                                                 Continues("other workers", "last worker"),
+                                                 Ends("parameter server", kLost)))
         << base::name_of(mode);
   }
 }
 
-TEST(WhenRanksFail, in_step_only_backup_workers_are_spared_as_many_as_there_are) {
+TEST(RankFailure, ends_synchronous_runs_without_backup_workers) {
   EXPECT_THAT(lines(served(ServerMode::synchronous)),
-              ElementsAre("chief (rank 0)" + kEndsServed, "other workers" + kEndsServed,
-                          "parameter server" + kEndsServed));
+              ElementsAre(Ends("chief (rank 0)", kLost), Ends("other workers", kLost),
+                          Ends("parameter server", kLost)));
   experiment::Experiment backups = served(ServerMode::backup_workers);
   backups.strategy.servers.backups = 1;
-  const std::string on =
-      ": the others continue with at least 3 workers: each update needs that many gradients" +
-      kBack;
-  EXPECT_THAT(lines(backups), ElementsAre("chief (rank 0)" + on, "other workers" + on,
-                                          "parameter server" + kEndsServed));
+  EXPECT_THAT(lines(backups), ElementsAre(Continues("chief (rank 0)", "at least 3 workers"),
+                                          Continues("other workers", "at least 3 workers"),
+                                          Ends("parameter server", kLost)));
   backups.strategy.servers.backups = 0;
-  EXPECT_EQ(lines(backups).front(), "chief (rank 0)" + kEndsServed);
+  EXPECT_THAT(lines(backups).front(), Ends("chief (rank 0)", kLost));
 }
 
-TEST(WhenRanksFail, another_run_goes_on_only_where_checkpoints_are_written_meanwhile) {
+TEST(RankFailure, allows_resuming_only_with_checkpoints) {
   experiment::Experiment e = served(ServerMode::synchronous);
-  for (const auto& [every, ends] :
-       {std::pair(std::int64_t{0}, kEndsServed), std::pair(std::int64_t{20}, kEndsKept)}) {
+  for (const auto& [every, state] :
+       {std::pair(std::int64_t{0}, kLost), std::pair(std::int64_t{20}, kKept)}) {
     e.run.checkpoint_every_steps = every;
-    EXPECT_THAT(lines(e), ElementsAre("chief (rank 0)" + ends, "other workers" + ends,
-                                      "parameter server" + ends))
+    EXPECT_THAT(lines(e), ElementsAre(Ends("chief (rank 0)", state), Ends("other workers", state),
+                                      Ends("parameter server", state)))
         << every;
   }
 }
 
-TEST(WhenRanksFail, restarts_are_said_where_they_are_made) {
-  experiment::Experiment again = served(ServerMode::asynchronous);
-  again.run.restarts = 1;
-  EXPECT_THAT(lines(again).front(),
-              testing::EndsWith(
-                  "; automatic (1 restart in total, run.restarts), then by Restart on the device"));
-  EXPECT_THAT(lines(again).back(), testing::EndsWith(kEndsServed)) << "no server is";
+TEST(RankFailure, text_states_restarts_if_the_strategy_supports_them) {
+  experiment::Experiment e = served(ServerMode::asynchronous);
+  e.run.restarts = 1;
+  EXPECT_THAT(lines(e).front(), Continues("chief (rank 0)", "1 restart in total"));
+  EXPECT_THAT(lines(e).back(), Ends("parameter server", kLost)) << "servers are not restarted";
 }
 
-TEST(WhenRanksFail, threads_of_one_process_fail_together) {
+TEST(RankFailure, affects_all_threads_of_a_process) {
   for (const bool inproc : {true, false}) {
     experiment::Experiment together = served(ServerMode::asynchronous);
     if (inproc) together.run.transport = experiment::TransportKind::inproc;
     else together.run.clock = experiment::RunClock::virtual_time;
-    EXPECT_THAT(
-        lines(together),
-        ElementsAre(
-            "every rank: all ranks fail: they are threads of one process; not in this run"));
+    EXPECT_THAT(lines(together),
+                ElementsAre(AllOf(StartsWith("every rank: "), HasSubstr("one process"))));
   }
 }
 
-TEST(WhenRanksFail, a_drawing_without_workers_has_nobody_to_fail) {
+TEST(RankFailure, has_no_text_without_workers) {
   experiment::Experiment empty;
   EXPECT_TRUE(when_ranks_fail(empty).empty());
   EXPECT_TRUE(when_ranks_fail(experiment::Experiment{}).empty());
@@ -156,7 +162,7 @@ class FaultsOfRank : public testing::Test {
     status_.state = session::RunState::running;
   }
   RankFaults offered(int rank) const { return faults_of_rank(experiment_, status_, rank); }
-  // "kill stall wake restart", those that are.
+  // Returns the enabled faults, for example "kill stall ".
   std::string enabled(int rank) const {
     const RankFaults of = offered(rank);
     return std::string(of.kill ? "kill " : "") + (of.stall ? "stall " : "") +
@@ -166,7 +172,7 @@ class FaultsOfRank : public testing::Test {
   session::Status status_;
 };
 
-TEST_F(FaultsOfRank, are_those_that_its_state_has_room_for) {
+TEST_F(FaultsOfRank, depend_on_its_state) {
   EXPECT_EQ(enabled(1), "kill stall ");
   const std::pair<const char*, const char*> states[] = {{"waiting", "kill stall "},
                                                         {"paused", "kill stall "},
@@ -179,10 +185,10 @@ TEST_F(FaultsOfRank, are_those_that_its_state_has_room_for) {
     status_.ranks[1].state = state;
     EXPECT_EQ(enabled(1), wanted) << state;
   }
-  EXPECT_EQ(enabled(7), "") << "there is none";
+  EXPECT_EQ(enabled(7), "") << "the rank does not exist";
 }
 
-TEST_F(FaultsOfRank, are_none_before_training_and_after_it_and_where_ranks_are_threads) {
+TEST_F(FaultsOfRank, are_unavailable_outside_training_and_for_threads) {
   using session::RunState;
   for (const RunState state : {RunState::starting, RunState::finished, RunState::stopped,
                                RunState::failed, RunState::canceled}) {
@@ -196,16 +202,16 @@ TEST_F(FaultsOfRank, are_none_before_training_and_after_it_and_where_ranks_are_t
   }
   experiment_.run.transport = experiment::TransportKind::inproc;
   EXPECT_EQ(enabled(1), "");
-  EXPECT_EQ(offered(1).outcome, "a rank cannot fail alone: all ranks are threads of one process");
+  EXPECT_TRUE(offered(1).outcome.contains("one process"));
 }
 
-TEST_F(FaultsOfRank, say_what_comes_of_the_loss_by_those_that_are_left) {
-  EXPECT_EQ(offered(1).outcome, "training continues with 3 other workers");
+TEST_F(FaultsOfRank, state_the_outcome_by_the_remaining_workers) {
+  EXPECT_TRUE(offered(1).outcome.contains("3 other workers"));
   status_.ranks[0].state = "lost", status_.ranks[2].state = "returning";
-  EXPECT_EQ(offered(1).outcome, "training continues with 1 other worker");
+  EXPECT_TRUE(offered(1).outcome.endsWith("1 other worker"));
   EXPECT_TRUE(offered(1).spared);
   status_.ranks[3].state = "lost";
-  EXPECT_EQ(offered(1).outcome, "ends the run: too few workers would remain");
+  EXPECT_TRUE(offered(1).outcome.contains("too few workers"));
   EXPECT_FALSE(offered(1).spared);
   EXPECT_EQ(offered(4).outcome, "ends the run") << "the server";
   EXPECT_EQ(enabled(4), "kill stall ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A workbench that is killed loses no run: the coordinator was started detached, and the next start
-// finds it and attaches.
+// A killed workbench does not end its run: the coordinator is detached, and the next workbench
+// attaches to it.
 #include <gtest/gtest.h>
 
 #include <QDir>
@@ -19,9 +19,9 @@
 namespace trainyard::ui::test {
 namespace {
 
-class LeftRunning : public RealWindow {
+class DetachedRun : public RealWindow {
  protected:
-  // Never ends by itself, and leaves the machine room to breathe.
+  // A run without an end that uses little of the machine.
   QString write_experiment() {
     auto experiment = *experiment::load(TRAINYARD_SOURCE_DIR
                                         "/resources/experiments/four_devices_mirrored_digits.json");
@@ -55,13 +55,12 @@ class LeftRunning : public RealWindow {
   }
 };
 
-TEST_F(LeftRunning,
-       a_killed_workbench_leaves_its_run_and_the_next_attaches_with_the_whole_history) {
+TEST_F(DetachedRun, survives_a_killed_workbench_and_is_attached_with_its_history) {
   const auto seen = run_and_kill(10);
   ASSERT_TRUE(seen);
   const std::size_t before = seen->history().train_loss().size();
   ASSERT_TRUE(wait([&] { return seen->history().train_loss().size() > before + 20; }))
-      << "it goes on without the window";
+      << "the run continues without the window";
 
   window_ = make_window();
   Document lost;
@@ -72,8 +71,7 @@ TEST_F(LeftRunning,
   ASSERT_TRUE(QFile::copy(autosave.copy(), directory_.filePath("recovery/left.json")));
   window_->offer_recoveries();
   ASSERT_TRUE(wait([&] { return window_->center().offers().isVisible(); }));
-  EXPECT_TRUE(window_->center().recovery_banner().isVisible())
-      << "one offer does not hide the other";
+  EXPECT_TRUE(window_->center().recovery_banner().isVisible()) << "both offers are visible";
   EXPECT_TRUE(window_->center().offers().text().contains("still running"))
       << window_->center().offers().text().toStdString();
   const std::size_t known = seen->history().train_loss().size();
@@ -87,7 +85,7 @@ TEST_F(LeftRunning,
     ASSERT_EQ(loss.at(i).step, static_cast<double>(i)) << "nothing is missing";
   const auto given = *experiment::load(directory_.filePath("long.json").toStdString());
   EXPECT_TRUE(wait([&] { return window_->document().experiment() == given; }))
-      << "as given, not as resolved";
+      << "the given experiment";
   EXPECT_FALSE(window_->controls().run_action().isEnabled()) << "a run is live";
   EXPECT_TRUE(window_->controls().pause_action().isEnabled());
   press(window_->controls().stop_action());
@@ -99,12 +97,11 @@ TEST_F(LeftRunning,
 struct Search {
   static constexpr int kRuns = 8;
   std::atomic<int> asked{0}, asked_before_listening{-1};
-  QSemaphore answered;  // one for each connection, once the answer is there
+  QSemaphore answered;  // released for each connection when the answer is available
   std::atomic<bool> closed_before_the_answer{false};
 };
 
-// A real connection that tells what is done with it, and does not close before the search has
-// answered.
+// A real connection that records its use and does not close before the search has answered.
 class WatchedClient final : public session::ControlClient {
  public:
   WatchedClient(std::unique_ptr<session::ControlClient> client, std::shared_ptr<Search> search)
@@ -140,7 +137,7 @@ Services watched(Services services, const std::shared_ptr<Search>& search) {
 
 // One time-out is enough for all dead runs, and closing their connections, which takes seconds,
 // blocks nothing.
-TEST_F(LeftRunning, runs_whose_coordinator_died_too_are_not_offered_and_are_asked_at_once) {
+TEST_F(DetachedRun, with_a_dead_coordinator_is_not_offered) {
   for (int i = 0; i < Search::kRuns; ++i) {
     const QDir run(services().runs_directory + QString("/2026-01-0%1_00-00-00_dead").arg(i + 1));
     ASSERT_TRUE(run.mkpath("."));
@@ -159,8 +156,7 @@ TEST_F(LeftRunning, runs_whose_coordinator_died_too_are_not_offered_and_are_aske
       << "the answer waited for connections to close";
   search->answered.release(Search::kRuns);
   EXPECT_TRUE(found->isEmpty());
-  EXPECT_EQ(search->asked_before_listening.load(), Search::kRuns)
-      << "they were asked one after the other";
+  EXPECT_EQ(search->asked_before_listening.load(), Search::kRuns) << "the requests were sequential";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts on one page all change at once: they take turns to be drawn.
+// Charts of a page that change at the same time are drawn in turn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::unique_ptr<PlotView> shown_plot() {
   return plot;
 }
 
-TEST(PlotTurns, one_chart_is_drawn_in_a_turn_of_the_event_loop) {
+TEST(PlotScheduling, draws_one_chart_per_event_loop_turn) {
   std::vector<std::unique_ptr<PlotView>> plots;
   for (std::size_t i = 0; i < kPlots; ++i) plots.push_back(shown_plot());
   for (const auto& plot : plots) plot->append("line", std::vector<SeriesPoint>{{kFar, 0, 0, 1}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The inspector in both looks.
+// The inspector in both themes.
 #include <QToolButton>
 
 #include "tests/ui/inspector/inspector_fixture.h"
@@ -9,11 +9,11 @@
 namespace trainyard::ui {
 namespace {
 
-class InspectorLook : public InspectorTest {
+class InspectorTheme : public InspectorTest {
  protected:
-  ~InspectorLook() override { Theme::instance().apply(Theme::Kind::light); }
+  ~InspectorTheme() override { Theme::instance().apply(Theme::Kind::light); }
 
-  // Right of its icon, which is drawn in the theme's color anyway.
+  // Right of its icon, which has the color of the theme.
   static QImage words_of(Section& section) {
     const auto* heading = section.findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly);
     return section.grab(heading->geometry().adjusted(heading->iconSize().width() + kGrid, 0, 0, 0))
@@ -21,7 +21,7 @@ class InspectorLook : public InspectorTest {
   }
 };
 
-TEST_F(InspectorLook, headings_can_be_read_after_every_change_of_it) {
+TEST_F(InspectorTheme, headings_are_readable_after_every_change) {
   const auto sections = inspector_.findChildren<Section*>();
   ASSERT_EQ(sections.size(), 6);
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark}) {
@@ -33,7 +33,7 @@ TEST_F(InspectorLook, headings_can_be_read_after_every_change_of_it) {
   }
 }
 
-TEST_F(InspectorLook, headings_of_one_that_starts_dark_can_be_read_when_it_becomes_light) {
+TEST_F(InspectorTheme, headings_are_readable_after_a_change_from_dark_to_light) {
   Theme::instance().apply(Theme::Kind::dark);
   Inspector late(document_, selection_);
   late.show();

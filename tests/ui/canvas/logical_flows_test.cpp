@@ -15,9 +15,9 @@ LogicalTopology ring_of_four(bool pointed = true) {
           pointed};
 }
 
-class Logical : public Canvas {
+class LogicalFlows : public Canvas {
  protected:
-  Logical() {
+  LogicalFlows() {
     experiment::Experiment experiment;
     experiment.topology = tests::drawn_hosts(2, 2);
     experiment.topology.hosts[1].x = 560;
@@ -36,7 +36,7 @@ class Logical : public Canvas {
       return tile(name).adjusted(-2, -2, 2, 2).contains(point);
     });
   }
-  // The middle of the longest part of an arrow that no tile hides.
+  // Returns the center of the longest visible part of an arrow.
   QPointF beside_tiles(const LogicalArrow& arrow) {
     int begin = 0, longest = 0, middle = 0;
     for (int at = 0; at <= 1000; ++at) {
@@ -45,14 +45,14 @@ class Logical : public Canvas {
     }
     return arrow.path.pointAtPercent(middle / 1000.0);
   }
-  // There, or a pixel beside: a thin line that lies askew covers few of its pixels wholly.
+  // Checks the pixel and its neighbors: a thin diagonal line fully covers few pixels.
   bool seen_beside(const QImage& image, QPoint at, const QColor& color) {
     for (int dy = -1; dy <= 1; ++dy)
       for (int dx = -1; dx <= 1; ++dx)
         if (image.pixelColor(at + QPoint(dx, dy)) == color) return true;
     return false;
   }
-  // Pixels that are not what they were, where the arrow is.
+  // Returns the number of changed pixels at the arrow.
   int changed_pixels(const QImage& before, const QImage& after) {
     int count = 0;
     for (int y = 0; y < before.height(); ++y)
@@ -69,11 +69,11 @@ class Logical : public Canvas {
   }
 };
 
-TEST_F(Logical, an_arrow_goes_from_tile_to_tile_and_the_way_back_is_another) {
+TEST_F(LogicalFlows, are_separate_arrows_for_each_direction) {
   view_.show_logical({{"cpu0", "cpu1"}, {{0, 1, 10}, {1, 0, 10}}, true});
   ASSERT_EQ(item().arrows().size(), 2u);
   EXPECT_NEAR(arrow(0, 1).path.pointAtPercent(0).x(), tile("cpu0").right(), 1e-6)
-      << "on the border that faces the other";
+      << "on the border toward the other device";
   EXPECT_NEAR(arrow(0, 1).path.currentPosition().x(), tile("cpu1").left(), 1e-6);
   EXPECT_NEAR(arrow(1, 0).path.pointAtPercent(0).x(), tile("cpu1").left(), 1e-6);
   const QPointF there = arrow(0, 1).path.pointAtPercent(0.5),
@@ -81,14 +81,14 @@ TEST_F(Logical, an_arrow_goes_from_tile_to_tile_and_the_way_back_is_another) {
   EXPECT_GT(std::hypot(there.x() - back.x(), there.y() - back.y()), 8);
 }
 
-TEST_F(Logical, more_bytes_are_wider) {
+TEST_F(LogicalFlows, are_wider_with_more_bytes) {
   view_.show_logical(ring_of_four());
   EXPECT_GT(arrow(0, 1).width, arrow(3, 0).width);
   EXPECT_GT(arrow(3, 0).width, arrow(1, 2).width);
   EXPECT_EQ(arrow(1, 2).width, arrow(2, 3).width);
 }
 
-TEST_F(Logical, is_seen_in_the_color_of_who_sends_in_both_themes_and_at_every_scale) {
+TEST_F(LogicalFlows, have_the_color_of_the_sender_in_both_themes_at_every_scale) {
   for (const Theme::Kind kind : {Theme::Kind::light, Theme::Kind::dark})
     for (const double scale : {1.0, 2.0}) {
       Theme::instance().apply(kind, scale);
@@ -107,8 +107,8 @@ TEST_F(Logical, is_seen_in_the_color_of_who_sends_in_both_themes_and_at_every_sc
   Theme::instance().apply(Theme::Kind::light);
 }
 
-// From the first device of a host to the first of the next there is one in between.
-TEST_F(Logical, passes_beneath_the_tiles_that_stand_in_its_way) {
+// One device is between the first devices of two hosts.
+TEST_F(LogicalFlows, pass_beneath_tiles) {
   for (const double scale : {1.0, 2.0}) {
     Theme::instance().apply(Theme::Kind::light, scale);
     view_.zoom_to_fit();
@@ -133,7 +133,7 @@ TEST_F(Logical, passes_beneath_the_tiles_that_stand_in_its_way) {
   Theme::instance().apply(Theme::Kind::light);
 }
 
-TEST_F(Logical, goes_without_a_trace) {
+TEST_F(LogicalFlows, are_removed_completely) {
   const QImage before = seen();
   view_.show_logical(ring_of_four());
   EXPECT_GT(changed_pixels(before, seen()), 500);
@@ -142,7 +142,7 @@ TEST_F(Logical, goes_without_a_trace) {
   EXPECT_EQ(changed_pixels(before, seen()), 0);
 }
 
-TEST_F(Logical, follows_a_host_that_is_dragged_and_undo) {
+TEST_F(LogicalFlows, follow_a_dragged_host_and_undo) {
   view_.show_logical(ring_of_four());
   const QPointF before = arrow(1, 2).path.currentPosition();
   drag(corner("host1"), corner("host1") + QPoint(0, 120));
@@ -152,7 +152,7 @@ TEST_F(Logical, follows_a_host_that_is_dragged_and_undo) {
   EXPECT_EQ(arrow(1, 2).path.currentPosition(), before);
 }
 
-TEST_F(Logical, a_device_that_is_gone_has_no_arrows) {
+TEST_F(LogicalFlows, are_removed_with_their_device) {
   view_.show_logical(ring_of_four());
   click(pixel("cpu3"));
   key(Qt::Key_Delete);
@@ -160,19 +160,19 @@ TEST_F(Logical, a_device_that_is_gone_has_no_arrows) {
   EXPECT_EQ(item().arrows().size(), 2u) << "those of 0 to 1 and 1 to 2";
 }
 
-TEST_F(Logical, takes_no_clicks) {
+TEST_F(LogicalFlows, ignore_clicks) {
   view_.show_logical(ring_of_four());
   click(pixel("cpu1"));
   EXPECT_TRUE(selection_.contains("cpu1"));
 }
 
-TEST_F(Logical, what_is_but_kept_in_sight_gives_way_to_what_a_live_run_measures) {
+TEST_F(LogicalFlows, are_replaced_by_the_measurements_of_a_live_run) {
   view_.show_logical(ring_of_four(false));
   EXPECT_TRUE(item().isVisible());
   view_.set_overlay(of_run(false));
   EXPECT_FALSE(item().isVisible());
   view_.show_logical(ring_of_four(true));
-  EXPECT_TRUE(item().isVisible()) << "somebody asks for it";
+  EXPECT_TRUE(item().isVisible()) << "the panel requests it";
   view_.show_logical(ring_of_four(false));
   EXPECT_FALSE(item().isVisible());
   view_.set_overlay(of_run(true));
