@@ -20,7 +20,7 @@ class PageDocumentTest : public testing::Test {
  protected:
   PageDocumentTest() : page_(manual::parse_page("a.md", kText)) {
     document_.setMarkdown(markdown_of(page_));
-    format_page(document_);
+    format_page(document_, {600, 600});
   }
   QTextTable& table() {
     for (QTextFrame* frame : document_.rootFrame()->childFrames())
@@ -93,7 +93,7 @@ TEST(ManualPages, have_the_headings_of_the_manual) {
   for (const manual::Page& page : manual->pages()) {
     QTextDocument document;
     document.setMarkdown(markdown_of(page));
-    format_page(document);
+    format_page(document, {600, 600});
     const auto headings = headings_of(document, page);
     ASSERT_EQ(headings.size(), page.sections.size()) << page.file;
     for (const manual::Section& section : page.sections)
