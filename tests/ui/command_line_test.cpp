@@ -84,7 +84,7 @@ const Bad kBad[] = {
     {"missing_experiment", {"nosuch.json"}, "nosuch.json"},
     {"missing_run", {"--run-directory", "/nowhere/run"}, "/nowhere/run"},
     {"directory_without_a_run", {"--run-directory", TRAINYARD_SOURCE_DIR}, "no run"},
-    {"file_for_a_run", {"--run-directory", kExample}, "no directory"},
+    {"file_for_a_run", {"--run-directory", kExample}, "one_device_digits.json"},
     {"picture_of_no_kind", {kExample, "--screenshot", "a.txt"}, ".png"}};
 
 INSTANTIATE_TEST_SUITE_P(all, BadUsage, testing::ValuesIn(kBad),

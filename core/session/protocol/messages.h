@@ -193,8 +193,8 @@ struct Ask {
   LinkBandwidth link = {};  // Requested bandwidth, for command `link`.
 };
 
-// State of a run. `finished` and all later values mean that it has ended. `stopped`: ended in order
-// on request, before its last step.
+// State of a run. `finished` and all later values mean that it has ended. `stopped`: ended on
+// request, without error, before its last step.
 enum class RunState : std::uint8_t {
   starting,
   running,
