@@ -218,7 +218,7 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
         "rows that their samples use\n",
         (*at)["ratio"].get<double>());
   if (const auto at = r.find("sampled_text"); at != r.end())
-    std::printf("  sampled text %s\n", format_sampled_text(at->get<std::string>()).c_str());
+    std::printf("  sampled text        %s\n", format_sampled_text(at->get<std::string>()).c_str());
   if (const auto scale = r.find("loss_scale"); scale != r.end())
     std::printf(
         "  loss scale          %s\n",
