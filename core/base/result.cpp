@@ -33,7 +33,7 @@ constexpr Remedy kRemedies[] = {
     {EACCES, "Change its permissions (chmod), or choose another directory.", "permission_denied"},
     {EPERM, "Change its permissions or owner (chmod, chown), or choose another directory.",
      "permission_denied"},
-    {ENOENT, "Check the path: a part of it does not exist."},
+    {ENOENT, "Check the path: a part of it does not exist.", "missing_file"},
     {ENOTDIR, "Check the path: it contains a file where a directory is expected."},
     {EISDIR, "Choose another name: a directory has this one."},
     {EEXIST, "Choose another name, or move the existing file or directory."},

@@ -25,9 +25,8 @@ std::string_view name(ProblemCode code);
 struct Problem {
   std::string id;  // stable name of the kind of error, for example "unknown_key"; snake_case
   ProblemCode code = ProblemCode::failed;
-  // location: a field ("training.steps"), a file, a field in a file or in an override ("FILE:
-  // FIELD",
-  // "--set: FIELD"), a command with its option, or a rank with its op
+  // location: a field ("training.steps"), a file, a field of a file ("a.json: training.steps") or
+  // of an override ("--set: training.steps"), a command and its option, or a rank and its op
   std::string where;
   std::string what;      // one sentence without a period
   std::string accepted;  // values that are accepted at this location; may be empty
@@ -50,8 +49,8 @@ inline tl::unexpected<Problem> fail(Problem problem) {
 }
 
 // Returns the Problem of a failed system call. `what` is what was attempted, `error_number` is why
-// it failed. The id is no_space, file_size_limit, permission_denied, or, for all other reasons,
-// system_error.
+// it failed. The id is missing_file, no_space, file_size_limit, permission_denied, or, for all
+// other reasons, system_error.
 Problem system_problem(std::string where, std::string what, int error_number);
 
 // Returns the Problem for std::bad_alloc, which the main functions of programs and ranks catch.

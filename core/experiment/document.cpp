@@ -27,6 +27,8 @@ TRAINYARD_FIELD_TEMPLATES(, data::DataSpec)
 namespace trainyard::experiment {
 namespace {
 
+constexpr const char* kNotAnOverride = "not_an_override";
+
 using base::Json;
 using base::Problem;
 using base::ProblemCode;
@@ -230,7 +232,9 @@ Checked<Experiment> load_judged(const std::filesystem::path& file,
   const Json written = json;
   for (const std::string& text : overrides) {
     const auto note = apply_override(json, text);
-    if (!note) problems.push_back(note.error());
+    if (!note)
+      problems.push_back(note.error().id == kNotAnOverride ? note.error()
+                                                           : in_file("--set", note.error()));
     else if (notes != nullptr && !note->empty()) notes->push_back(*note);
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));
@@ -297,7 +301,7 @@ base::Result<void> save(const Experiment& experiment, const std::filesystem::pat
 base::Result<std::string> apply_override(Json& document, const std::string& path_and_value) {
   const auto equals = path_and_value.find('=');
   if (equals == std::string::npos || equals == 0)
-    return base::fail({"not_an_override", ProblemCode::bad_usage, "--set " + path_and_value,
+    return base::fail({kNotAnOverride, ProblemCode::bad_usage, "--set " + path_and_value,
                        "the override has no path and value", "PATH=VALUE",
                        "For example: --set training.batch_per_rank=64"});
   const std::string path = present_path(path_and_value.substr(0, equals));

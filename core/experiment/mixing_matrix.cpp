@@ -179,10 +179,10 @@ void round_own_weight(int rank, int ranks, Writer& writer) {
 
 // Problems
 
-Problem unsound(const std::string& where, std::string what, std::string accepted,
-                std::string advice) {
-  return {"bad_gossip_weight", ProblemCode::bad_input, where,
-          std::move(what),     std::move(accepted),    std::move(advice)};
+Problem matrix_problem(const char* id, const std::string& where, std::string what,
+                       std::string accepted, std::string advice) {
+  return {
+      id, ProblemCode::bad_input, where, std::move(what), std::move(accepted), std::move(advice)};
 }
 
 std::string number(double value) {
@@ -195,8 +195,8 @@ std::optional<Problem> negative_entry(const MixingMatrix& m, const std::string& 
   for (int i = 0; i < m.ranks; ++i)
     for (int j = 0; j < m.ranks; ++j)
       if (m.at(i, j) < 0)
-        return unsound(
-            where,
+        return matrix_problem(
+            "negative_gossip_weight", where,
             fmt::format("rank {} has the weight {} in the average of rank {}{}", j,
                         number(m.weight(i, j)), i,
                         i == j ? ", because the weights of its neighbors sum to more than 1" : ""),
@@ -208,11 +208,12 @@ std::optional<Problem> asymmetry(const MixingMatrix& m, const std::string& where
   for (int i = 0; i < m.ranks; ++i)
     for (int j = 0; j < i; ++j)
       if (m.at(i, j) != m.at(j, i))
-        return unsound(where,
-                       fmt::format("rank {0} has the weight {1} in the average of rank {2}, but "
-                                   "rank {2} has {3} in that of rank {0}",
-                                   j, number(m.weight(i, j)), i, number(m.weight(j, i))),
-                       "a symmetric mixing matrix", "Give the pair one weight.");
+        return matrix_problem(
+            "asymmetric_gossip_weights", where,
+            fmt::format("rank {0} has the weight {1} in the average of rank {2}, but "
+                        "rank {2} has {3} in that of rank {0}",
+                        j, number(m.weight(i, j)), i, number(m.weight(j, i))),
+            "a symmetric mixing matrix", "Give the pair one weight.");
   return std::nullopt;
 }
 
@@ -222,8 +223,8 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
     for (int j = 0; j < m.ranks; ++j) row += m.at(i, j), column += m.at(j, i);
     const std::int64_t wrong = row != m.denominator ? row : column;
     if (wrong == m.denominator) continue;
-    return unsound(
-        where,
+    return matrix_problem(
+        "wrong_sum_of_gossip_weights", where,
         fmt::format("the {} of {} in the mixing matrix sums to {}, so the mean of all "
                     "ranks would drift",
                     row != m.denominator ? "row" : "column", of_rank(i),
@@ -269,8 +270,8 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[at_rank(i)] < 0) lost.push_back(i);
-  return unsound(
-      where,
+  return matrix_problem(
+      "gossip_graph_not_connected", where,
       fmt::format("{} {} not connected with rank 0", ranks_text(lost),
                   lost.size() == 1 ? "is" : "are"),
       "a connected graph",
@@ -292,18 +293,18 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
     const std::string where = std::string(kWeights) + "[" + std::to_string(w) + "]";
     const std::int64_t ranks = std::ssize(graph);
     if (list[w].a >= ranks || list[w].b >= ranks) {
-      problems.push_back(unsound(where,
-                                 fmt::format("there is no rank {}", std::max(list[w].a, list[w].b)),
-                                 fmt::format("0 to {}", ranks - 1),
-                                 "Ranks are numbered from 0, in the order of the drawing."));
+      problems.push_back(matrix_problem(
+          "unknown_rank", where, fmt::format("there is no rank {}", std::max(list[w].a, list[w].b)),
+          fmt::format("0 to {}", ranks - 1),
+          "Ranks are numbered from 0, in the order of the drawing."));
       continue;
     }
     const auto& neighbors = graph[static_cast<std::size_t>(list[w].a)];
     if (list[w].a == list[w].b ||
         std::binary_search(neighbors.begin(), neighbors.end(), static_cast<int>(list[w].b)))
       continue;
-    problems.push_back(unsound(
-        where,
+    problems.push_back(matrix_problem(
+        "not_neighbors", where,
         fmt::format("ranks {} and {} are not neighbors in the graph {}", list[w].a, list[w].b,
                     base::name_of(e.strategy.gossip.graph)),
         "pairs of neighbors", "Remove the entry, or choose another strategy.gossip.graph."));
@@ -424,11 +425,12 @@ Problems mixing_problems(const MixingMatrix& mixing, const std::string& where) {
   const std::vector<int> side = sides_from_first(mixing, two_sided);
   if (std::find(side.begin(), side.end(), -1) != side.end()) return {cut_off(side, where)};
   if (two_sided)
-    return {unsound(where,
-                    "no rank has a weight for itself, and the graph is bipartite: its two sides "
-                    "would swap values at every step and never converge",
-                    "at least one rank with a weight for itself, or an odd cycle",
-                    "Lower the weights that ranks give their neighbors.")};
+    return {
+        matrix_problem("gossip_does_not_converge", where,
+                       "no rank has a weight for itself, and the graph is bipartite: its two sides "
+                       "would swap values at every step and never converge",
+                       "at least one rank with a weight for itself, or an odd cycle",
+                       "Lower the weights that ranks give their neighbors.")};
   return problems;
 }
 

@@ -91,7 +91,7 @@ Problems remote_place_problems(const Experiment& experiment, const model::Model&
                       fmt::format("{} is on {}, but it has no table, and {}", name,
                                   server(owners[s]), remote),
                       "place 0, the trainers",
-                      "Place the layer at 0, or set strategy.rpc.remote to all."}
+                      "Place the layer on the trainers, or set strategy.rpc.remote to all."}
             : Problem{"layer_not_local", ProblemCode::bad_input, where,
                       fmt::format("{} has parameters and is on the trainers, but {}", name, remote),
                       "places from 1 on, the parameter servers",

@@ -23,7 +23,7 @@ Problem no_sequences(const Experiment& e) {
   return {"embedding_without_sequences",
           ProblemCode::bad_input,
           "model.layers[0]",
-          fmt::format("embedding needs sequences of indices, but {} is no data set of sequences",
+          fmt::format("embedding needs sequences of indices, but {} is not a data set of sequences",
                       named(e.data)),
           "a data set of sequences: grammar, text",
           "Set data.kind to grammar, or begin with another layer."};

@@ -53,7 +53,7 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
   return {"unknown_layer",
           ProblemCode::bad_input,
           where,
-          fmt::format("\"{}\" is no layer that can be placed", name),
+          fmt::format("\"{}\" is not a layer that can be placed", name),
           fmt::format("{} to {}; an activation or flatten layer belongs to the layer before it",
                       place_name(model.segments.front()), place_name(model.segments.back())),
           "Name a layer by its number, or a part of a block, for example 1.4."};

@@ -39,7 +39,7 @@ Problem of_optimizer(std::string what, std::string advice) {
 std::string file_creation_error(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";
-  if (!std::filesystem::is_directory(directory, error)) return "it is no directory";
+  if (!std::filesystem::is_directory(directory, error)) return "it is not a directory";
   std::string name = directory + "/swap-XXXXXX";
   const base::Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
   if (file.get() < 0) return std::strerror(errno);

@@ -9,9 +9,10 @@ namespace {
 
 QString move_text(const char* source) { return QCoreApplication::translate("model_moves", source); }
 
-base::Problem refusal(const QString& what, const QString& advice) {
-  return {"edit_refused",      base::ProblemCode::refused, "", what.toStdString(), "",
-          advice.toStdString()};
+base::Problem refusal(const char* id, const QString& where, const QString& what,
+                      const QString& advice) {
+  return {id, base::ProblemCode::refused, where.toStdString(), what.toStdString(),
+          "", advice.toStdString()};
 }
 
 // Returns a problem if two nodes that share a table would get different columns.
@@ -21,6 +22,7 @@ std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector
     if (tied < 0 || owners[static_cast<std::size_t>(tied)] == owners[static_cast<std::size_t>(n)])
       continue;
     return refusal(
+        "tied_layers_apart", "model.layers",
         move_text("Layer %1 is tied to the table of layer %2, so both must be on one device")
             .arg(picture.node(n).place, picture.node(tied).place),
         move_text("Move both layers together, or untie layer %1.").arg(picture.node(n).place));
@@ -46,6 +48,7 @@ Nodes nodes_at(const ModelPicture& picture, const QStringList& places) {
 std::optional<base::Problem> fixed(const ModelPicture& picture) {
   if (picture.splits) return std::nullopt;
   return refusal(
+      "layers_not_placed_by_strategy", "strategy.kind",
       move_text("The strategy %1 does not place layers on single devices").arg(picture.strategy),
       move_text("Set the strategy to model_parallel, pipeline, or hybrid with several stages."));
 }
@@ -56,7 +59,8 @@ base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& n
                      picture.columns[static_cast<std::size_t>(column)].place >= 0;
   if (!there)
     return base::fail(
-        refusal(move_text("The device to which the layers would move does not exist"),
+        refusal("unknown_device", "topology.hosts",
+                move_text("The device to which the layers would move does not exist"),
                 move_text("Add a device to the drawing, or move the layers to a drawn device.")));
   const bool to_server = picture.columns[static_cast<std::size_t>(column)].place > 0;
   for (const int node : nodes)
@@ -75,7 +79,8 @@ base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, cons
       picture.columns, [&](const ModelColumn& column) { return column.devices.contains(device); });
   if (at == picture.columns.end())
     return base::fail(
-        refusal(move_text("%1 is not a worker, so it cannot hold layers").arg(device),
+        refusal("device_not_worker", device,
+                move_text("%1 is not a worker, so it cannot hold layers").arg(device),
                 move_text("Assign the role worker to it, or choose another device.")));
   return moved(picture, nodes, static_cast<int>(at - picture.columns.begin()));
 }

@@ -45,7 +45,7 @@ base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
   const auto json = base::parse_json(text, path.string());
   if (!json) return base::fail(json.error());
   if (!json->is_object() || json->value("format", base::Json()) != Sweep{}.format)
-    return base::fail(unreadable(path, "is no manifest of a sweep"));
+    return base::fail(unreadable(path, "the file is not the manifest of a sweep"));
   Sweep sweep;
   base::Problems problems;
   base::read_document(*json, sweep, "", problems);

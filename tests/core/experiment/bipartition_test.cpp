@@ -130,7 +130,7 @@ TEST(Bipartition, reports_disconnected_ranks_first) {
   e.topology.hosts.clear();
   for (const char* name : {"a", "b"}) e.topology.hosts.push_back(tests::drawn_host(name, 3));
   EXPECT_THAT(gossip_problems(e),
-              ElementsAre(AllOf(IsProblem("bad_gossip_weight", "strategy.gossip.graph"),
+              ElementsAre(AllOf(IsProblem("gossip_graph_not_connected", "strategy.gossip.graph"),
                                 Mentions("ranks 3, 4 and 5"))));
 }
 

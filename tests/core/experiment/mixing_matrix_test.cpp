@@ -205,21 +205,24 @@ TEST(MixingMatrix, with_many_degrees_is_rounded_with_exact_sums) {
 
 // Matches the problem of a mixing matrix whose text contains all of these numbers and names.
 template <class... Details>
-auto BadWeight(const std::string& where, Details... details) {
-  return AllOf(IsProblem("bad_gossip_weight", where), Mentions(details)...);
+auto BadWeight(const std::string& id, const std::string& where, Details... details) {
+  return AllOf(IsProblem(id, where), Mentions(details)...);
 }
 
 TEST(MixingMatrix, problems_name_ranks_and_weights) {
   const auto problems = [](const MixingMatrix& mixing) { return mixing_problems(mixing, "here"); };
   EXPECT_THAT(problems({2, 4, {3, 1, 1, 3}}), IsEmpty());
-  EXPECT_THAT(problems({2, 4, {5, -1, -1, 5}}),
-              ElementsAre(BadWeight("here", "-0.25", "rank 0", "rank 1")));
+  EXPECT_THAT(
+      problems({2, 4, {5, -1, -1, 5}}),
+      ElementsAre(BadWeight("negative_gossip_weight", "here", "-0.25", "rank 0", "rank 1")));
   EXPECT_THAT(problems({3, 4, {2, 1, 1, 2, 2, 0, 0, 1, 3}}).front(),
-              BadWeight("here", "0.5", "0.25", "rank 0", "rank 1", "symmetric"));
-  EXPECT_THAT(problems({2, 4, {3, 1, 1, 2}}), ElementsAre(BadWeight("here", "rank 1", "0.75")));
+              BadWeight("asymmetric_gossip_weights", "here", "0.5", "0.25", "rank 0", "rank 1"));
+  EXPECT_THAT(problems({2, 4, {3, 1, 1, 2}}),
+              ElementsAre(BadWeight("wrong_sum_of_gossip_weights", "here", "rank 1", "0.75")));
   EXPECT_THAT(problems({4, 2, {1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1}}),
-              ElementsAre(BadWeight("here", "ranks 2 and 3", "connected")));
-  EXPECT_THAT(problems({2, 1, {0, 1, 1, 0}}), ElementsAre(BadWeight("here", "bipartite")));
+              ElementsAre(BadWeight("gossip_graph_not_connected", "here", "ranks 2 and 3")));
+  EXPECT_THAT(problems({2, 1, {0, 1, 1, 0}}),
+              ElementsAre(BadWeight("gossip_does_not_converge", "here")));
 }
 
 TEST(GossipWeights, are_symmetric_and_the_rank_has_the_rest) {
@@ -246,13 +249,17 @@ TEST(GossipWeights, are_refused_if_they_are_not_a_mixing_matrix) {
   const std::string weights = "strategy.gossip.weights", first = weights + "[0]";
   EXPECT_EQ(problem({{0, 0, 0.333333333333}}), base::Problem{})
       << "the last digit is a rounding error";
-  EXPECT_THAT(problem({{0, 2, 0.25}}), BadWeight(first, "0 and 2", "neighbors"));
+  EXPECT_THAT(problem({{0, 2, 0.25}}), BadWeight("not_neighbors", first, "0 and 2"));
   EXPECT_EQ(problem({{0, 2, 0.25}}, GossipGraph::complete), base::Problem{});
-  EXPECT_THAT(problem({{0, 9, 0.25}}), BadWeight(first, "rank 9", "0 to 3"));
-  EXPECT_THAT(problem({{0, 1, 0.9}}), BadWeight(weights, "rank 0", "-0.23"));
-  EXPECT_THAT(problem({{0, 0, 0.5}}), BadWeight(weights, "rank 0", "1.166"));
-  EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}), BadWeight(weights, "rank 1 has 0.2"));
-  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}), BadWeight(weights, "ranks 1, 2 and 3"));
+  EXPECT_THAT(problem({{0, 9, 0.25}}), BadWeight("unknown_rank", first, "rank 9", "0 to 3"));
+  EXPECT_THAT(problem({{0, 1, 0.9}}),
+              BadWeight("negative_gossip_weight", weights, "rank 0", "-0.23"));
+  EXPECT_THAT(problem({{0, 0, 0.5}}),
+              BadWeight("wrong_sum_of_gossip_weights", weights, "rank 0", "1.166"));
+  EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}),
+              BadWeight("asymmetric_gossip_weights", weights, "rank 1 has 0.2"));
+  EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}),
+              BadWeight("gossip_graph_not_connected", weights, "ranks 1, 2 and 3"));
 }
 
 TEST(GossipProblems, contain_unsupported_settings) {

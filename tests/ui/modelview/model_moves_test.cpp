@@ -39,8 +39,8 @@ TEST(ModelMoves, are_refused_if_every_device_has_all_layers) {
   const ModelPicture picture = model_picture(three_layers(StrategyKind::ddp, 2), "");
   const auto refused = moved(picture, {0}, 0);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error(), AllOf(IsProblem("edit_refused", ""), Mentions("ddp"),
-                                     Mentions("model_parallel, pipeline")));
+  EXPECT_THAT(refused.error(), AllOf(IsProblem("layers_not_placed_by_strategy", "strategy.kind"),
+                                     Mentions("ddp"), Mentions("model_parallel, pipeline")));
 }
 
 TEST(ModelMoves, do_not_separate_tied_layers) {
@@ -50,8 +50,8 @@ TEST(ModelMoves, do_not_separate_tied_layers) {
   for (const Nodes& one : {Nodes{0}, Nodes{last}}) {
     const auto refused = moved(picture, one, 1);
     ASSERT_FALSE(refused);
-    EXPECT_THAT(refused.error(),
-                AllOf(IsProblem("edit_refused", ""), Mentions("Layer 2"), Mentions("layer 0")));
+    EXPECT_THAT(refused.error(), AllOf(IsProblem("tied_layers_apart", "model.layers"),
+                                       Mentions("Layer 2"), Mentions("layer 0")));
   }
   EXPECT_TRUE(moved(picture, {0, last}, 1));
   e.strategy.mesh.shards_data = false;
@@ -80,7 +80,7 @@ TEST(ModelMoves, are_refused_for_devices_that_are_not_workers) {
   const auto refused = moved_to_device(model_picture(e, ""), {0}, "cpu2");
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(),
-              AllOf(IsProblem("edit_refused", ""), Mentions("cpu2"), Mentions("worker")));
+              AllOf(IsProblem("device_not_worker", "cpu2"), Mentions("cpu2"), Mentions("worker")));
   const ModelPicture strays = model_picture(by_hand(e, {{"2", 0}}), "");
   EXPECT_FALSE(moved(strays, {1}, 2)) << "the column without a device is not a destination";
 }

@@ -24,9 +24,14 @@ T* named(std::vector<T>& list, const std::string& name) {
   return at == list.end() ? nullptr : &*at;
 }
 
-Problem refused(std::string what, std::string accepted = "", std::string advice = "") {
-  return {"edit_refused",  ProblemCode::bad_input, "topology",
-          std::move(what), std::move(accepted),    std::move(advice)};
+Problem refused(const char* id, std::string what, std::string accepted = "",
+                std::string advice = "") {
+  return {id,
+          ProblemCode::bad_input,
+          "topology",
+          std::move(what),
+          std::move(accepted),
+          std::move(advice)};
 }
 
 bool linked(const Topology& topology, const std::string& a, const std::string& b) {
@@ -181,13 +186,15 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
   if (from_host != to_host)
     link = {from_host ? from_host->name : from, to_host ? to_host->name : to};
   if (link.from == link.to)
-    return base::fail(
-        refused("\"" + link.from + "\" cannot be linked to itself", "two different ends"));
+    return base::fail(refused("link_not_possible",
+                              "\"" + link.from + "\" cannot be linked to itself",
+                              "two different ends"));
   const auto names = object_names(topology);
   if (!names.contains(link.from) || !names.contains(link.to))
-    return base::fail(refused("one end of the link does not exist"));
+    return base::fail(refused("link_not_possible", "one end of the link does not exist"));
   if (linked(topology, link.from, link.to))
-    return base::fail(refused("\"" + link.from + "\" and \"" + link.to + "\" are already linked",
+    return base::fail(refused("link_not_possible",
+                              "\"" + link.from + "\" and \"" + link.to + "\" are already linked",
                               "", "Select the link to change its bandwidth."));
   topology.links.emplace_back().from = link.from;
   topology.links.back().to = link.to;
@@ -198,13 +205,15 @@ base::Result<void> rename(Topology& topology, const std::string& name, const std
   if (name == to) return {};
   if (to.empty() || to.size() > 64)
     return base::fail(
-        refused("a name has 1 to 64 bytes in UTF-8 (64 Latin or 21 Chinese characters)"));
+        refused("name_not_possible",
+                "a name has 1 to 64 bytes in UTF-8 (64 Latin or 21 Chinese characters)"));
   if (object_names(topology).contains(to))
-    return base::fail(refused("the name \"" + to + "\" is already used", "a unique name"));
+    return base::fail(
+        refused("name_not_possible", "the name \"" + to + "\" is already used", "a unique name"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;
   else if (Device* device = find_device(topology, name)) device->name = to;
-  else return base::fail(refused("nothing is named \"" + name + "\""));
+  else return base::fail(refused("name_not_possible", "nothing is named \"" + name + "\""));
   for (Link& link : topology.links) {
     if (link.from == name) link.from = to;
     if (link.to == name) link.to = to;
