@@ -11,3 +11,4 @@
 #include <sstream>
 
 #include "core/precompiled.h"
+#include "tests/problem_matchers.h"  // all tests print problems in the same way

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Matcher of base::Problem by id and location; tests never compare the wording of a message.
+// Matchers of base::Problem: its id and location, and data in its text such as numbers and names.
+// Tests never compare the wording of a message.
 #pragma once
 
 #include <gmock/gmock.h>
 
 #include <ostream>
+#include <string>
 
 #include "core/base/result.h"
 
@@ -27,6 +29,30 @@ auto IsProblem(Id id, Where where) {
 template <class Id>
 auto IsProblem(Id id) {
   return testing::Field("id", &Problem::id, id);
+}
+
+// The following matchers distinguish problems that have the same id and location, by a number, a
+// name or a path in their text.
+
+// Matches a problem whose full text contains `data`.
+inline auto Mentions(const std::string& data) {
+  return testing::ResultOf(
+      "text", [](const Problem& problem) { return to_string(problem); }, testing::HasSubstr(data));
+}
+
+// Matches a problem whose `what` contains `data`.
+inline auto Reports(const std::string& data) {
+  return testing::Field("what", &Problem::what, testing::HasSubstr(data));
+}
+
+// Matches a problem whose `accepted` contains `data`.
+inline auto Accepts(const std::string& data) {
+  return testing::Field("accepted", &Problem::accepted, testing::HasSubstr(data));
+}
+
+// Matches a problem whose `advice` contains `data`.
+inline auto Advises(const std::string& data) {
+  return testing::Field("advice", &Problem::advice, testing::HasSubstr(data));
 }
 
 }  // namespace trainyard::base

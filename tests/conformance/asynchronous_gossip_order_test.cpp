@@ -9,7 +9,7 @@
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 #include "tests/conformance/trained_in_process.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 namespace {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "tests/conformance/compute_image_conformance.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 

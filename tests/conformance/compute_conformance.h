@@ -15,7 +15,7 @@
 #include "core/compute/validate.h"
 #include "tests/conformance/compute_cases.h"
 #include "tests/conformance/count_allocations.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 

@@ -7,7 +7,7 @@
 #include "core/check/check.h"
 #include "core/experiment/fields.h"
 #include "tests/conformance/trained_in_process.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/run/bind/loss_scale.h"
 #include "core/run/bind/memory_use.h"
 #include "tests/conformance/trained_in_process.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/conformance/trained_in_process.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/strategy/swap.h"
 #include "tests/conformance/layer_chain.h"
 #include "tests/conformance/offloaded_training.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/run/bind/file_limit.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests::swapped {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/conformance/transport_conformance.h"
 #include "tests/conformance/transport_faults.h"
 #include "tests/conformance/wrapped_transport.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 namespace {

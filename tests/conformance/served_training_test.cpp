@@ -12,7 +12,7 @@
 
 #include "backends/inproc/transport.h"
 #include "tests/conformance/served_case.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::tests {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/conformance/faulty_transport.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 namespace {

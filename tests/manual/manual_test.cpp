@@ -10,8 +10,8 @@
 #include "core/base/names.h"
 #include "core/experiment/document.h"
 #include "core/experiment/fields.h"
-#include "tests/core/experiment/mentions.h"
 #include "tests/manual/checks.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::manual {
 namespace {

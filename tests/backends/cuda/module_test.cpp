@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "backends/cuda/cuda.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::cuda {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "tests/backends/gloo/joined_ranks.h"
 #include "tests/conformance/reduced_value.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::gloo {
 namespace {

@@ -9,7 +9,7 @@
 #include "backends/nccl/nccl.h"
 #include "tests/backends/joined_ranks.h"
 #include "tests/backends/nccl/stand_in/host_streams.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::nccl {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "tests/backends/zmq/control_directory.h"
 #include "tests/conformance/control_conformance.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 namespace {

@@ -12,7 +12,7 @@
 #include "backends/zmq/transport_frame.h"
 #include "core/base/random.h"
 #include "tests/conformance/transport_backend.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::conformance {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::base {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::base {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/check/breaking.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::check {
 namespace {

@@ -14,8 +14,8 @@
 #include "core/compute/compression/half.h"
 #include "core/compute/compression/scheme.h"
 #include "core/compute/reference/reference.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/compute/compression_ops.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::compute::compression {
 namespace {

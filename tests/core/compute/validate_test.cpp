@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/conformance/compute_cases.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::compute {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::data {
 namespace {

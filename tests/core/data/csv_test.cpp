@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gmock/gmock.h>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::data {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/data/files.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::data {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/experiment/document.h"
-#include "tests/core/experiment/mentions.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::experiment {
 

@@ -8,8 +8,8 @@
 
 #include "core/compute/ops.h"
 #include "core/model/segment_ops.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/model/bad_models.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::model {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "core/run/bind/op_numbers.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/sim/plans.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::sim {
 namespace {

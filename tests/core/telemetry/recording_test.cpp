@@ -12,8 +12,8 @@
 #include "core/base/json.h"
 #include "core/telemetry/frame.h"
 #include "core/telemetry/recording_summary.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/telemetry/support.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::telemetry {
 namespace {

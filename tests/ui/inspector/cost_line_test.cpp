@@ -9,8 +9,8 @@
 #include <atomic>
 #include <memory>
 
-#include "tests/core/experiment/mentions.h"
 #include "tests/drawings.h"
+#include "tests/problem_matchers.h"
 #include "tests/ui/inspector/inspector_fixture.h"
 
 namespace trainyard::ui {

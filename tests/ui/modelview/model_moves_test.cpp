@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/experiment/stages.h"
-#include "tests/core/experiment/mentions.h"
+#include "tests/problem_matchers.h"
 #include "tests/ui/modelview/model_samples.h"
 #include "ui/model/document/layer_mime.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "core/experiment/stages.h"
-#include "tests/core/experiment/mentions.h"
+#include "tests/problem_matchers.h"
 #include "tests/ui/modelview/model_samples.h"
 #include "ui/modelview/model_text.h"
 

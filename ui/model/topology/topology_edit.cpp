@@ -186,14 +186,13 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
   if (from_host != to_host)
     link = {from_host ? from_host->name : from, to_host ? to_host->name : to};
   if (link.from == link.to)
-    return base::fail(refused("link_not_possible",
-                              "\"" + link.from + "\" cannot be linked to itself",
+    return base::fail(refused("link_to_itself", "\"" + link.from + "\" cannot be linked to itself",
                               "two different ends"));
   const auto names = object_names(topology);
   if (!names.contains(link.from) || !names.contains(link.to))
-    return base::fail(refused("link_not_possible", "one end of the link does not exist"));
+    return base::fail(refused("unknown_link_end", "one end of the link does not exist"));
   if (linked(topology, link.from, link.to))
-    return base::fail(refused("link_not_possible",
+    return base::fail(refused("duplicate_link",
                               "\"" + link.from + "\" and \"" + link.to + "\" are already linked",
                               "", "Select the link to change its bandwidth."));
   topology.links.emplace_back().from = link.from;
@@ -204,16 +203,15 @@ base::Result<LinkName> connect(Topology& topology, const std::string& from, cons
 base::Result<void> rename(Topology& topology, const std::string& name, const std::string& to) {
   if (name == to) return {};
   if (to.empty() || to.size() > 64)
-    return base::fail(
-        refused("name_not_possible",
-                "a name has 1 to 64 bytes in UTF-8 (64 Latin or 21 Chinese characters)"));
+    return base::fail(refused(
+        "bad_name", "a name has 1 to 64 bytes in UTF-8 (64 Latin or 21 Chinese characters)"));
   if (object_names(topology).contains(to))
     return base::fail(
-        refused("name_not_possible", "the name \"" + to + "\" is already used", "a unique name"));
+        refused("duplicate_name", "the name \"" + to + "\" is already used", "a unique name"));
   if (Host* host = find_host(topology, name)) host->name = to;
   else if (Switch* one = find_switch(topology, name)) one->name = to;
   else if (Device* device = find_device(topology, name)) device->name = to;
-  else return base::fail(refused("name_not_possible", "nothing is named \"" + name + "\""));
+  else return base::fail(refused("unknown_name", "nothing is named \"" + name + "\""));
   for (Link& link : topology.links) {
     if (link.from == name) link.from = to;
     if (link.to == name) link.to = to;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/cuda/module/cudnn/cudnn.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::cuda::cudnn {
 namespace {

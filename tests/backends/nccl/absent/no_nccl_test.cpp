@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/nccl/nccl.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::nccl {
 namespace {

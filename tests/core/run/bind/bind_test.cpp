@@ -5,7 +5,7 @@
 #include "core/compute/reference/reference.h"
 #include "core/run/bind/bound_plan.h"
 #include "core/run/bind/op_numbers.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::run {
 namespace {

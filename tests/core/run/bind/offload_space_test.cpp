@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/run/bind/file_limit.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::run {
 namespace {

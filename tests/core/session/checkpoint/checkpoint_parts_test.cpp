@@ -10,7 +10,7 @@
 #include "core/session/checkpoint/committer.h"
 #include "core/session/checkpoint/part_writer.h"
 #include "core/session/checkpoint/safetensors.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {

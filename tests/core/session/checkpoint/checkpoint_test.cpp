@@ -15,7 +15,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/session/checkpoint/safetensors.h"
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {

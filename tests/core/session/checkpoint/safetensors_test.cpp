@@ -7,7 +7,7 @@
 #include <cstring>
 #include <random>
 
-#include "tests/core/base/message_data.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {

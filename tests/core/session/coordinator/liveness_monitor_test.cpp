@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/core/base/message_data.h"
 #include "tests/core/session/coordinator/second.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {

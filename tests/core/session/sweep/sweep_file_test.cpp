@@ -10,8 +10,8 @@
 
 #include "core/base/fields.h"
 #include "core/base/file.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {

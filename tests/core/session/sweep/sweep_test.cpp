@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "core/session/sweep/sweep_text.h"
-#include "tests/core/base/message_data.h"
 #include "tests/core/session/sweep/sweeps.h"
+#include "tests/problem_matchers.h"
 
 namespace trainyard::session {
 namespace {
