@@ -305,7 +305,7 @@ TEST(SessionFaults, run_without_a_writable_recording_does_not_start) {
   parts.server = server.get();
   const auto outcome = session::coordinate(std::move(parts));
   ASSERT_FALSE(outcome);
-  EXPECT_THAT(outcome.error(), IsProblem("system_error", HasSubstr("/proc/trainyard")));
+  EXPECT_THAT(outcome.error(), IsProblem("missing_file", HasSubstr("/proc/trainyard")));
 }
 
 }  // namespace

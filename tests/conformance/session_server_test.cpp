@@ -197,7 +197,7 @@ TEST(SessionOrder, that_is_damaged_or_missing_is_reported) {
                                              testing::StartsWith(file.string() + ", byte ")),
                              base::Advises(file.string())));
   std::filesystem::remove(file);
-  EXPECT_THAT(problem(), testing::AllOf(base::IsProblem("system_error", file.string()),
+  EXPECT_THAT(problem(), testing::AllOf(base::IsProblem("missing_file", file.string()),
                                         base::Advises(file.string())));
 }
 

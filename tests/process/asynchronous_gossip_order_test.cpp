@@ -96,7 +96,7 @@ TEST(AsynchronousGossipOrder, that_is_damaged_is_reported_with_advice) {
   fs::resize_file(file, fs::file_size(file) / 2);
   expect_problem("order_incomplete");
   fs::remove(file);
-  expect_problem("system_error");
+  expect_problem("missing_file");
 }
 
 // Data shipped by then are on disk, whichever process is killed.

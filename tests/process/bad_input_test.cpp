@@ -119,7 +119,7 @@ std::vector<Bad> documents() {
   return {
       {"no_such_file",
        [](const Scratch& scratch) { return Arguments{(scratch / "none.json").string()}; },
-       "system_error", EndsWith("/none.json")},
+       "missing_file", EndsWith("/none.json")},
       {"a_directory", [](const Scratch& scratch) { return Arguments{(scratch / "").string()}; },
        "not_a_regular_file", HasSubstr("/trainyard-cli-")},
       {"empty", text(""), "empty_file", EndsWith("/e.json")},

@@ -172,7 +172,7 @@ TEST_F(Files, of_the_kernel_without_a_size_are_read_completely) {
 TEST_F(Files, that_are_missing_or_not_regular_are_problems) {
   const fs::path missing = directory_ / "none";
   EXPECT_THAT(read_file(missing, 5).error(),
-              AllOf(IsProblem("system_error", missing.string()), Reports(std::strerror(ENOENT))));
+              AllOf(IsProblem("missing_file", missing.string()), Reports(std::strerror(ENOENT))));
   EXPECT_THAT(read_file(directory_, 5).error(),
               IsProblem("not_a_regular_file", directory_.string()));
   EXPECT_FALSE(read_file("/dev/zero", 5));

@@ -96,7 +96,7 @@ TEST_F(Document, missing_file_is_bad_input) {
   const auto loaded = load(file_.string() + ".gone");
   ASSERT_FALSE(loaded.has_value());
   EXPECT_EQ(loaded.error().front().code, ProblemCode::bad_input);
-  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("system_error", file_.string() + ".gone")));
+  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("missing_file", file_.string() + ".gone")));
 }
 
 TEST_F(Document, newer_version_is_the_only_problem) {
@@ -111,7 +111,7 @@ TEST_F(Document, newer_version_is_the_only_problem) {
 TEST_F(Document, saving_to_a_read_only_directory_fails) {
   const auto saved = save(small(), "/proc/trainyard.json");
   ASSERT_FALSE(saved.has_value());
-  EXPECT_THAT(saved.error(), IsProblem("system_error", "/proc/trainyard.json"));
+  EXPECT_THAT(saved.error(), IsProblem("missing_file", "/proc/trainyard.json"));
 }
 
 TEST_F(Document, overrides_accept_json_and_plain_text) {

@@ -216,7 +216,7 @@ TEST(Recording, refuses_files_that_are_not_recordings) {
   const auto missing = RecordingReader::open(directory.recording());
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error(),
-              testing::AllOf(base::IsProblem("system_error", directory.recording().string()),
+              testing::AllOf(base::IsProblem("missing_file", directory.recording().string()),
                              base::Reports(std::strerror(ENOENT))));
   EXPECT_EQ(error_of_open(directory.path()), "not_a_file");
   write_bytes(directory.recording(), "");
@@ -257,7 +257,7 @@ TEST(Recording, never_overwrites_a_recording) {
 TEST(Recording, reports_a_directory_that_cannot_be_written) {
   const auto writer = RecordingWriter::create("/proc/self/recording.try", small_header());
   ASSERT_FALSE(writer);
-  EXPECT_EQ(writer.error().id, "system_error");
+  EXPECT_EQ(writer.error().id, "missing_file");
   EXPECT_EQ(writer.error().where, "/proc/self/recording.try");
 }
 

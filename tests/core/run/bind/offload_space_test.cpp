@@ -72,7 +72,7 @@ TEST_F(OffloadSpaceTest, reports_why_a_directory_takes_no_file) {
   const auto space = OffloadSpace::make(of(0, 1000), directory_ + "/none", "rank 3");
   ASSERT_FALSE(space);
   EXPECT_THAT(space.error(),
-              AllOf(IsProblem("system_error", "rank 3"), Reports(directory_ + "/none"),
+              AllOf(IsProblem("missing_file", "rank 3"), Reports(directory_ + "/none"),
                     Reports(std::strerror(ENOENT)), Advises("training.swap.directory")));
 }
 

@@ -191,7 +191,7 @@ TEST_F(Checkpoint, that_is_damaged_is_skipped_for_the_one_before_it) {
   fs::remove(of_step(2) / "manifest.json");
   EXPECT_EQ(loaded(), "step 1");
   EXPECT_THAT(skipped_,
-              ElementsAre(IsProblem("system_error", (of_step(2) / "manifest.json").string())));
+              ElementsAre(IsProblem("missing_file", (of_step(2) / "manifest.json").string())));
 }
 
 TEST_F(Checkpoint, problem_names_every_damaged_checkpoint) {
@@ -288,7 +288,7 @@ TEST_F(Checkpoint, without_a_manifest_does_not_exist) {
   EXPECT_EQ(problem_.where, directory_.string());
   ASSERT_TRUE(write(1, numbered(1)));
   fs::remove(of_step(1) / "manifest.json");
-  EXPECT_EQ(loaded(), "system_error");
+  EXPECT_EQ(loaded(), "missing_file");
   EXPECT_EQ(problem_.where, (of_step(1) / "manifest.json").string());
 }
 
@@ -344,7 +344,7 @@ TEST_F(Checkpoint, with_an_unreadable_name_is_refused_before_the_old_one_changes
 TEST_F(Checkpoint, reports_a_directory_that_cannot_be_created) {
   directory_ = "/proc/nowhere/checkpoint";
   EXPECT_THAT(write(1, numbered(1)).error(),
-              IsProblem("system_error", "/proc/nowhere/checkpoint/step-1"));
+              IsProblem("missing_file", "/proc/nowhere/checkpoint/step-1"));
 }
 
 // Runs `work` in a process of its own; its exit status, or 128 and the signal that ended it.

@@ -86,7 +86,7 @@ TEST_F(SweepFile, of_another_format_or_version_is_refused) {
 }
 
 TEST_F(SweepFile, that_is_missing_is_a_problem) {
-  EXPECT_THAT(refusal(), IsProblem("system_error", path()));
+  EXPECT_THAT(refusal(), IsProblem("missing_file", path()));
 }
 
 TEST_F(SweepFile, requires_an_empty_directory) {
