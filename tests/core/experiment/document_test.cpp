@@ -151,8 +151,8 @@ TEST_F(Document, all_invalid_overrides_are_reported) {
   ASSERT_FALSE(loaded.has_value());
   EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("not_an_override", "--set training"),
                                           IsProblem("not_an_override", "--set =3"),
-                                          IsProblem("bad_path", "topology.hosts[7].name"),
-                                          IsProblem("bad_path", "name[0]")));
+                                          IsProblem("bad_path", "--set: topology.hosts[7].name"),
+                                          IsProblem("bad_path", "--set: name[0]")));
   EXPECT_EQ(loaded.error().front().code, ProblemCode::bad_usage);
 }
 
