@@ -44,7 +44,7 @@ void expect_canceled(SessionRun& run) {
   EXPECT_FALSE(std::filesystem::exists(run.directory() / "checkpoints" / "step-0"));
 }
 
-TEST_F(SessionStart, stops_on_request_and_late_ranks_are_told) {
+TEST_F(SessionStart, stops_on_request_and_late_ranks_are_notified) {
   SessionRun run(session_experiment(3, kEndless), pieces());
   Viewer viewer(run.client());
   EXPECT_EQ(viewer.ask().state, RunState::starting);
