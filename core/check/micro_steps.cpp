@@ -145,9 +145,9 @@ class MicroSteps {
         const Sum& sum = sums_[{span.buffer, c}];
         const std::int32_t micro = program_.ops[static_cast<std::size_t>(op)].micro;
         const std::set<SegmentTerm> wanted = all_gradient_terms(micro >= 0    ? std::set{micro}
-                                                                 : sum.columns ? all_
-                                                                               : own_,
-                                                                 {span.buffer, c});
+                                                                : sum.columns ? all_
+                                                                              : own_,
+                                                                {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(
             Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
@@ -177,7 +177,7 @@ class MicroSteps {
   }
 
   std::set<SegmentTerm> all_gradient_terms(const std::set<std::int32_t>& micros,
-                                            const CellKey& place) const {
+                                           const CellKey& place) const {
     std::set<SegmentTerm> parts;
     const auto writers = gradient_writers_.find(place);
     for (const std::int32_t micro : micros)
