@@ -39,7 +39,7 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
             "topology.hosts",      "no device has the role worker",
             "at least one worker", advice};
   return {
-      "too_few_ranks",
+      "more_ranks_than_drawn",
       ProblemCode::bad_input,
       "ranks",
       fmt::format("{} exceeds the {} of the drawing", format_count(ranks), counted_ranks(drawn)),

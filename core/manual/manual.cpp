@@ -160,8 +160,8 @@ std::string to_string(const ManualLocation& place) {
 
 base::Result<Manual> Manual::load(const fs::path& directory) {
   const auto missing = [&] {
-    return base::fail({"manual_missing", base::ProblemCode::unavailable, directory.string(),
-                       "the manual is missing", "",
+    return base::fail({"manual_missing", base::ProblemCode::unavailable,
+                       (directory / kContentsPage).string(), "the manual is missing", "",
                        "Set TRAINYARD_RESOURCES to the directory that contains manual/."});
   };
   std::error_code error;

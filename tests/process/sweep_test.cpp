@@ -241,7 +241,7 @@ TEST(Sweep, refuses_invalid_input_with_2_and_creates_no_directory) {
     std::string where;
   };
   const std::vector<Bad> bad{
-      {{"--ranks", "8"}, "too_few_ranks", "ranks"},
+      {{"--ranks", "8"}, "more_ranks_than_drawn", "ranks"},
       {{"--ranks", "1,zwei"}, "bad_ranks", "ranks"},
       {{"--algorithms", "rang"}, "bad_algorithms", "algorithms"},
       {{"--scaling", "medium"}, "bad_value", "trainyard-cli sweep --scaling"},

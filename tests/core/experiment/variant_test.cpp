@@ -74,7 +74,7 @@ TEST(Variant, requires_a_divisible_global_batch) {
 TEST(Variant, refuses_more_ranks_than_are_drawn) {
   const auto five = variant(on_hosts(1, 4), variant_of(5));
   ASSERT_FALSE(five);
-  EXPECT_THAT(five.error(), IsProblem("too_few_ranks", "ranks"));
+  EXPECT_THAT(five.error(), IsProblem("more_ranks_than_drawn", "ranks"));
   EXPECT_EQ(five.error().accepted, "1 to 4");
   EXPECT_FALSE(variant(on_hosts(1, 4), variant_of(0)));
 }

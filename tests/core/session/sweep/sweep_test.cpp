@@ -60,7 +60,7 @@ TEST(SweepPlan, leaves_out_variants_that_do_not_fit_with_the_reason) {
 TEST(SweepPlan, refuses_more_ranks_than_the_drawing_has) {
   const auto sweep = make_sweep(four_ranks(), {.ranks = {1, 8}});
   ASSERT_FALSE(sweep);
-  EXPECT_THAT(sweep.error(), AllOf(IsProblem("too_few_ranks", "ranks"), Reports("8"),
+  EXPECT_THAT(sweep.error(), AllOf(IsProblem("more_ranks_than_drawn", "ranks"), Reports("8"),
                                    Accepts("1 to 4"), Advises("worker")));
 }
 
