@@ -133,7 +133,8 @@ Result<std::vector<NamedTensor>> in_order(std::vector<Entry> entries, std::size_
     tensors.push_back(std::move(entry.tensor));
   }
   if (at != data_bytes)
-    return base::fail(bad(where, fmt::format("the file has {} B after the last tensor", data_bytes - at)));
+    return base::fail(
+        bad(where, fmt::format("the file has {} B after the last tensor", data_bytes - at)));
   return tensors;
 }
 
