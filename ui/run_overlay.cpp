@@ -79,7 +79,8 @@ double utilization_of(const telemetry::History& history, int rank, double now) {
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
-// True if the pace holds the rank back. A paused rank has the state paused instead.
+// True if the rank waits because of the pace (run.seconds_per_step). A paused rank has the state
+// paused instead.
 bool held(const session::Status& status, const session::RankStatus& rank) {
   return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon &&
          rank.step < status.steps;
@@ -132,8 +133,8 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
              : Absence::none;
 }
 
-// Marks failed and absent ranks. Two kinds of lost ranks did not fail: those that were told to
-// stop, and those without which the others continue.
+// Marks ranks that failed and ranks that are gone. A rank that is gone did not fail if it was
+// stopped on request, or if the other ranks continue without it.
 void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
   device.absence =
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());

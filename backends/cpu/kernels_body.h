@@ -213,8 +213,9 @@ void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::
                  [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
-// Adds four adjacent vectors together, which are full cache lines of a source. With only one
-// vector, the loop over sources would cost as much as the additions.
+// Sums the sources element by element. One pass over the sources adds four adjacent vectors of
+// each, which are full cache lines. With only one vector per pass, the loop over sources would cost
+// as much as the additions.
 template <class T>
 void sum(T* destination, const std::byte* const* sources, std::size_t count,
          std::int64_t elements) {

@@ -31,8 +31,9 @@ void erase_key(Json& object, std::string_view key);
 
 }  // namespace detail
 
-// Returns the values that differ from their defaults, without foreign keys. An object with a kind
-// states its kind, unless all its values are defaults. Elements of lists always state their kind.
+// Returns the values that differ from their defaults, without keys that the object's kind does not
+// have. An object with a kind states its kind, unless all its values are defaults. Elements of
+// lists always state their kind.
 template <IsDocument Document>
 Json write_chosen(const Document& document) {
   Json json = Json::object();
@@ -51,8 +52,8 @@ Json write_chosen(const Document& document) {
   return json;
 }
 
-// Sets all foreign keys of the document to their defaults. Appends the paths of those that had
-// other values.
+// Sets all foreign keys of the document (field_kinds.h) to their defaults. Appends the paths of
+// those that had other values.
 template <IsDocument Document>
 void reset_foreign_keys(Document& document, const std::string& path,
                         std::vector<std::string>& changed) {

@@ -26,7 +26,7 @@ class Elements {
   std::map<std::int64_t, std::int64_t> ranges_;  // disjoint ranges, from first element to end
 };
 
-// State of the rules for one program, on all ranks, during the rehearsal.
+// Checks the compression rules for one program, on all ranks, while the rehearsal executes it.
 class Coding {
  public:
   Coding(const Scope& scope, const std::string& program, Buckets& buckets);

@@ -172,8 +172,8 @@ void prove_no_deadlock(const Scope& scope, Findings& findings) {
       fmt::format("the plan deadlocks: rank {} {}{}", start.rank, plan::token(scope.op(start)),
                   chain.text()),
       "",
-      "A send completes together with its matching receive. Let both ranks reach them in the same "
-      "order.");
+      "A send completes together with its matching receive. Let both ranks reach their matching "
+      "sends and receives in the same order.");
 }
 
 }  // namespace trainyard::check

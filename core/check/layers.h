@@ -24,7 +24,7 @@
 
 namespace trainyard::check {
 
-// State of the rules for one program, on all ranks, during the rehearsal.
+// Checks the rules of split layers for one program, on all ranks, while the rehearsal executes it.
 class Layers {
  public:
   Layers(const Scope& scope, const std::string& program, Buckets& buckets);

@@ -129,9 +129,9 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // Returns the values of a buffer in the forward pass: those that the op read (`found`) or those
-  // that it wrote (`left`). If the op only read or only wrote the buffer, `first` has no effect.
-  // Null if the op did not access the buffer.
+  // Returns the values of a buffer in the forward pass. If the op both read and wrote the buffer,
+  // `first` selects the values that it read (`found`) or those that it wrote (`left`). Null if the
+  // op did not access the buffer.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
     for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,

@@ -16,7 +16,8 @@
 
 namespace trainyard::check {
 
-// State of the rules for one program, on all ranks, during the rehearsal.
+// Checks the rules of synchronized batch norm for one program, on all ranks, while the rehearsal
+// executes it.
 class Statistics {
  public:
   Statistics(const Scope& scope, const std::string& program);

@@ -211,7 +211,7 @@ void prove_parts_of_updates(const Scope& scope, Findings& findings) {
           Proof::versions, update.said.front(),
           "the sample fractions of the losses of all replicas do not add up to 1",
           "fractions that add up to all samples of the update",
-          "Give each loss the fraction of the update's samples that its replica processes.");
+          "Weight each loss by its replica's fraction of the samples of the update.");
 }
 
 }  // namespace

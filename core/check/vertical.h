@@ -18,7 +18,8 @@
 
 namespace trainyard::check {
 
-// State of the rules for one program, on all ranks, during the rehearsal.
+// Checks the rules of vertical sharding for one program, on all ranks, while the rehearsal executes
+// it.
 class Vertical {
  public:
   Vertical(const Scope& scope, const std::string& program, const Buckets& buckets);

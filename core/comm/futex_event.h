@@ -41,7 +41,8 @@ bool wait_for_event(FutexEvent& wake_event, std::uint32_t seen, SpinPolicy patie
 class Listener {
  public:
   Listener(FutexEvent& wake_event, SpinPolicy patience);
-  // The first wait of a thread returns immediately, because its last check may be outdated.
+  // The first wait of a thread returns immediately, because messages may have arrived since the
+  // thread last checked for them.
   bool wait(std::chrono::microseconds limit);
   void ring() { comm::ring(*wake_event_); }
 

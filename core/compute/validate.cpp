@@ -121,7 +121,7 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
                                            op.all_rows <= kMaxRows;
   check.require(fits, "first_row",
                 fmt::format("is {} of {}", op.first_row, base::counted(op.all_rows, "row")),
-                fmt::format("the first of {}, in a table of at most {} rows",
+                fmt::format("the position of {} inside a table of at most {} rows",
                             base::counted(rows, "row"), kMaxRows));
 }
 

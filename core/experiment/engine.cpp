@@ -67,8 +67,9 @@ Problems absent_engine(Engine asked, std::span<const Engine> built) {
            listed(built),
            asked == Engine::nccl
                ? "Install the CUDA Toolkit and NCCL's headers (libnccl-dev) and build again with "
-                 "-DTRAINYARD_CUDA=ON, or choose own."
-               : "Install libgloo-dev and build again with -DTRAINYARD_GLOO=ON, or choose own."}};
+                 "-DTRAINYARD_CUDA=ON, or set strategy.engine to own."
+               : "Install libgloo-dev and build again with -DTRAINYARD_GLOO=ON, or set "
+                 "strategy.engine to own."}};
 }
 
 Problems engine_problems(const Experiment& experiment) {
@@ -84,56 +85,58 @@ Problems engine_problems(const Experiment& experiment) {
          fmt::format(
              "{} supports only all-reduce here, but fsdp also needs all-gather and reduce-scatter",
              name),
-         "own", "Choose own, or the strategy ddp."});
+         "own", "Set strategy.engine to own, or strategy.kind to ddp."});
   if (all_reduces && strategy.kind == StrategyKind::tensor_parallel)
     problems.push_back(
         {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
          fmt::format("{} supports only all-reduce here, but tensor_parallel also gathers logits",
                      name),
-         "own", "Choose own, or the strategy ddp."});
+         "own", "Set strategy.engine to own, or strategy.kind to ddp."});
   if (all_reduces && strategy.kind == StrategyKind::hybrid)
     problems.push_back({"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
                         fmt::format("{} supports only all-reduce here, but hybrid also sends "
                                     "activations and gathers shards",
                                     name),
-                        "own", "Choose own, or the strategy ddp."});
+                        "own", "Set strategy.engine to own, or strategy.kind to ddp."});
   if (strategy.kind == StrategyKind::rpc)
     problems.push_back(
         {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
          fmt::format("{} supports only collectives here, but rpc calls layers on other ranks",
                      name),
-         "own", "Choose own, or the strategy ddp."});
+         "own", "Set strategy.engine to own, or strategy.kind to ddp."});
   if (is_beyond(strategy.engine, strategy.kind) && strategy.kind != StrategyKind::rpc)
     problems.push_back(
         {"engine_lacks_operation", ProblemCode::bad_input, "strategy.engine",
          fmt::format("{} supports only {} here, but {} {}", name,
                      all_reduces ? "all-reduce" : "collectives", base::name_of(strategy.kind),
                      has_stages(strategy.kind) ? "sends activations" : "reduces on one rank"),
-         "own", "Choose own, or a strategy that all-reduces, such as ddp."});
+         "own",
+         "Set strategy.engine to own, or strategy.kind to a strategy that all-reduces, such as "
+         "ddp."});
   if (strategy.compression.kind != compute::compression::Scheme::none)
     problems.push_back({"engine_without_compression", ProblemCode::bad_input,
                         "strategy.compression.kind",
                         fmt::format("{} does not compress gradients", name), "none",
-                        "Choose none, or set strategy.engine to own."});
+                        "Set strategy.compression.kind to none, or strategy.engine to own."});
   if (experiment.run.links == LinkSpeed::imposed)
     problems.push_back(
         {"engine_ignores_links", ProblemCode::bad_input, "run.links",
          fmt::format("{} uses its own connections, so imposed links have no effect on it", name),
-         "drawn_only", "Choose drawn_only, or set strategy.engine to own."});
+         "drawn_only", "Set run.links to drawn_only, or strategy.engine to own."});
   if (const TransportKind asked = experiment.run.transport;
       !all_reduces && asked == TransportKind::inproc)
     problems.push_back(
         {"engine_needs_processes", ProblemCode::bad_input, "run.transport",
          fmt::format("{} needs a process for each rank, but with inproc ranks are threads", name),
-         "auto", "Choose auto, or set strategy.engine to own."});
+         "auto", "Set run.transport to auto, or strategy.engine to own."});
   else if (asked == TransportKind::shm || asked == TransportKind::zmq)
     problems.push_back(
         {"engine_has_transport", ProblemCode::bad_input, "run.transport",
          fmt::format("{} uses its own transport{}", name, all_reduces ? " (TCP)" : ""),
          all_reduces ? "auto, inproc" : "auto",
-         all_reduces
-             ? "Choose auto, or inproc for ranks that are threads, or set strategy.engine to own."
-             : "Choose auto, or set strategy.engine to own."});
+         all_reduces ? "Set run.transport to auto, or to inproc for ranks that are threads; or set "
+                       "strategy.engine to own."
+                     : "Set run.transport to auto, or strategy.engine to own."});
   return problems;
 }
 

@@ -18,7 +18,7 @@ base::DType input_dtype(
     // else as activations.
     const Resolved& experiment);
 
-// Returns problems of mixed precision that would have no effect, or whose loss scale cannot be
+// Returns a problem if mixed precision would have no effect, or if its loss scale could not be
 // adjusted.
 base::Problems precision_problems(const Experiment& experiment);
 

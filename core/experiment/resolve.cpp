@@ -183,7 +183,7 @@ Problems summary_problems(const data::DataSummary& data) {
       data.labels_of_sample == 1 || static_cast<double>(data.labels_of_sample) == features;
   if (!labeled)
     return {{"bad_data_summary", ProblemCode::bad_input, "data.labels_of_sample",
-             "the number of labels does not match the sample",
+             "the number of labels per sample is neither 1 nor the length of the sample",
              "1, or one label per element of a sequence", ""}};
   if (features <= kMaxFeatures) return {};
   return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",

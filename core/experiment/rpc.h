@@ -13,8 +13,8 @@ namespace trainyard::experiment {
 
 model::RemoteCalls calls_of(const StrategySpec& strategy);  // Returns `none` for other strategies.
 
-// True if servers keep the parameters of the segment: with `embeddings` a table or a layer tied to
-// one, else any segment with parameters.
+// True if servers keep the parameters of the segment. If only embeddings are remote, these are the
+// tables and layers tied to them; otherwise all segments with parameters.
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
 // Returns the segments that are partitioned over servers, ascending: the tables, or all segments.

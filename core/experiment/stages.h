@@ -40,7 +40,7 @@ Resolved of_rank(const Resolved& resolved, int rank);
 // measured  seconds of strategy.stages.times, scaled by how much slower than the fastest
 //           device a device is drawn; until times are measured, as for cost
 // memory    bytes of parameters, gradients and moments, and of the activations of all
-//           micro-batches held at once (with recomputation, one activation per run)
+//           micro-batches held at once (with recomputation, one activation per recomputed run of segments)
 //
 // A tied layer is in the stage of its owner, unless it may be in another stage (ties.h). If there
 // are more ranks than segments, the last ranks get none. In rpc only remote segments are

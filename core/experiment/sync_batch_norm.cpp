@@ -23,7 +23,7 @@ std::string unsupported_reason(const Experiment& experiment) {
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
     return fmt::format(
-        "in {} {} all-reduce only after the backward pass, but synchronized "
+        "in {}, {} all-reduce only after the backward pass, but synchronized "
         "batch_norm needs sums within the passes",
         kind, strategy.kind == StrategyKind::rpc ? "trainers" : "replicas");
   if (splits_model(strategy.kind)) return "";
@@ -33,7 +33,7 @@ std::string unsupported_reason(const Experiment& experiment) {
         "sums over all ranks within them",
         kind);
   if (has_local_parameters(strategy.kind))
-    return fmt::format("in {} every rank has local parameters and a local batch", kind);
+    return fmt::format("in {}, every rank has local parameters and a local batch", kind);
   if (averages_weights(strategy))
     return "with averaged weights each gradient is a mean over local samples, and ranks with "
            "unequal numbers of samples cannot sum these means";

@@ -50,7 +50,7 @@ Problem not_our_engine(Engine engine) {
               "{} chooses its own algorithm, but tpu reduces along the rows and columns of a torus",
               base::name_of(engine)),
           "own",
-          "Choose own, or set strategy.kind to mirrored."};
+          "Set strategy.engine to own, or strategy.kind to mirrored."};
 }
 
 }  // namespace

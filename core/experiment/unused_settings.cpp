@@ -42,8 +42,8 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
     said.push_back(unused_setting("strategy.stages.partition", asked, "each server has one layer"));
 }
 
-// The output `reference` has an effect only with several servers: it avoids sending a value from
-// one server to another by way of the trainer.
+// strategy.rpc.output=reference has an effect only with several servers: it avoids sending a value
+// from one server to another by way of the trainer.
 void add_output(const Mesh& mesh, const RpcSpec& rpc, std::vector<std::string>& said) {
   if (!mesh.calls || mesh.pipeline > 2 || rpc.output == RemoteOutput::value) return;
   said.push_back(unused_setting("strategy.rpc.output", rpc.output,

@@ -59,7 +59,7 @@ class Judge {
       report(output_, "units_differ_from_classes",
              fmt::format("the last layer has {} units, but the data has {} classes", output.units,
                          classes),
-             std::to_string(classes), "Set units to 0, the number of classes.");
+             std::to_string(classes), "Set units to 0, which stands for the number of classes.");
   }
 
   base::Problems problems;

@@ -343,8 +343,9 @@ void ServerClock::name_rows(int number) {
   }
 }
 
-// Handles a worker's list of rows. The first server has already answered and now sends only the
-// rows; the other servers answer now.
+// Handles the list of table rows that a worker needs. The first server has already answered the
+// worker's request for samples, so it only sends the rows. For the other servers the list is the
+// request, which they answer now.
 void ServerClock::receive_row_list(int number, int server) {
   if (server == 0) return send(PayloadKind::rows, number, server, bytes_of_rows(number, server));
   servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;

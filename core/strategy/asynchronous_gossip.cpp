@@ -125,8 +125,8 @@ class PairWriter {
     program.ops.insert(program.ops.begin(), {offer, agree});
   }
 
-  // Makes passes read the copy of the parameters. Increases dependencies on compute ops by one,
-  // because a copy op is added before all others.
+  // Makes forward and backward passes read the copy of the parameters. Shifts all dependencies on
+  // compute ops by one op, because a copy op is inserted before all others.
   void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))

@@ -10,8 +10,8 @@
 namespace trainyard::strategy {
 
 // Removes the ops for which `drops` is true, and adjusts dependencies to the remaining ops of each
-// lane. Assumes that the previous step ran the same program. Callers must set dependencies on ops
-// of another program again (order_loads).
+// lane. Assumes that the previous step ran the same program. Dependencies on ops of other
+// programs become invalid; the caller must derive them anew (order_loads).
 void drop_ops(plan::Program& program, const std::function<bool(const plan::Op&)>& drops);
 
 // Removes the buffers that no op accesses.

@@ -109,7 +109,7 @@ class WorkerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Returns requests to all servers from number `first` on.
+  // Returns one request op for each server whose number is at least `first`.
   std::vector<Op> asks(int first) const {
     std::vector<Op> ops;
     for (int server = first; server < s_.servers(); ++server) {

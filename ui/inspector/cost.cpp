@@ -57,11 +57,12 @@ QString cost_line(const Cost& cost) {
       cost.ranks == 1 ? cost_text("no traffic, %1 of buffers").arg(held)
       : !cost.engine.empty()
           ? cost_text(
-                "each rank: %1 of buffers, sends %2%3 per step by formula (%4 does not report its "
+                "each rank: needs %1 of buffers, sends %2%3 per step by formula (%4 does not "
+                "report its "
                 "traffic)")
                 .arg(held, at_most(cost.sent_at_most), size_text(cost.sent_bytes),
                      QString::fromStdString(cost.engine))
-          : cost_text("each rank: sends %1%2 per step, %3 of buffers")
+          : cost_text("each rank: sends %1%2 per step, needs %3 of buffers")
                 .arg(at_most(cost.sent_at_most), size_text(cost.sent_bytes), held);
   const QString saved =
       cost.savings ? cost_text("; gradients are %1")

@@ -52,7 +52,7 @@ class Inspector : public QWidget {
   std::optional<base::Problem> refused() const;
 
  signals:
-  // picture for the drawing; without flows, it shows nothing
+  // asks the canvas to draw this logical topology; a topology without flows removes the drawing
   void picture_requested(const LogicalTopology& picture);
 
  private:

@@ -182,7 +182,7 @@ void format_code_block(const QTextBlock& first, const QTextBlock& last, int widt
   remove_line_in_table(frame->lastCursorPosition().block().next());
 }
 
-// Limits the lines of text to the width of the text.
+// Limits running text to a readable width; tables and code may be wider.
 void narrow_text(QTextDocument& document, const PageWidths& widths) {
   QTextBlockFormat narrow;
   narrow.setRightMargin(widths.page - widths.text);

@@ -193,8 +193,8 @@ void LogPanel::follow() {
   if (follow_->isChecked()) table_->scrollToBottom();
 }
 
-// Returns the selected rows in order. If more are selected than can be copied at once, returns only
-// the last ones, with one row above the limit.
+// Returns the selected rows in order. If more are selected than can be copied at once, returns the
+// last ones, and one row more than the limit, so that the caller can report it.
 QList<int> LogPanel::chosen_rows() const {
   const auto add = [](QList<int>& rows, int first, int last) {
     for (int row = std::max(first, last - kMaxCopied); row <= last; ++row) rows << row;

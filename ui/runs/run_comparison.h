@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of the table of differences between runs and of their results. Pure.
+// Rows of the table that compares runs: settings that differ, and results. Pure.
 #pragma once
 
 #include <QString>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact text about a pipeline, for the read-out, the lines below, and screen readers.
+// Exact text about a pipeline, for the read-out, the lines below the chart, and screen readers.
 #pragma once
 
 #include "ui/timeline/pipeline_picture.h"

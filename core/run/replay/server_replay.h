@@ -32,7 +32,7 @@ struct ServedTrainingParts {
   std::function<telemetry::EventRing*(int rank)> events = {};  // null: no recording
   // updates that the servers completed before the start
   std::int64_t first_version = 0;
-  // CLOCK_MONOTONIC time at which the order begins, for times of events
+  // CLOCK_MONOTONIC time of the first recorded event; times of events are relative to it
   std::int64_t begun_ns = 0;
   std::string offload_directory = {};  // directory for buffers that workers offload to disk
   // called between ops, so that the caller can send heartbeats; a Problem stops the training

@@ -257,8 +257,8 @@ class FittingOptions {
     });
   }
 
-  // Resets the algorithm to auto if the drawn strategy allows only one, because the new strategy
-  // may not support it.
+  // Resets the algorithm to auto if the current strategy allows only one algorithm; the new
+  // strategy may not support it.
   Settings with_any_algorithm(Settings settings) const {
     if (experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");

@@ -57,7 +57,8 @@ class StepGather {
   std::map<double, Open> open_;  // incomplete steps
 };
 
-// Sorts points by step if each step is done by one of several ranks. The first step is 0.
+// Merges the points of several ranks in the order of steps, for runs in which a single rank does
+// each step. Steps are counted from 0.
 class StepOrder {
  public:
   // maximum number of waiting steps; if there are more, steps missing before the first of them

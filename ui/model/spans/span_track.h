@@ -33,10 +33,10 @@ class SpanTrack {
   // searches from `from` on; fast if the result is near
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;
 
-  // sum over the full spans [begin, end)
+  // sum of the times of the spans with numbers [begin, end), each at its full length
   SpanTimes times_of(std::size_t begin, std::size_t end) const;
   SpanTimes times_within(const TimeRange& range,
-                         // sum over the parts inside the range, for spans before `limit`
+                         // sum of the times inside the range, for spans before `limit`
                          std::size_t limit) const;
 
  private:
