@@ -109,7 +109,7 @@ void show_shortcuts(QMainWindow& window) {
                 {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
                 {"Select a block", "Click beside it"},
                 {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
-                {"Show all layers, or their text", "0, Ctrl+wheel, +, -"},
+                {"Zoom out to all layers, or in to their text", "0, Ctrl+wheel, +, -"},
                 {"Clear the selection", "Esc"}});
   add_gestures(*list, help_text("On the timeline"),
                {{"Go to the next op, or to another lane", "Arrows"},
@@ -122,9 +122,9 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show all", "0, Ctrl+Home, double click"},
                 {"Follow the run, or stop following", "F"}});
   add_gestures(*list, help_text("On a pipeline's cells"),
-               {{"Go from cell to cell, from rank to rank", "Arrows"},
+               {{"Go to the next cell, or to another rank", "Arrows"},
                 {"Go to the first or the last cell of a rank", "Home, End"},
-                {"Show the previous, next step", "Page Up, Page Down"},
+                {"Show the previous or next step", "Page Up, Page Down"},
                 {"Show the cell's first op in the plan", "Enter"},
                 {"Clear the selection", "Esc"},
                 {"Follow the run, or stop following", "F"}});

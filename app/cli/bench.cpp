@@ -134,7 +134,8 @@ base::Problems engine_problems(const BenchJob& job) {
   if (job.transport == BenchTransport::zmq)
     problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--transport",
                         name + " uses its own transport (TCP)",
-                        "inproc, for threads; otherwise processes", "Remove the option."});
+                        "inproc, whose ranks are threads; without it, ranks are processes",
+                        "Remove the option."});
   if (job.segment_bytes > 0)
     problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--segment-bytes",
                         name + " chooses its own segments", "", "Remove the option."});

@@ -22,8 +22,8 @@ enum class Side { left, right };
 enum class AxisLimit {
   whole,       // the line's maximum
   percentile,  // the 99th percentile of the values of all `percentile` lines together
-  // the same limit as the `percentile` lines, which this line summarizes. If no `percentile` line
-  // is shown, the percentile of the `rest` lines is used.
+  // The limit of the `percentile` lines, for a line that summarizes them. Without visible
+  // `percentile` lines, the 99th percentile of all `rest` lines.
   rest
 };
 
@@ -72,7 +72,7 @@ struct PlotSeries {
   // steps that all series below have reported. For bars they exist for all steps.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
-  // numbers of points of this series and of the series below that are in the sums
+  // how many points of this series, and of the series below it, the sums include
   std::size_t stacked_points = 0, below_points = 0;
 };
 

@@ -70,7 +70,7 @@ class PlotView : public QWidget {
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
   void pan(const QPointF& by);
-  // mapping of the last frame, moved to the current plot area
+  // Returns the mapping from values to pixels of the last frame, moved to the current plot area.
   const PlotMap& shown() const { return map_; }
   QStringList badges() const { return canvas_->overlay().content().badges; }
   const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }

@@ -89,9 +89,8 @@ struct LineChoice {
   bool operator==(const LineChoice&) const = default;
 };
 
-// Combination of metric series of a history. For each series, takes its values, or, if `rate` is
-// set, the growth of its total per second that the rank spent within steps. At each step, the
-// series are combined as `over` says.
+// Metric series of a history, combined into one line by the rule `over`. If `rate` is set, the line
+// uses the rates of the series: growth per second that the rank spent within steps.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
@@ -257,7 +256,7 @@ class StepSplit {
   void add(const telemetry::StepValue& whole, const PartSeconds& parts, int ranks);
 
   int of_;
-  // ranks run steps independently and end them out of order; steps are returned in order
+  // true if ranks run steps independently and end them out of order; steps are returned in order
   bool apart_ = false;
   std::int32_t next_ = 0;          // used if `apart_` is set: the step after the last returned one
   std::map<int, Cursor> cursors_;  // by rank

@@ -18,10 +18,10 @@ struct AlgorithmRow {
   bool operator==(const AlgorithmRow&) const = default;
 };
 
-// `asked`: algorithm in the document.
+// Returns the rows of the table. `asked`: the value of strategy.algorithm.
 std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, collective::Algorithm asked);
 
-// description of the algorithm, or the reason why it cannot be used
+// Returns the description of the algorithm, or the reason why it cannot be used.
 QString help_of(const collective::Offer& offer);
 
 class AlgorithmModel : public QAbstractTableModel {

@@ -38,7 +38,8 @@ struct Cost {
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
              const std::stop_token& stop = {});
 
-// "4 ranks, 235,146 parameters, 2,500 steps; a rank sends 1.41 MB a step, has 4.2 MB of buffers"
+// Returns the cost in one line, for example "4 ranks, 235,146 parameters, 2,500 steps; each rank:
+// sends 1.41 MB per step, needs 4.2 MB of buffers".
 QString cost_line(const Cost& cost);
 
 }  // namespace trainyard::ui

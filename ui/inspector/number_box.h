@@ -27,7 +27,7 @@ class NumberBox : public QAbstractSpinBox {
  protected:
   QValidator::State validate(QString& input, int& position) const override;
   StepEnabled stepEnabled() const override;
-  // needs the focus, so that scrolling a form does not change values
+  // Changes the value only if the box has the focus, so that scrolling a form changes no value.
   void wheelEvent(QWheelEvent* event) override;
 
  private:

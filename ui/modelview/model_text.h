@@ -23,7 +23,7 @@ QString kept_text(const ModelNode& node);
 QString kept_heading();
 QString group_text(const ModelGroup& group);     // "24.6 % of the work"
 QString column_text(const ModelColumn& column);  // "25.1 %, 220 kB"
-// as column_text, with more details, as a sentence
+// sentence with the figures of column_text and more details
 QString column_details(const ModelColumn& column);
 QString totals(const ModelPicture& picture);                // totals of the full model
 QString sentence(const ModelPicture& picture, int number);  // sentence with all details of a node

@@ -28,9 +28,9 @@ class SweepFollower : public QObject {
   void cancel();  // interrupts the sweep's process like Ctrl-C; a second call stops it immediately
 
   QString directory() const { return directory_; }
-  // the sweep at the last read
+  // state of the sweep when its manifest was last read
   const std::optional<session::Sweep>& sweep() const { return sweep_; }
-  // the sweep's process is running
+  // true while the process of the sweep is running
   bool live() const { return live_; }
   bool canceling() const { return live_ && cancels_ > 0; }
   bool ended_early() const;  // the process ended before the sweep was complete
