@@ -239,7 +239,7 @@ bundle_has_the_files_of_gpu_tests() {
   expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0
   tool ldd "echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'"
   env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out" 2>&1 || true
-  expect "programs that would not take the bundle's libraries are refused" grep -qF "take these of the machine, not its own: $house/libneeded.so.1" "$work/out"
+  expect "programs that would not take the bundle's libraries are refused" grep -qF "these libraries of the machine instead of its own: $house/libneeded.so.1" "$work/out"
 }
 
 ci_prints_failed_tests_with_their_reasons() {
