@@ -64,7 +64,7 @@ scripts_parse() {
   local script
   for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh,parts/{rows,libraries,steps,tests,figures,peers}.sh} .ci/run; do
     expect "$script parses" bash -n "$root/$script"
-    expect "$script names its licence" grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
+    expect "$script names its license" grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
   done
 }
 
@@ -137,7 +137,7 @@ failed_installation_is_reported() {
   setup
   rm "$work/broken"
   expect "it exits with 1" is "$status" 1
-  expect "it says what to look at" holds err 'apt-get could not install them'
+  expect "it says what to look at" holds err 'setup: apt-get failed'
 }
 
 compiler_jobs_are_between_one_and_the_cores() {
