@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-Manual small_manual() {
+Manual gossip_manual() {
   return Manual({
       parse_page("developers/gossip.md", "# Adding a gossip rule\nThe gossip of developers.\n"),
       parse_page("gossip.md", "# Gossip\nAverages with neighbors.\n## Limits\nNo gossip of one.\n"),
@@ -28,7 +28,7 @@ Manual small_manual() {
 
 std::vector<std::string> places(const std::string& words) {
   std::vector<std::string> found;
-  for (const SearchHit& hit : small_manual().search(words)) found.push_back(to_string(hit.place));
+  for (const SearchHit& hit : gossip_manual().search(words)) found.push_back(to_string(hit.place));
   return found;
 }
 
@@ -50,23 +50,23 @@ TEST(Search, orders_page_titles_before_sections_and_pages_for_developers) {
 }
 
 TEST(Search, gives_the_first_match_below_the_heading) {
-  const auto hits = small_manual().search("step");
+  const auto hits = gossip_manual().search("step");
   ASSERT_EQ(hits.size(), 1u);
   EXPECT_EQ(hits[0].place.word, "Step");
   EXPECT_THAT(hits[0].excerpt, HasSubstr("Step size of gossip"));
   EXPECT_THAT(hits[0].excerpt, Not(HasSubstr("---")));
-  EXPECT_EQ(small_manual().search("limits")[0].place.word, "") << "only the heading matches";
+  EXPECT_EQ(gossip_manual().search("limits")[0].place.word, "") << "only the heading matches";
 }
 
 TEST(Text, of_a_field_is_its_row_with_the_header) {
-  const Manual manual = small_manual();
+  const Manual manual = gossip_manual();
   EXPECT_EQ(manual.text(*manual.find("training.schedule")),
             "| Field | Meaning | Default |\n|---|---|---|\n"
             "| `training.schedule` | Schedule | constant |\n");
 }
 
 TEST(Text, of_a_page_or_section_is_complete) {
-  const Manual manual = small_manual();
+  const Manual manual = gossip_manual();
   EXPECT_EQ(manual.text({"gossip.md", "limits", ""}), "## Limits\nNo gossip of one.\n");
   EXPECT_EQ(manual.text({"gossip.md", "", ""}), manual.page("gossip.md")->text);
   EXPECT_EQ(manual.text({"training.md", "fields", "no row"}),
@@ -75,7 +75,7 @@ TEST(Text, of_a_page_or_section_is_complete) {
 }
 
 TEST(ProblemPlace, of_a_field_in_a_file_is_the_field) {
-  const auto place = small_manual().problem(
+  const auto place = gossip_manual().problem(
       {"made_by_test", base::ProblemCode::bad_input, "a/b.json: training.schedule", "", "", ""});
   ASSERT_TRUE(place);
   EXPECT_EQ(place->word, "training.schedule");
