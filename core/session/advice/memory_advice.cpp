@@ -38,8 +38,8 @@ Words words(const std::string& text) {
   return [text](const Resolved&) { return text; };
 }
 
-// Time limit for the search, which is reached for very large models, where each try takes long. No
-// further try starts after it.
+// Time limit for the search, after which no further try starts. Only searches for very large models
+// reach it, because each try takes long there.
 constexpr std::chrono::seconds kPatience{10};
 
 constexpr const char* kRounded = "activations are rounded to 8 significant bits";
@@ -52,7 +52,8 @@ class FittingOptions {
                  const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
-      // Restores "auto" if the user chose it; the resolved experiment names the chosen algorithm.
+      // Sets the algorithm back to auto if the user chose auto. The resolved experiment names the
+      // algorithm that auto selected.
       document_.strategy.algorithm = collective::Algorithm::automatic;
     written_ = experiment::to_json(document_);
   }
@@ -92,8 +93,9 @@ class FittingOptions {
     return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
   }
 
-  // Considers only the ranks that lack memory now. Returns the largest memory among them with the
-  // settings of `other`, or nothing if one of these ranks would still lack memory.
+  // Returns the largest memory that a rank needs with the settings of `other`. Considers only ranks
+  // that lack memory with the drawn settings. Returns nothing if one of them would still lack
+  // memory.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -134,7 +136,8 @@ class FittingOptions {
         return;
   }
 
-  // Tries short runs of segments first, because they recompute the least.
+  // Tries small numbers of segments between two checkpoints first, because then the least is
+  // recomputed.
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))
@@ -182,7 +185,8 @@ class FittingOptions {
                               kind == fsdp || kind == data_parallel);
   }
 
-  // The settings of one kind that save the most memory; `several` combines those of several kinds.
+  // The settings of one kind of option that save the most memory. `several` combines the settings
+  // of several kinds.
   struct StrongOption {
     Settings settings;
     Words other_cost;
@@ -195,7 +199,7 @@ class FittingOptions {
       all.push_back({{"training.batch_per_rank=1",
                       set("training.accumulation_steps",
                           training.accumulation_steps * training.batch_per_rank)},
-                     words("the same batch in matrix products of one sample each")});
+                     words("the batch is processed in matrix products of one sample each")});
     if (const auto run = std::lround(std::sqrt(std::ssize(e_.model.segments))); run > 1)
       all.push_back({{set("training.recompute_segments", run)}, recompute_cost_text});
     if (Settings away = offload_settings(); !away.empty()) all.push_back({std::move(away), copied});
@@ -232,8 +236,8 @@ class FittingOptions {
       add_together(with_all_before(all, last));
   }
 
-  // Returns `all[last]` with as many options before it as are compatible with it and with each
-  // other.
+  // Returns `all[last]` together with earlier options of `all`: as many as are compatible with
+  // `all[last]` and with each other.
   static std::vector<StrongOption> with_all_before(const std::vector<StrongOption>& all,
                                                    std::size_t last) {
     std::vector<StrongOption> parts{all[last]};
@@ -284,8 +288,8 @@ class FittingOptions {
       return std::string(shard == experiment::Shard::full ? "parameters and " : "") +
              "gradients are sent for every micro-batch";
     return shard == experiment::Shard::full
-               ? "1.5 times the bytes of ddp"
-               : "the same bytes as ddp, half of them after the update";
+               ? "ranks send 1.5 times the bytes of ddp"
+               : "ranks send the same bytes as ddp, half of them after the update";
   }
 
   // True if the advice may try meshes: a pipeline, tensor parallelism, and both, each with as many
@@ -314,8 +318,8 @@ class FittingOptions {
     return !settings.empty() && add(settings, cost_of_mesh());
   }
 
-  // Returns the settings that select the mesh; empty for the drawn mesh, and for one that cannot
-  // keep the global batch.
+  // Returns the settings that select `mesh`. Returns none if `mesh` is the drawn mesh, or if it
+  // cannot keep the global batch.
   Settings settings_for(const Mesh& mesh) const {
     const Mesh drawn = experiment::mesh_of(e_);
     const std::int64_t micro_batches = document_.training.accumulation_steps * drawn.data;
@@ -323,8 +327,8 @@ class FittingOptions {
     Settings settings = settings_of(mesh);
     if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory)
       settings.emplace_back("strategy.stages.partition=memory");
-    // If the drawn strategy fixes the algorithm (a pipeline reduces nothing), the user did not
-    // choose it.
+    // If the drawn strategy allows only one algorithm (a pipeline reduces nothing), the user did
+    // not choose the algorithm.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data)
@@ -374,7 +378,7 @@ class FittingOptions {
   void stages_by_memory() {
     if (experiment::has_stages(document_.strategy.kind) &&
         document_.strategy.stages.partition != experiment::Partition::memory)
-      add({"strategy.stages.partition=memory"}, words("stages with less equal times"));
+      add({"strategy.stages.partition=memory"}, words("the times of the stages may differ more"));
   }
 
   const Resolved& e_;

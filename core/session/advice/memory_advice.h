@@ -49,11 +49,11 @@ struct MemoryOption {
 // - for pipelines: a schedule that holds fewer activations, and a partition by memory.
 //
 // For each kind of option, returns the smallest change that fits. Every option is checked with its
-// full plan, so applying exactly these settings fits. If no single option fits, tries pairs, then
-// as many options together as possible. For very large models, where each try takes long, stops
-// after a few seconds. If a step of the drawn experiment makes many updates (pipedream) and an
-// option makes one, the option's text says so. Returns nothing if there are servers
-// (parameter_server) or evaluators. `lacking`: by rank, the bytes that its device lacks
+// full plan, so the experiment fits if exactly these settings are applied. If no single option
+// fits, tries pairs, then as many options together as possible. For very large models, where each
+// try takes long, stops after a few seconds. If a step of the drawn experiment makes many updates
+// (pipedream) and an option makes one, the option's text says so. Returns nothing if there are
+// servers (parameter_server) or evaluators. `lacking`: by rank, the bytes that its device lacks
 // (`excess_bytes` in memory_problems.h).
 std::vector<MemoryOption> options_that_fit(const experiment::Resolved& experiment,
                                            const std::vector<std::int64_t>& lacking,

@@ -55,15 +55,16 @@ std::string advice(const experiment::Resolved& e, int rank,
   if (ways.empty() && (e.servers > 0 || e.evaluators > 0))
     return "Give the device more memory, or use a smaller model or batch.";
   if (ways.empty())
-    return "No other setting fits at this global batch: give it more memory, draw more devices, or "
-           "use a smaller model or batch.";
+    return "No other setting fits at this global batch. Give the device more memory, draw more "
+           "devices, or use a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text =
       drawn ? fmt::format("The simulator predicts {} per step as drawn. ", said(*drawn)) : "";
   text +=
-      "Options that fit, with the largest memory of a device that now lacks it, and their cost: ";
+      "The following settings fit. Each is listed with its cost and the most memory that a device "
+      "lacking memory now would need: ";
   for (const MemoryOption& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
-  return text + ". Or give it more memory.";
+  return text + ". Or give the device more memory.";
 }
 
 }  // namespace

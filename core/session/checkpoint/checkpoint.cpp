@@ -279,7 +279,8 @@ Problem no_complete_checkpoint(const base::Problems& all) {
   for (auto other = std::next(all.begin()); other != all.end(); ++other)
     problem.what += fmt::format("; and {}: {}", other->where, other->what);
   problem.advice =
-      "No checkpoint there is complete: start the run again, or resume from another directory.";
+      "The directory contains no complete checkpoint. Start the run again, or resume from another "
+      "directory.";
   return problem;
 }
 
@@ -292,8 +293,8 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
                       const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
-  // Limits what is read. Files may hold up to two optimizer moments, even if the caller does not
-  // request them.
+  // Limits the number of bytes that are read. Files may hold up to two optimizer moments, even if
+  // the caller does not request them.
   const std::int64_t max_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
                                  kMaxHeaderBytes * std::ssize(manifest->files);
   std::int64_t bytes = 0;
@@ -303,7 +304,8 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
   for (const CheckpointFile& file : manifest->files) {
     const fs::path path = checkpoint / file.name;
     if (file.bytes > max_bytes - bytes)
-      return base::fail(other_model(path, "holds more than the model"));
+      return base::fail(
+          other_model(path, "the file holds more bytes than the tensors of this model"));
     bytes += file.bytes;
     auto content = read_part_file(path, file);
     if (!content) return base::fail(content.error());

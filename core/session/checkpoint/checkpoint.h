@@ -63,7 +63,7 @@ base::Result<void> write_checkpoint(const std::filesystem::path& directory,
 
 // Writes one part of the checkpoint of `step`; each writer calls it for its own part. `name`
 // consists of letters, digits and '-'. The part has no effect until it is committed. `version`:
-// steps that the writer has made, or updates if it is a server.
+// number of steps that the writer has completed; for a server, number of its updates.
 base::Result<CheckpointFile> write_part(const std::filesystem::path& directory, std::int64_t step,
                                         const std::string& name, std::int64_t version,
                                         const model::Model& model,
@@ -85,7 +85,7 @@ base::Result<LoadedCheckpoint> read_checkpoint(const std::filesystem::path& dire
 // not read the checkpoint.
 std::optional<std::int64_t> committed_step(const std::filesystem::path& directory);
 
-// Returns the newest checkpoint whose files pass verification, of whatever model.
+// Returns the newest checkpoint whose files pass verification. Does not check the model.
 base::Result<CheckpointInfo> newest_checkpoint(const std::filesystem::path& directory);
 
 }  // namespace trainyard::session

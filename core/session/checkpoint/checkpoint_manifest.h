@@ -37,7 +37,8 @@ struct trainyard::base::Fields<trainyard::session::CheckpointFile> {
         base::field("bytes", &C::bytes, "bytes", {0, 1e15}, "File size"),
         base::field("xxh64", &C::xxh64, "", {16, 16}, "Checksum (xxh64), hexadecimal"),
         base::field("version", &C::version, "", {0, 1e15},
-                    "Version of the content: number of steps, or of updates of a server")};
+                    "Version of the content: number of completed steps; for a server, number of "
+                    "its updates")};
   }
 };
 
@@ -46,14 +47,14 @@ struct trainyard::base::Fields<trainyard::session::CheckpointManifest> {
   using C = trainyard::session::CheckpointManifest;
   static constexpr std::string_view title = "Checkpoint manifest";
   static auto table() {
-    return std::tuple{
-        base::field("format", &C::format, "", {}, "File format"),
-        base::field("version", &C::version, "", {2, 2}, "Version of the file format"),
-        base::field("step", &C::step, "", {0, 1e15}, "Number of steps that the parameters include"),
-        base::field("plan_hash", &C::plan_hash, "", {0, 100},
-                    "Hash of the plan that trained the parameters"),
-        base::field("files", &C::files, "", {1, 10'000}, "Files of the checkpoint"),
-        base::field("xxh64", &C::xxh64, "", {16, 16},
-                    "Checksum of this document with this field empty, hexadecimal")};
+    return std::tuple{base::field("format", &C::format, "", {}, "File format"),
+                      base::field("version", &C::version, "", {2, 2}, "Version of the file format"),
+                      base::field("step", &C::step, "", {0, 1e15},
+                                  "Number of steps for which the parameters were trained"),
+                      base::field("plan_hash", &C::plan_hash, "", {0, 100},
+                                  "Hash of the plan that trained the parameters"),
+                      base::field("files", &C::files, "", {1, 10'000}, "Files of the checkpoint"),
+                      base::field("xxh64", &C::xxh64, "", {16, 16},
+                                  "Checksum of this document with this field empty, hexadecimal")};
   }
 };

@@ -185,11 +185,12 @@ base::Problem lacks_moments(const std::filesystem::path& path, CheckpointBuffer 
   return {"checkpoint_without_moments",
           ProblemCode::refused,
           path.string(),
-          fmt::format("the checkpoint has parameters, but not their {}, which this optimizer needs",
+          fmt::format("the checkpoint has the parameters, but not the {} that this optimizer needs",
                       base::name_of(moment)),
-          "a checkpoint with the moments of this optimizer, as parameter_server writes it",
+          "a checkpoint that contains the moments of this optimizer; runs with parameter_server "
+          "write them",
           "Set training.optimizer.kind to sgd and training.optimizer.momentum to 0, or start from "
-          "the beginning: only parameter_server writes moments."};
+          "the beginning. Only runs with parameter_server save moments."};
 }
 
 // True if the ranges cover [0, `elements`) without gap or overlap.
@@ -206,13 +207,13 @@ bool cover(Ranges ranges, std::int64_t elements) {
 }  // namespace
 
 base::Problem other_model(const std::filesystem::path& path, std::string what) {
-  return {
-      "checkpoint_of_other_model",
-      ProblemCode::refused,
-      path.string(),
-      std::move(what),
-      "a checkpoint of this model and precision",
-      "Use the model and the precision of the run that wrote it; they are in its experiment.json."};
+  return {"checkpoint_of_other_model",
+          ProblemCode::refused,
+          path.string(),
+          std::move(what),
+          "a checkpoint of this model and precision",
+          "Use the model and the precision of the run that wrote the checkpoint. The "
+          "experiment.json of that run states both."};
 }
 
 std::vector<CheckpointSpan> spans_of(const CheckpointTensors& tensors) {

@@ -22,8 +22,8 @@ std::vector<NamedTensor> pieces_of(const model::Model& model,
 std::vector<CheckpointSpan> spans_of(const CheckpointTensors& tensors);
 
 // Checks that the pieces of all files together cover the model exactly: each element once, no extra
-// tensors, in the wanted dtype. Order does not matter. `where` names the checkpoint in a Problem
-// (refused).
+// tensors, in the wanted dtype. Order does not matter. If the check fails, returns a Problem
+// (refused) in which `where` names the checkpoint.
 base::Result<void> check_pieces(const std::filesystem::path& where,
                                 const std::vector<NamedTensor>& pieces, const model::Model& model,
                                 const CheckpointTensors& wanted);

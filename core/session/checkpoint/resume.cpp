@@ -83,9 +83,10 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
   if (step >= resolved.steps)
     return base::fail(
         {"checkpoint_too_late", ProblemCode::bad_input, kField,
-         fmt::format("the checkpoint is of step {}, but the run ends at or before it",
+         fmt::format("the checkpoint is of step {}, but the run ends at or before that step",
                      base::format_count(step)),
-         fmt::format("fewer than training.steps, {}", base::format_count(resolved.steps)),
+         fmt::format("a checkpoint of a step below training.steps, which is {}",
+                     base::format_count(resolved.steps)),
          "Raise training.steps."});
   from = directory.string();
   resolved.first_step = step;
@@ -169,8 +170,8 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 
 }  // namespace
 
-// If several ranks hold the same shard, only one shard group writes: the chief's. In a mesh, it is
-// the shard group of the peer in the chief's replica (`peer_in_chief_replica`).
+// If several ranks hold the same shard, only the rank in the chief's shard group writes it. In a
+// mesh, this group is that of the rank's peer in the chief's replica (`peer_in_chief_replica`).
 bool writes_part(const experiment::Resolved& e, int rank) {
   const bool splits = experiment::splits_model(e.document.strategy.kind);
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
@@ -188,7 +189,8 @@ int count_parts(const experiment::Resolved& e) {
 
 namespace {
 
-// True if the parameter is tied, and the rank has only a copy of it: another stage has its segment.
+// True if the parameter is tied and the rank has only a copy, because another stage has the
+// parameter's segment.
 bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p) {
   const auto s = static_cast<std::size_t>(p.segment);
   return e.model.segments[s].apart &&
@@ -198,8 +200,8 @@ bool is_copy(const experiment::Resolved& e, int rank, const model::Parameter& p)
 }  // namespace
 
 // Omits parameters that another rank writes. If a layer is split among tensor-parallel ranks, the
-// first rank writes the parameters that all of them hold in full. A tied table that is in two
-// stages is written by the stage that has its segment.
+// first rank writes the parameters that all these ranks hold in full. If a tied table is in two
+// stages, the stage that has the table's segment writes it.
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters,
                                           const compute::Tensor& state) {

@@ -12,9 +12,9 @@ namespace trainyard::session {
 
 // If run.resume_from names a run directory, sets the first step and version, and the absolute path
 // of the directory in `resolved`. Reads and verifies the full checkpoint now, so that no rank finds
-// an error later. Refuses the directory of a running run, a checkpoint of another model, and one
-// that already has all steps. Returns the problems of newer checkpoints that were skipped as
-// damaged.
+// an error later. Refuses the directory of a running run, a checkpoint of another model, and a
+// checkpoint that already has all steps of this run. Returns the problems of newer checkpoints that
+// were skipped as damaged.
 base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
 // Complete state with which a resumed run begins.
@@ -26,7 +26,7 @@ struct InitialState {
 base::Result<InitialState> initial_state(const experiment::Resolved& e);
 
 // Functions for ranks that hold only some of the parameters (`experiment::has_partial_parameters`).
-// `writes_part`: true if the rank writes a part. `count_parts`: number of ranks that do.
+// `writes_part`: true if the rank writes a part. `count_parts`: number of ranks that write a part.
 // `spans_of_part`: spans that the rank writes. The chief writes the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank);
 int count_parts(const experiment::Resolved& e);

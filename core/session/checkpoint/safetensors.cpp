@@ -18,7 +18,7 @@ using base::Result;
 using compute::Shape;
 
 static_assert(std::endian::native == std::endian::little,
-              "tensors are written as they lie in memory");
+              "safetensors files are little-endian, and tensors are written without conversion");
 
 constexpr std::size_t kLengthBytes = 8, kMaxTensors = 50'000;
 constexpr std::size_t kMaxTensorHeader = std::size_t{16} << 20;

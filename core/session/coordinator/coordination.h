@@ -113,7 +113,8 @@ class Coordination {
   CoordinatorParts p_;
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
-  // Fraction of the drawn bandwidth by link number, for links that differ from the drawing.
+  // Fraction of its drawn bandwidth that a link has, by link number. Only links that differ from
+  // the drawing have an entry.
   std::map<std::int32_t, double> links_;
   plan::Plan plan_;
   std::string plan_hash_;

@@ -34,7 +34,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanosecond
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
-// After the first report of a mismatch: time for the reports of the other ranks.
+// Time to wait, after the first report of a mismatch, for the reports of the other ranks.
 constexpr std::int64_t kTableTime = kSecond;
 constexpr std::int64_t kEndLimit = 5 * kSecond;  // Time for ranks to exit after they finish.
 constexpr std::int64_t kAbortLimit = kSecond;    // Time for ranks to exit after an abort.

@@ -67,7 +67,7 @@ struct CoordinatorParts {
   double unresponsive_seconds = 3;
   // Creates the device that generates text, if no rank has the full model; null if there is none.
   TextGenerator::MakeCompute make_compute = {};
-  // Checkpoints that are newer than the one resumed from, but cannot be used.
+  // Problems of unusable checkpoints that are newer than the checkpoint from which the run resumes.
   base::Problems skipped = {};
 };
 

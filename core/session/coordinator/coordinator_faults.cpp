@@ -32,12 +32,12 @@ std::int64_t Coordination::remaining_workers() const {
                        [](const RankEntry& one) { return !one.lost; });
 }
 
-// If too few workers are left, adds to the problem of a failed worker that others failed before it.
+// If other workers failed earlier, adds their number to the problem of the failed worker.
 base::Problem Coordination::add_earlier_losses(base::Problem problem,
                                                const RankEntry& entry) const {
   const std::int64_t lost = p_.resolved.workers() - remaining_workers();
   if (entry.identity.rank >= p_.resolved.workers() || lost == 0) return problem;
-  problem.what += fmt::format("; {} of {} workers failed before it, and too few are left",
+  problem.what += fmt::format("; {} of {} workers had failed earlier, and too few are left",
                               base::format_count(lost), base::format_count(p_.resolved.workers()));
   return problem;
 }

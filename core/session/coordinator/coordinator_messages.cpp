@@ -257,7 +257,8 @@ std::int64_t Coordination::clock_ns() const {
   return virtual_time && latest_event_ns_ > 0 ? latest_event_ns_ : base::now_nanoseconds();
 }
 
-// In a run with servers, the first server counts the steps, whatever step a worker is at.
+// In a run with servers, the run's step is the step count of the first server. The steps of workers
+// do not matter.
 bool Coordination::counts(const RankEntry& entry) const {
   return p_.resolved.servers == 0 || entry.identity.rank == p_.resolved.workers();
 }

@@ -125,9 +125,9 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// Adds to the recording's header how many ranks report each step, and how many steps lie between
-// evaluations, each reported by one rank. The ranks that report need not be the same for every
-// step.
+// Adds two numbers to the recording's header: the number of ranks that report each step, and the
+// number of steps between evaluations. One rank reports an evaluation. Different steps may be
+// reported by different ranks.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool is_lockstep = experiment::is_lockstep(servers);

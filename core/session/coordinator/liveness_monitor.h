@@ -28,7 +28,7 @@ struct LivenessLimits {
 
 class LivenessMonitor {
  public:
-  // First argument: display names, such as "rank 2 (cpu2 on alpha)".
+  // The first argument contains the display names of the ranks, such as "rank 2 (cpu2 on alpha)".
   LivenessMonitor(std::vector<std::string> rank_names, LivenessLimits limits);
 
   // Starts the hang check: all ranks train from now on. Until then, a rank is only checked for

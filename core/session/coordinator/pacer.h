@@ -27,7 +27,7 @@ class Pacer {
   // Sets the number of steps that another run has already completed. Must precede the first grant.
   void begin_at(std::int64_t step) { slowest_ = horizon_ = step; }
 
-  // Observations: the step of the slowest rank, and the duration of steps.
+  // Record observations: the step of the slowest rank, and the duration of a step.
   void at_step(std::int64_t slowest);
   void step_took(double seconds, int rank = 0);
 

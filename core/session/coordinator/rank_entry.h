@@ -36,7 +36,7 @@ struct RankEntry {
   std::string software, endpoint, plan_hash;  // Empty until the rank reports them.
   std::int64_t process = 0;
   std::uint64_t dropped_events = 0;
-  // Slowdown of the rank, as in the drawing or as requested last.
+  // Slowdown of the rank: the last one requested, or else the drawn one.
   double slow_down = 1, jitter = 0;
   bool slow_requested = false;
   bool planned = false, reported_end = false;
@@ -66,7 +66,8 @@ bool any_differs(const RankEntries& entries, std::string RankEntry::*value,
                  const std::string& expected);
 bool all_reported(const RankEntries& entries, std::string RankEntry::*value);
 
-// Returns a Problem with a table of the values of all ranks. `of`: "plan" or "software".
+// Returns a Problem with a table of the values of all ranks. `of`: name of what differs, "plan" or
+// "software".
 base::Problem disagreement(const RankEntries& entries, const std::string& of,
                            std::string RankEntry::*value, const std::string& expected);
 

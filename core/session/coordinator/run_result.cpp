@@ -216,8 +216,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
             {"status", status_text(facts.state)},
-            // The step count of summaries misses the last step of a failed worker, which another
-            // worker took over.
+            // The step count of summaries misses a failed worker's last step, although another
+            // worker completed that step.
             {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},
             {"wall_seconds", facts.wall_seconds}};

@@ -27,23 +27,23 @@ struct RunFacts {
   std::optional<double> simulated_step_seconds;
   data::ShardingKind sharding = data::ShardingKind::iid;
   data::ShardTable shards;  // Samples by rank and class, as in `experiment::Resolved`.
-  // Settings of the run, such as the drawn speeds to which it was limited.
+  // Settings of the run, such as whether it was limited to the drawn speeds.
   experiment::RunSpec run;
   experiment::CompressionSpec compression;
-  // Engine of the collectives; only `own` reports bytes.
+  // Engine of the collectives. Only the engine `own` reports bytes.
   experiment::Engine engine = experiment::Engine::own;
   experiment::Multiplies multiplies = experiment::Multiplies::full;
   // Ratio of sent bytes without and with compression, as in `experiment::Savings`.
   std::optional<double> sent_ratio = {};
   std::vector<std::string> duties = {};  // "worker" or another role, by rank.
-  // By rank: its feature columns, if columns are assigned to ranks.
+  // Feature columns of each rank, if the columns of the data set are divided among ranks.
   experiment::ColumnTable columns = {};
   std::int64_t first_step = 0;  // Steps that earlier runs had completed.
   // Number of steps that the experiment requests; set if the run completed all of them.
   std::optional<std::int64_t> last_step = {};
   // Step of the newest checkpoint that another run can resume from.
   std::optional<std::int64_t> committed_step = {};
-  // Checkpoints that are newer than the one resumed from, but not usable.
+  // Problems of unusable checkpoints that are newer than the checkpoint from which the run resumed.
   base::Problems skipped_checkpoints = {};
   // For gossip: second largest absolute eigenvalue of the mixing matrix
   // (experiment/mixing_matrix.h).

@@ -220,7 +220,7 @@ struct RankStatus {
   std::string op;
   std::int32_t waits_for = -1;
   std::int64_t process = 0;
-  // Slowdown of the rank, as in the drawing or as requested last.
+  // Slowdown of the rank: the last one requested, or else the drawn one.
   double slow_down = 1, jitter = 0;
 };
 

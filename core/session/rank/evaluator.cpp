@@ -10,7 +10,7 @@ namespace {
 using base::Result;
 using compute::Tensor;
 
-// Interval at which the end of the run is checked.
+// Time between two checks for the end of the run.
 constexpr std::chrono::milliseconds kPatience{100};
 
 class Evaluator {

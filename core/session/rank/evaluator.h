@@ -23,8 +23,8 @@ class LatestCommit {
     newest_.last = newest_.last || committed.last;
     changed_.notify_all();
   }
-  // Returns the newest checkpoint once its step is beyond `measured` or it is the last; nothing
-  // after `patience`.
+  // Waits for a checkpoint of a later step than `measured`, or for the last checkpoint, and returns
+  // it. Returns nothing after `patience`.
   std::optional<Committed> wait(std::int64_t measured, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     const bool news =

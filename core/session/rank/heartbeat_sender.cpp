@@ -21,7 +21,8 @@ HeartbeatSender::~HeartbeatSender() {
   thread_.join();
 }
 
-// A heartbeat that cannot be sent is skipped: the coordinator only judges silence.
+// A heartbeat that cannot be sent is skipped. The coordinator reacts only if heartbeats are missing
+// for a longer time.
 void HeartbeatSender::send_heartbeat() {
   for (const Hello& hello : hellos_)
     if (!client_->send(hello)) return;

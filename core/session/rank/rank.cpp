@@ -137,7 +137,7 @@ class Rank {
     if (!start) return base::fail(start.error());
     if (start->plan_hash != p_.plan_hash)
       return base::fail({"plans_differ", ProblemCode::refused, where(),
-                         fmt::format("the rank made plan {}, but the coordinator made {}",
+                         fmt::format("the rank made plan {}, but the coordinator made plan {}",
                                      p_.plan_hash, start->plan_hash),
                          "one plan", "Use the same software version everywhere."});
     if (auto ok = connect(start->endpoints); !ok) return ok;
@@ -316,8 +316,8 @@ class Rank {
     return begin(*parts.bound);
   }
 
-  // Returns the memory that peers read. It is the arena of the transport if there is one, else
-  // memory of this rank from which it sends, or which an engine accesses.
+  // Returns the memory that peers read: the arena of the transport, if it has one. Otherwise,
+  // returns memory of this rank from which the transport sends, or which an engine accesses.
   Result<run::SharedArena> shared_memory() {
     const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
                of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
@@ -598,8 +598,8 @@ class Rank {
   Prepared p_;
   std::optional<run::SlowdownModel> slowness_;
   std::optional<HeartbeatSender> heartbeat_sender_;  // Refers to the plan in `p_`.
-  // Host and device memory from which the transport sends. Must outlive the transport: until its
-  // destruction, it may send data that no op waits for.
+  // Host and device memory from which the transport sends. Must outlive the transport, because the
+  // transport may send data until it is destroyed, even after the last op.
   std::array<Memory, 2> send_memory_;
   std::unique_ptr<comm::Transport> transport_;
   std::shared_ptr<void> reached_;  // Mapping of the transport's arena for the device.

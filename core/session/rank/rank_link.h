@@ -33,7 +33,7 @@ struct RankLinkParts {
   // Engine used in place of the transport; else null.
   comm::Collectives* engine = nullptr;
   telemetry::ChunkValueQueue* values = nullptr;  // Null: no values of chunks are recorded.
-  // Null: the results of other ranks do not depend on this rank's order of messages
+  // Log of the order of this rank's messages. Null if results do not depend on this order
   // (`run::keeps_order`).
   run::OrderLog* order = nullptr;
   SavedQueue* saved = nullptr;        // Null: the rank saves nothing while it trains.

@@ -17,7 +17,8 @@ run::Recipe recipe(const experiment::Resolved& experiment);
 // root does.
 bool initializes(const plan::RankPlan& rank);
 
-// Returns what a `run::Server` needs; copies what it shares with an interpreter from `parts`.
+// Returns the parts that a `run::Server` needs. Parts that an interpreter needs, too, are copied
+// from `parts`.
 run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
                               const run::InterpreterParts& parts);
 

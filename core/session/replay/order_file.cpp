@@ -42,7 +42,8 @@ base::Problem keeps_none(int rank, const std::string& path) {
   return {"order_incomplete",
           ProblemCode::bad_input,
           path,
-          fmt::format("rank {} of the run records no order", rank),
+          fmt::format("the file contains events of rank {}, but this rank of the run records none",
+                      rank),
           "",
           "The file belongs to another run."};
 }
@@ -52,7 +53,8 @@ base::Problem keeps_none(int rank, const std::string& path) {
 base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path) {
   if (problem.where.find(path.string()) == std::string::npos) problem.where = path.string();
   problem.advice = fmt::format(
-      "Copy {} again from the machine of the run. If it is damaged there, too, the run cannot be "
+      "Copy {} again from the machine on which the run was made. If the file is damaged on that "
+      "machine, too, the run cannot be "
       "recomputed: its recording can still be replayed without --recompute, and its weights are in "
       "checkpoints/. A run of servers with run.clock=virtual needs no such file: it can be "
       "repeated.",

@@ -107,8 +107,9 @@ Result<ReplayResult> expect_complete(ReplayResult outcome, const ReplayedRun& ru
   if (whole || !outcome.compared()) return outcome;
   return base::fail(unreadable_order(
       {"order_incomplete", ProblemCode::bad_input, run.order_path().string(),
-       fmt::format("the order ends before the run did; {} of its events can be replayed",
-                   outcome.events),
+       fmt::format(
+           "the recorded order ends before the end of the run; {} of its events can be replayed",
+           outcome.events),
        "", ""},
       run.order_path()));
 }
@@ -216,7 +217,7 @@ Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
                        "the run has neither parameter servers nor asynchronous gossip, so its "
                        "result does not depend on the order of events",
                        "a run whose ranks record an order",
-                       "Run its experiment again: it has the same weights."});
+                       "Run the experiment again: the new run has the same weights."});
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
   const ReplayedRun run{run_directory, *resolved, *plan, services, recipe(*resolved)};

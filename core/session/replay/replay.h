@@ -34,7 +34,8 @@ struct ReplayResult {
   std::vector<Weights> weights;
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  // Returns the first weights that differ from the recording; if none do, the first weights.
+  // Returns the first entry of `weights` that differs from the recording; if none differs, the
+  // first entry.
   const Weights& reported_weights() const;
   bool same() const {
     return reported_weights().parameters_xxh64 == reported_weights().recorded_xxh64;

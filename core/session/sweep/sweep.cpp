@@ -48,7 +48,7 @@ Problem no_algorithms(const std::string& found) {
           ProblemCode::bad_usage,
           "algorithms",
           fmt::format("\"{}\" is not a list of algorithms", found),
-          known + "separated by commas, or all",
+          known + "separated by commas, or \"all\" for all of them",
           ""};
 }
 

@@ -85,7 +85,7 @@ base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::stri
 
 // Returns 1, 2, 4, ... and the number of drawn ranks.
 std::vector<std::int64_t> default_ranks(std::int64_t drawn);
-// Returns a fifth of the steps, at most ten.
+// Returns the default number of warm-up steps: a fifth of `steps`, but at most ten.
 std::int64_t warm_up_steps(std::int64_t steps);
 
 // Returns why no sweep is possible: more ranks than drawn, no worker, an invalid drawing, or
@@ -119,7 +119,8 @@ struct SweepProgress {
   // Number of runs, and number of runs that have ended; variants that were left out do not count.
   std::int64_t runs = 0, over = 0;
   std::optional<std::size_t> running;  // Index of the variant.
-  // Estimated from the duration of finished runs; nothing while none has finished.
+  // Remaining time, estimated from the duration of finished runs; nothing while no run has
+  // finished.
   std::optional<double> seconds_left;
 };
 SweepProgress progress(const Sweep& sweep, double now_unix_seconds);
@@ -150,13 +151,14 @@ struct trainyard::base::Fields<trainyard::session::SweepVariant> {
         base::field("ranks", &V::ranks, "ranks", {1, 1e6}, "Number of ranks that train"),
         base::field("algorithm", &V::algorithm, "", {}, "Requested all-reduce algorithm"),
         base::field("state", &V::state, "", {}, "State of the variant"),
-        base::field("reason", &V::reason, "", {0, 10000}, "Reason for failing or being left out"),
+        base::field("reason", &V::reason, "", {0, 10000},
+                    "Reason why the variant failed or was left out"),
         base::field("directory", &V::directory, "", {0, 255},
                     "Run directory, relative to the sweep directory; empty: not started"),
         base::field("began_unix_seconds", &V::began_unix_seconds, "s", {0, 1e12},
                     "Start time of the run; 0: not started"),
         base::field("seconds", &V::seconds, "s", {0, 1e12},
-                    "Duration of the run, with start and end of its processes"),
+                    "Duration of the run, including the start and the end of its processes"),
         base::field("used", &V::used, "", {}, "All-reduce algorithm that the run used"),
         base::field("measured_steps", &V::measured_steps, "steps", {0, 1e12},
                     "Number of full steps after the warm-up"),

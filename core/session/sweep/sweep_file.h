@@ -22,14 +22,15 @@ inline constexpr const char* kSweepFile = "sweep.json";
 // $XDG_DATA_HOME/trainyard/sweeps, else ~/.local/share/trainyard/sweeps.
 std::filesystem::path default_sweeps_directory();
 
-// Creates `directory`, or a new one named after time and experiment under the default. Refuses one
-// that holds a sweep, a run or other files.
+// Creates `directory`, or a new one named after time and experiment under the default. Refuses a
+// directory that contains a sweep, a run or other files.
 base::Result<std::filesystem::path> make_sweep_directory(const std::filesystem::path& directory,
                                                          const std::string& experiment_name);
 
 // Writes the manifest atomically.
 base::Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& directory);
-// Reads the manifest. Refuses one that is torn, of another kind or version, or edited by hand.
+// Reads the manifest. Refuses a manifest that is truncated, of another kind or version, or edited
+// by hand.
 base::Result<Sweep> read_sweep(const std::filesystem::path& directory);
 
 // Lock held by the process that runs a sweep. The system releases it however that process ends.

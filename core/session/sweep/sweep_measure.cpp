@@ -33,7 +33,7 @@ std::string text_at(const Json& json, const char* key) {
   return at != json.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// Returns the text of a problem: where it is and what it is.
+// Returns the text of a problem: its place and its description.
 std::string problem_text(const Json& problem) {
   const std::string where = text_at(problem, "where"), what = text_at(problem, "what");
   return where.empty() ? what : fmt::format("{}: {}", where, what);

@@ -16,7 +16,8 @@ struct SweepParts {
   experiment::Experiment whole;     // The experiment, with absolute data paths.
   std::filesystem::path directory;  // Directory from `make_sweep_directory`, locked.
   std::string program;              // Path of trainyard-cli.
-  // Number of Ctrl-Cs so far: each is forwarded to the current run, and no other run starts.
+  // Number of Ctrl-Cs so far. Each Ctrl-C is forwarded to the current run. After the first one, no
+  // further run starts.
   std::function<int()> interrupts;
   // Called after every change, once the manifest is written.
   std::function<void(const Sweep&)> observe;

@@ -86,7 +86,8 @@ std::string heading(SweepColumn column) {
 std::string explanation(SweepColumn column) {
   switch (column) {
     case SweepColumn::ranks: return "Number of training ranks: the first workers of the drawing";
-    case SweepColumn::algorithm: return "How gradients are all-reduced; one rank reduces nothing";
+    case SweepColumn::algorithm:
+      return "Algorithm that all-reduces the gradients; a single rank needs none";
     case SweepColumn::step:
       return "Measured median time of a full step after the warm-up, on the slowest rank of each "
              "step";
@@ -100,8 +101,8 @@ std::string explanation(SweepColumn column) {
     case SweepColumn::busiest_bytes:
       return "Mean payload per step sent by the rank that sends the most";
     case SweepColumn::formula:
-      return "Whether the bytes sent, in total and by the busiest rank, equal those of the "
-             "algorithm's formula";
+      return "Comparison of the bytes sent, in total and by the busiest rank, with the algorithm's "
+             "formula";
     case SweepColumn::state: return "State of the run, such as done or failed";
   }
   return "";

@@ -26,11 +26,12 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-// Returns the meaning of the figures in a column, with their formula.
+// Returns the description of a column: what its figures mean, and their formula.
 std::string explanation(SweepColumn column);
 // Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
-// Returns "ring", or "auto (direct)" once resolved; empty for one rank.
+// Returns the name of the algorithm, such as "ring"; for auto, also the algorithm that was
+// selected: "auto (direct)". Empty for one rank.
 std::string series_name(const SweepVariant& variant);
 
 // Returns a text such as "weak scaling: constant batch per rank, ...".

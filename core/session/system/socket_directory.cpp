@@ -111,7 +111,8 @@ base::Result<fs::path> new_path(const fs::path& sockets) {
     return base::fail(
         {"path_too_long", ProblemCode::bad_input, sockets.string(),
          fmt::format("the path has {} bytes", sockets.string().size()),
-         fmt::format("paths of sockets in it have up to {} bytes", kMaxSocketPathLength),
+         fmt::format("a directory in which the paths of sockets have at most {} bytes",
+                     kMaxSocketPathLength),
          "Set XDG_RUNTIME_DIR to a directory with a shorter path."});
   return path;
 }
