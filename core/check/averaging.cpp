@@ -4,9 +4,9 @@
 // buffer "centre" before the step. Every parameter of every rank must end as one weighted sum of
 // these values, with integer weights and for the same element. Without a center, the sum is the
 // mean of all x_i. With a center, x_i moves toward c by one fraction that is equal on all ranks. c
-// moves by n times that fraction toward the mean of all x_i, and not beyond it. meaning.cpp proves
-// that a sum over ranks is complete when an op reads it, with each rank's term once; this file
-// assumes it.
+// moves by n times that fraction toward the mean of all x_i, and not beyond that mean. This file
+// assumes that every sum over ranks is complete when an op reads it, with each rank's term once;
+// meaning.cpp proves this.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -28,13 +28,13 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "the mean of the parameters of all ranks after the step, or equal moves toward a center, which "
-    "moves toward the mean";
+    "the mean of the parameters of all ranks after the step, or moves of all ranks by one fraction "
+    "toward a center that itself moves toward the mean";
 constexpr int kUnknown = -1;
 
 // Symbolic execution of one program, on all ranks. Sources of values are numbered: first the
-// parameters x_i of each rank i, then the center c, then weighted sums of these. Row number k has
-// the coefficients of source k.
+// parameters x_i of each rank i, then the center c, then weighted sums of the x_i and c. rows_[k]
+// has the coefficients of source k.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -93,8 +93,8 @@ class Execution {
     return *contents_.at({rank, buffer.value});
   }
 
-  // Returns the rank and the access itself, or, for a summed bucket, the bucket's location on each
-  // member.
+  // Returns the spans on which an op works: the access itself on the op's rank, or, for a summed
+  // bucket, the bucket's span on each member.
   std::vector<std::pair<std::int32_t, Access>> parts(std::int32_t rank, const Access& access) {
     for (auto& [key, bucket] : buckets_) {
       const Bucket::Home* home = bucket.home_in(rank, access.buffer);
@@ -154,8 +154,9 @@ class Execution {
     return static_cast<int>(rows_.size()) - 1;
   }
 
-  // Returns the weighted sum that every element of a buffer holds, each for its own element;
-  // nothing if they differ. For a missing buffer all coefficients are zero.
+  // Returns the weighted sum that all elements of a buffer hold, each as a sum of elements at the
+  // same offset. Returns nothing if the elements hold different sums. For a missing buffer all
+  // coefficients are zero.
   std::optional<Row> row_of(const plan::RankPlan& rank, const char* buffer) {
     const plan::BufferId id = rank.buffer(buffer);
     if (!id.valid()) return nothing();
@@ -170,8 +171,8 @@ class Execution {
                       "Update, then reduce, then mix, for all parameters."),
                std::nullopt;
       if (one.value_or(piece.value.source) != piece.value.source)
-        return report(rank.rank, fmt::format("the weighted sum in {} has other weights than that "
-                                             "of the preceding parameters",
+        return report(rank.rank, fmt::format("the weighted sum in {} has other weights than the "
+                                             "sum in the preceding parameters",
                                              span)),
                std::nullopt;
       one = piece.value.source;
@@ -191,29 +192,31 @@ class Execution {
     for (int i = 0; i < ranks_; ++i)
       for (int j = 0; j < ranks_; ++j)
         if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))
-          return report(i, fmt::format("rank {} has weight {}, but the mean of {} has weights 1/{}",
-                                       j, describe(rows[static_cast<std::size_t>(i)], j),
-                                       base::counted(ranks_, "rank"), ranks_));
+          return report(
+              i,
+              fmt::format("rank {} has weight {}, but in the mean of {} every rank has weight 1/{}",
+                          j, describe(rows[static_cast<std::size_t>(i)], j),
+                          base::counted(ranks_, "rank"), ranks_));
   }
 
-  // Proves that every rank moves toward the center by one fraction in (0, 1/n], and the center by n
-  // times that fraction toward the mean.
+  // Proves that every rank moves toward the center by one fraction in (0, 1/n], and that the center
+  // moves toward the mean by n times that fraction.
   void move_to_center(const std::vector<Row>& rows, const std::vector<Row>& centers) {
     const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)
       return report(
           0, fmt::format("rank 0 moves by {} of the distance to the center", fraction(share, of)),
-          fmt::format("Use a fraction above 0 and up to 1/{}.", ranks_));
+          fmt::format("Let ranks move by a fraction above 0 and up to 1/{}.", ranks_));
     for (int i = 0; i < ranks_; ++i) {
       const Row &row = rows[static_cast<std::size_t>(i)],
                 &center = centers[static_cast<std::size_t>(i)];
       if (!counts(row, ranks_, share, of))
-        return report(
-            i, fmt::format("the rank moves by {} of the distance to the center, but rank 0 by {}",
-                           describe(row, ranks_), fraction(share, of)));
+        return report(i, fmt::format("the rank moves by {} of its distance to the center, but rank "
+                                     "0 moves by {} of its distance",
+                                     describe(row, ranks_), fraction(share, of)));
       if (!counts(center, ranks_, of - ranks_ * share, of))
         return report(i, fmt::format("the center keeps weight {} of its old value; with {} that "
-                                     "move by {}, it must keep {}",
+                                     "each move by {}, the center must keep {}",
                                      describe(center, ranks_), base::counted(ranks_, "rank"),
                                      fraction(share, of), fraction(of - ranks_ * share, of)));
       for (int j = 0; j < ranks_; ++j) {
@@ -221,11 +224,9 @@ class Execution {
           return report(i, fmt::format("rank {} has weight {} in the parameters of rank {}", j,
                                        describe(row, j), i));
         if (!counts(center, j, share, of))
-          return report(
-              i,
-              fmt::format(
-                  "rank {} has weight {} in the new center; every rank must have weight {} in it",
-                  j, describe(center, j), fraction(share, of)));
+          return report(i, fmt::format("rank {} has weight {} in the new center; every rank must "
+                                       "have weight {} in the center",
+                                       j, describe(center, j), fraction(share, of)));
       }
     }
   }

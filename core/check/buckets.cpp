@@ -89,7 +89,7 @@ std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
                                     bucket.group)};
   const std::int64_t length = at->second.length(), expected = first.length();
   if (length == expected) return std::nullopt;
-  return Flaw{member, fmt::format("bucket {} has {}, but {} on rank {}", bucket.number,
+  return Flaw{member, fmt::format("bucket {} has {} on this rank, but {} on rank {}", bucket.number,
                                   base::counted(length, "element"), expected, first_rank)};
 }
 
@@ -106,8 +106,8 @@ bool is_local(const plan::Schedule& schedule, const std::string& program) {
 
 bool only_copies(OpKind kind) { return plan::coarse(kind) && !reduces(kind); }
 
-// True if all collectives of a group only copy a rank's data, in all programs. Such a group need
-// not have buckets in every program.
+// True if, in all programs, every collective of the group only copies data of one rank (as a
+// broadcast does). Such a group may have programs without buckets.
 bool group_only_copies(const Scope& scope, std::int32_t group) {
   int handing = 0, others = 0;
   const auto count = [&](std::int32_t of, OpKind kind) {
@@ -122,7 +122,7 @@ bool group_only_copies(const Scope& scope, std::int32_t group) {
   return handing > 0 && others == 0;
 }
 
-// True if the group's sums belong to sharded parameters, which sharding.cpp checks.
+// True if the group's sums are gradients of sharded parameters. sharding.cpp checks these sums.
 bool scatters(const plan::Program& program, std::int32_t group) {
   return std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
     return plan::communicates(op.kind) && op.group == group &&
@@ -130,8 +130,8 @@ bool scatters(const plan::Program& program, std::int32_t group) {
   });
 }
 
-// True if the span is in a buffer of layer values. The buffer's name decides, as it does when a run
-// binds buffers.
+// True if the span is in a buffer of layer values. The function decides by the buffer's name, as a
+// run does when it binds buffers.
 bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";

@@ -22,7 +22,7 @@ struct Bucket {
   plan::OpKind wanted = plan::OpKind::all_reduce;  // collective that the bucket is for
   std::int32_t root = -1;
   std::int64_t row = 1;  // elements of a row, which no member's chunk splits
-  // true if the bucket sums parameters, those of each member multiplied by its weight
+  // true if the bucket sums parameters; each member multiplies its parameters by its weight
   bool is_weighted = false;
   struct Home {  // Location of the bucket on one rank.
     plan::BufferId buffer;
@@ -30,7 +30,7 @@ struct Bucket {
     std::vector<int> cells;  // symbolic value (expression number) of each cell
 
     std::int64_t length() const { return end - first; }
-    // offset of `element` from the bucket's start, clamped to the bucket
+    // returns the offset of `element` from the bucket's start, clamped to the bucket's range
     std::int64_t offset(std::int64_t element) const;
   };
   std::map<std::int32_t, Home> homes;  // locations by rank
@@ -39,13 +39,13 @@ struct Bucket {
   std::size_t cell(std::int64_t offset) const;  // index of the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
-  // like the function above, but the chunks divide only the first `length` elements of the bucket
+  // like the function above, but divides only the first `length` elements of the bucket into chunks
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
                                               std::size_t position) const;
   Home* home_in(std::int32_t rank,
                 plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
 };
-// buckets by group and bucket number
+// all buckets; the key is {group, bucket number}
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
@@ -63,10 +63,10 @@ plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
 inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
   return collective_of(program, op) == plan::OpKind::broadcast;
 }
-// Collectives that are not tracked as buckets, because other files check them. If ranks have
-// different layers, broadcasts pass activations and gradients between them and reuse the same
-// buffers (passing.cpp). If parameters are sharded, gathered and scattered values are temporary
-// (sharding.cpp).
+// Kinds of collectives that meaning.cpp does not track as buckets, because other files check them.
+// If ranks have different layers, broadcasts pass activations and gradients between them and reuse
+// the same buffers (passing.cpp). If parameters are sharded, gathered and scattered values are
+// temporary (sharding.cpp).
 struct OtherProofs {
   bool broadcasts = false, shards = false;
   bool proves(const plan::RankPlan& rank, plan::OpKind collective,
@@ -88,8 +88,8 @@ struct Overlap {
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 
 // Reason why a program cannot compute its sums. `first_flaw` requires that every member of a group
-// has the group's buckets, in equal lengths. Where parameters are updated, it also requires that
-// every group of several ranks has a bucket.
+// has the group's buckets, with equal lengths. In a program that updates parameters, every group of
+// several ranks must also have a bucket.
 struct Flaw {
   std::int32_t rank;
   std::string what;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Checks each program for correct casts, in the order of its ops. A CAST writes the same number of
 // elements as it reads, in another dtype. An op that reads cast values must read the full output of
-// one CAST of this program. Since that CAST, no op may have written its output or its source. So
-// the reader uses the current source, and later checks treat the read as a read of the source. If
-// the loss is scaled, every read of the scale comes before SCALE changes it, and updates use a
-// factor that removes the scale.
+// one CAST of this program. Between that CAST and the read, no op may write the CAST's output or
+// source. So the reader uses the current source, and later checks treat the read as a read of the
+// source. If the loss is scaled, every read of the scale comes before SCALE changes it, and updates
+// use a factor that removes the scale.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ struct CastSpans {
 
 class Casts {
  public:
-  // Returns the source of the CAST whose output is `read`; null if output or source has been
-  // written since.
+  // Returns the source of the CAST whose output is `read`; null if the output or the source was
+  // written after the CAST.
   const Access* source_of(const Access& read) const {
     const auto at = std::find_if(made_.begin(), made_.end(),
                                  [&](const CastSpans& made) { return made.output == read; });
@@ -88,17 +88,20 @@ class Casting {
     const bool fits = op.reads.size() == 1 && op.writes.size() == 1 &&
                       op.reads.front().count == op.writes.front().count &&
                       op.reads.front().buffer != op.writes.front().buffer;
-    return fits || report("the op casts spans of different lengths, or in place",
-                          "one span, and an output span of equal length in another buffer", "");
+    return fits ||
+           report("the op casts spans of different lengths, or in place",
+                  "a CAST that reads one span and writes a span of equal length in another buffer",
+                  "");
   }
 
   bool reads_valid_casts(const Op& op, const Casts& casts) {
     for (const Access& read : op.reads)
       if (made_[read.buffer.index()] && casts.source_of(read) == nullptr)
-        return report(fmt::format("the op reads {}, which is not the cast of the current values",
-                                  range_text(rank_, read)),
-                      "the output of one CAST",
-                      "Cast before the op, and again after every change of the source.");
+        return report(
+            fmt::format("the op reads {}, which is not the cast of the current values",
+                        range_text(rank_, read)),
+            "the output of one CAST",
+            "Add a CAST before the op, and another one after every change of the source.");
     for (const Access& write : op.writes)
       if (made_[write.buffer.index()])
         return report(
@@ -113,7 +116,7 @@ class Casting {
   FindingLocation location_;
 };
 
-// Checks loss scaling in a program of a rank that has a scale.
+// Checks loss scaling in one program of a rank that has a loss scale.
 class Scaling {
  public:
   Scaling(const RankPlan& rank, const Program& program, Findings& findings)
@@ -127,9 +130,9 @@ class Scaling {
                                      [&](const Access& read) { return read.buffer == scale_; });
       if (op.kind == OpKind::scale) changed = true;
       else if (reads && changed && !plan::communicates(op.kind))
-        return report(i, "the op reads the loss scale of the next step");
+        return report(i, "the op runs after SCALE, so it reads the loss scale of the next step");
       else if (op.kind == OpKind::clip && !reads)
-        return report(i, "the op clips scaled gradients without the loss scale");
+        return report(i, "the op clips scaled gradients but does not read the loss scale");
       else if (op.kind == OpKind::clip) found = true;
       else if (op.kind == OpKind::update && !found)
         return report(i, "the update uses gradients that are still scaled");
@@ -138,8 +141,9 @@ class Scaling {
 
  private:
   void report(std::size_t op, const std::string& what) {
-    findings_.add(Proof::casting, FindingLocation{rank_.rank, program_.name, static_cast<int>(op)},
-                  what, "the same loss scale in LOSS and in CLIP, before updates and SCALE", "");
+    findings_.add(
+        Proof::casting, FindingLocation{rank_.rank, program_.name, static_cast<int>(op)}, what,
+        "LOSS and CLIP that read the same loss scale, before any update and before SCALE", "");
   }
 
   const RankPlan& rank_;

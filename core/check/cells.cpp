@@ -26,8 +26,8 @@ std::vector<std::vector<std::int64_t>> cuts_of(const plan::RankPlan& rank) {
   return all;
 }
 
-// True for the root of a broadcast or scatter. If the collective is one op (not expanded), it reads
-// and writes its span on every member, but the root does not change it.
+// True for the root of a broadcast or scatter. If the collective is a single op (not expanded), the
+// op reads and writes its span on every member, but on the root the span does not change.
 bool is_copy_root(const Op& op, std::int32_t rank) {
   return (op.kind == plan::OpKind::broadcast || op.kind == plan::OpKind::scatter) &&
          op.peer == rank;

@@ -14,7 +14,7 @@ namespace trainyard::check {
 struct Cell {
   std::int32_t write_lane = -1;
   std::int64_t write = -1;  // sequence number of the last write, on `write_lane`
-  // by lane: sequence number of the last read since that write; -1: none
+  // for each lane: sequence number of its last read after that write; -1 if there is none
   std::vector<std::int64_t> reads;
 };
 struct Span {

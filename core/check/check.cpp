@@ -8,8 +8,8 @@
 namespace trainyard::check {
 namespace {
 
-// Chooses the program of each rehearsed training step: the averaging program at the interval of the
-// schedule, but at least after every third step.
+// Chooses the program of each rehearsed training step. The averaging program is chosen at the
+// interval of the schedule, or in every third step if that interval is longer.
 class Steps {
  public:
   explicit Steps(const plan::Schedule& schedule)
@@ -23,10 +23,10 @@ class Steps {
   std::int64_t period_, taken_ = 0;
 };
 
-// Returns the sequence of programs to rehearse. It begins with "start", and covers every pair of
-// programs that can follow each other, and three equal steps in a row. Each evaluation program is
-// rehearsed at most twice. `evaluates` is true if any rank evaluates: a rank may have nothing to
-// evaluate, but all ranks must train equally often.
+// Returns the sequence of programs to rehearse. The sequence begins with "start". It contains every
+// pair of programs that can follow each other, and three equal steps in a row. It contains each
+// evaluation program at most twice. `evaluates` is true if any rank evaluates: a rank may have
+// nothing to evaluate, but all ranks must train equally often.
 std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& schedule,
                            bool evaluates) {
   std::vector<int> list;
@@ -72,7 +72,7 @@ void dry_run(Scope& scope) {
   scope.run = plan::dry_run(scope.ranks, scope.groups, std::move(all));
 }
 
-// Checks the values that ops compute, independent of the dtype.
+// Runs the checks of the values that ops compute. These checks do not depend on dtypes.
 void prove_results(const Scope& scope, Findings& findings) {
   if (has_servers(scope)) {
     prove_serving(scope, findings);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Static checks of a plan before it runs. Collectives may be single ops, or expanded to sends and
-// receives of chunks. The checker rehearses a few consecutive runs (instances) of the programs in
-// the order of the schedule, so that it also checks dependencies on earlier steps. The programs of
-// all ranks must be in memory.
+// receives of chunks. The checker rehearses (executes symbolically) a few consecutive runs of the
+// programs, called instances, in the order of the schedule. So it also checks dependencies on
+// earlier steps. The programs of all ranks must be in memory.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ enum class Proof {
   order,     // all members of a group start its buckets in the same order
   deadlock,  // the plan terminates even if no send is buffered
   matching,  // a send and its matching receive have the same bucket, round, chunk and bytes
-  // two overlapping accesses to a buffer are ordered, or both only read; a send's span is read
-  // until the send completes
+  // data races: two overlapping accesses to a buffer are ordered, or both only read; a send reads
+  // its span until the send completes
   races,
   casting,  // parameters are cast to another dtype: readers read the cast of the current parameters
   // reduced sums: updates read the sum over all members, with each member once and in the same
@@ -42,8 +42,8 @@ enum class Proof {
   // layers on different ranks: each layer reads the output of the previous layer for the same
   // micro-batch, and its full gradient
   passing,
-  // sharded parameters: passes read all parameters from before the update; every shard is updated
-  // once, with the gradient of all ranks
+  // sharded parameters: passes read parameters that the step's update has not changed yet; every
+  // shard is updated once, with the gradient of all ranks
   sharding,
   // activation checkpointing: recomputation reads the same values as the forward pass, so its
   // output is identical, and the backward pass reads that output
@@ -85,17 +85,18 @@ struct ProgramTraffic {
 struct Memory {
   std::int64_t buffers = 0;  // sum over all buffers
   std::int64_t shared = 0;   // part of `buffers` that peers read
-  // most bytes live at the same time: a lower bound for any layout
+  // maximum number of bytes that are live at the same time: a lower bound for any memory layout
   std::int64_t peak = 0;
   std::int64_t host = 0, disk = 0;  // offloaded to host memory, and to disk
 };
 
 struct Report {
-  // checks that apply to this plan
+  // names of the checks that apply to this plan
   std::vector<Proof> proofs;
   // empty if all checks passed; a failed check skips those that depend on it
   std::vector<Finding> findings;
-  // by program, in the order of rank 0; traffic and `memory` are empty if the structure is invalid
+  // one entry per program, in the program order of rank 0; traffic and `memory` are empty if the
+  // plan's structure is invalid
   std::vector<ProgramTraffic> traffic;
   std::vector<Memory> memory;  // memory by rank
   // text grid of ranks and time in which the op of the first finding is marked; empty if there is

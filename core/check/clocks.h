@@ -9,12 +9,13 @@
 
 namespace trainyard::check {
 
-// Vector clock: by lane, over all ranks, the number of leading ops that are known to be complete.
+// Vector clock: for each lane of each rank, the number of the lane's first ops that are known to be
+// complete.
 using Clock = std::vector<std::int32_t>;
 
 void join(Clock& clock, const Clock& other);  // merges `other` into `clock` (maximum by lane)
 
-// Clocks of one lane's ops. Old clocks are dropped once nothing can read them.
+// Clocks of one lane's ops. Old clocks are dropped when no later op can need them.
 class LaneClocks {
  public:
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves freedom from deadlock. The rehearsal buffers no sends, and a plan has no choices, so if
-// the rehearsal terminates, every run does. Otherwise reports the chain of waits up to its cycle,
-// or up to an op that no peer matches.
+// Proves freedom from deadlock. The rehearsal buffers no sends, and a plan has no choices. So if
+// the rehearsal terminates, every run terminates. Otherwise this check reports the chain of waits
+// up to the op where it closes a cycle, or up to an op that no peer matches.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -40,8 +40,8 @@ class Chain {
   At start() const { return first_stuck(); }
 
  private:
-  // Returns the first incomplete op of a lane. Its sequence number is the lane's length if all ops
-  // are complete.
+  // Returns the first incomplete op of a lane. If all ops are complete, the result's sequence
+  // number is the lane's length.
   At head(std::int32_t rank, std::int32_t lane) const {
     const auto& places =
         run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
@@ -56,8 +56,8 @@ class Chain {
                    .size());
   }
 
-  // Returns a stuck op. Prefers one that waits for a peer, because it explains more than one that
-  // waits for another lane.
+  // Returns a stuck op. Prefers one that waits for a peer, because such an op explains a deadlock
+  // better than an op that waits for another lane.
   At first_stuck() const {
     At found;
     for (std::size_t r = 0; r < run_.places.size(); ++r)
@@ -125,7 +125,7 @@ class Chain {
     const std::int32_t peer = op.peer >= 0 && !plan::coarse(op.kind) ? op.peer : absent(at, wanted);
     const At there = lane_head(peer, op.group, wanted);
     if (there.lane < 0 || !exists(there))
-      return stop(fmt::format("rank {} to {}, which it never does", peer, verb));
+      return stop(fmt::format("rank {} to {}, but that rank never does so", peer, verb));
     return go(there, fmt::format("rank {} to {}", peer, verb));
   }
 

@@ -18,9 +18,9 @@ class Expressions {
 
   int leaf(std::int32_t rank) const { return rank; }
   int nothing() const { return nothing_; }  // number of the empty sum
-  // Returns nothing if a rank contributes to both summands.
+  // Adds two expressions. Returns nothing if any rank contributes to both of them.
   std::optional<int> add(int a, int b);
-  // adds in this order; equals `add` for two summands
+  // adds the summands in the given order; same as `add` for two summands
   std::optional<int> sum(const std::vector<int>& summands);
   bool holds_exactly(int expression, const std::vector<std::int32_t>& ranks) const;
   int count(int expression) const;  // number of ranks that contribute
@@ -29,7 +29,7 @@ class Expressions {
   using Members = std::vector<std::uint64_t>;  // set of ranks, one bit per rank
   int enter(Members members);
 
-  // contributing ranks, by expression; leaves have the lowest numbers
+  // set of contributing ranks for each expression; leaves have the lowest expression numbers
   std::vector<Members> members_;
   int nothing_;
   std::unordered_map<std::uint64_t, int> additions_;

@@ -17,8 +17,8 @@ bool has_part(const Op& op) {
                               op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
 }
 
-// True if the op writes the rank's gradient there. The buffer's name decides, as it does when a run
-// binds buffers.
+// True if the op writes the rank's gradient to this span. The function decides by the buffer's
+// name, as a run does when it binds buffers.
 bool is_own_gradient(const plan::RankPlan& rank, const Op& op, const Access& written) {
   return rank.buffers[written.buffer.index()].name == "grad.s" + std::to_string(op.segment);
 }
@@ -84,8 +84,8 @@ std::string describe(OpKind kind, std::int32_t segment) {
 
 }  // namespace
 
-// Columns that are not summed must occur equally often. They may occur more than once, because
-// there may be several replicas.
+// If the partial results are not summed, each column must occur equally often. It may occur more
+// than once, because there may be several replicas.
 void Layers::check_columns(const PartialResult& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });
@@ -109,9 +109,10 @@ void Layers::check_columns(const PartialResult& part, std::vector<Made> made) {
     next = one.columns.first + one.columns.count;
   }
   if (next != made.front().columns.of || made.size() % times != 0)
-    return fail(made.back().rank,
-                fmt::format("{} has columns up to {}, and no rank has the remaining columns", of,
-                            next - 1));
+    return fail(
+        made.back().rank,
+        fmt::format("the ranks of {} have columns up to {}, but no rank has the remaining columns",
+                    of, next - 1));
 }
 
 void Layers::check_members(const PartialResult& part, const std::vector<Made>& made) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rules for reduced sums of layers that are split among ranks. Some ops compute only a partial
-// result. PART computes a term of a sum. B with columns (outputs of its layer) computes a term of
-// the gradient of its input. SOFTMAX computes the loss terms of the rank's classes.
+// result. PART computes one term of the layer's output. B with columns (a range of the layer's
+// outputs) computes one term of the layer's input gradient. SOFTMAX computes the loss terms of the
+// rank's classes.
 //
 // A partial result is summed or gathered by a group. All ranks of the group must compute it in the
 // same micro-step, and their columns must cover all columns exactly once. No op may read the result
-// before that, or read the result of another micro-step. Columns that F computes are not summed.
-// Their readers are checked in passing.cpp; here each column must occur equally often over all
-// ranks. An op that changes a sum in place, such as an activation, must change it on all ranks
-// alike.
+// before it is summed or gathered, or read the result of another micro-step. Columns that F
+// computes are not summed. Their readers are checked in passing.cpp; here each column must occur
+// equally often over all ranks. An op that changes a sum in place, such as an activation, must
+// change it on all ranks alike.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,7 @@ class Layers {
   bool is_summed(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // True if the op writes the rank's partial result there.
+  // True if the op writes the rank's partial result to this span.
   bool makes(std::int32_t rank, const plan::Op& op, const plan::Access& written) const;
 
   void write(std::int32_t rank, const Bucket& bucket, std::int32_t micro) {
@@ -66,7 +67,8 @@ class Layers {
   void fail(std::int32_t rank, std::string what);
 
   const Scope& scope_;
-  // true if layers are split, as opposed to the features of samples (vertical.h)
+  // true if the plan splits layers among ranks; false if it splits the features of samples
+  // (vertical.h)
   bool split_ = false;
   std::map<PartialResult, std::vector<Made>> made_;
   // buckets of partial results: group and bucket number

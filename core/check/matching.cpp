@@ -50,7 +50,7 @@ void prove_matching(const Scope& scope, Findings& findings) {
       findings.add(Proof::matching, event.at,
                    fmt::format("the op is matched with {} of rank {}: {}",
                                plan::token(scope.op(source)), source.rank, wrong),
-                   "the same bucket, round, chunk and bytes on both ranks",
+                   "a send and a receive with the same bucket, round, chunk and bytes",
                    "The k-th send to a peer matches its k-th receive. Compare the two lanes from "
                    "the start.");
     }

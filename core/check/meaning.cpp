@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves by symbolic execution that collectives compute the intended sums. Local ops of a rank
-// write its contribution, a leaf, into the spans of its buckets. Receives replace the receiver's
-// values by the sender's, or add them. At the end every element of a bucket must be the result of
-// its collective. After an all-reduce this is a tree that contains every member exactly once and is
-// equal on all members. Updates and norms read no other values of a reduced buffer. A leaf
-// identifies the rank of a value, but not its step. A value that is encoded before it is sent gets
-// its leaf when its rank encodes it (coding.h).
+// write its contribution, a leaf, into the spans of its buckets. A receive replaces the receiver's
+// values by the sender's values, or adds the sender's values to them. At the end every element of a
+// bucket must be the result of its collective. After an all-reduce this is a tree that contains
+// every member exactly once and is equal on all members. Updates and norms read no other values of
+// a reduced buffer. A leaf identifies the rank of a value, but not its step. A value that is
+// encoded before it is sent gets its leaf when its rank encodes it (coding.h).
 //
 // If parameters are averaged, the parameters of a step are the weighted sum of the previous step.
-// Forward, backward and update read only these. An updated parameter becomes the rank's
-// contribution when it is multiplied by the rank's weight.
+// Forward, backward and update read only these averaged parameters. An updated parameter becomes
+// the rank's contribution when it is multiplied by the rank's weight.
 //
 // Three kinds of values get their leaf only when an op writes them: sums of synchronized batch norm
 // (statistics.h), rows that are exchanged during the passes (vertical.h), and partial results of
@@ -40,7 +40,7 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "the sum over all members, each once, added in the same order on all ranks";
+    "a sum that contains each member once and is added in the same order on all ranks";
 constexpr const char* kAwaitParts = "Let the op wait for the partial results of all ranks.";
 
 bool updates(OpKind kind) { return kind == OpKind::update || kind == OpKind::norm; }
@@ -80,7 +80,7 @@ class Execution {
   }
 
   // Executes an event of this program. Returns false after a finding, because further findings
-  // would only follow from it.
+  // would only be consequences of the first one.
   bool step(const plan::DryRun::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
@@ -118,7 +118,7 @@ class Execution {
     return false;
   }
 
-  // True if norms must be summed for clipping, because no rank has the full gradient.
+  // True if ranks must sum their norms for clipping, because no rank has the full gradient.
   bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards || layers_.split(); }
 
   // Returns the symbolic value of the bucket on this rank when the program starts.
@@ -134,7 +134,7 @@ class Execution {
     return *expressions_.sum(leaves);
   }
 
-  // Checks that an op that sends summed values to other ranks comes after the sum.
+  // Checks that an op sends summed values to other ranks only after the sum is complete.
   bool forwards_sums(const At& at, const Op& op) {
     const bool hands_on =
         op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
@@ -148,8 +148,8 @@ class Execution {
     return true;
   }
 
-  // True if layers are split over ranks. Gradients are then summed over replicas, if there are
-  // several.
+  // True if layers are split over ranks. If there are several replicas, they then sum their
+  // gradients.
   bool knows_replicas() const {
     return !elsewhere_.shards && (layers_.split() || elsewhere_.broadcasts);
   }
@@ -160,15 +160,16 @@ class Execution {
     const auto found = overlaps(buckets_, at.rank, op.reads.front());
     const auto flaw = replicas_.flaw(
         at.rank, op.segment, found.empty() ? std::vector{at.rank} : members(*found.front().bucket));
-    return !flaw || report(at, *flaw, "Sum the gradients of all replicas, each once.");
+    return !flaw ||
+           report(at, *flaw,
+                  "Sum the gradients of all replicas, with the gradient of each replica once.");
   }
 
   bool local(const At& at, const Op& op) {
     if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      // MIX (weighted averaging) reads and writes one span, which holds the rank's local value, not
-      // a sum
+      // this MIX (weighted averaging) reads and writes one span: the rank's local value, not a sum
       const bool adds = op.kind == OpKind::mix && access == op.writes.front();
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
           !reads_sum(at, access))
@@ -207,15 +208,16 @@ class Execution {
     return true;
   }
 
-  // Records a write to a layer's partial result. An in-place change of a sum over all ranks is
-  // allowed if all ranks make the same change.
+  // Records a write to a layer's partial result. After the partial results are summed over all
+  // ranks, an op may change the sum in place if all ranks make the same change.
   bool writes_layer(const At& at, const Op& op, const Access& access, const Overlap& o) {
     if (!layers_.makes(at.rank, op, access))
       return std::find(op.reads.begin(), op.reads.end(), access) != op.reads.end() ||
-             report(at,
-                    fmt::format("the op overwrites {}, which holds a partial result of each rank",
-                                range_text(scope_.rank(at.rank), access)),
-                    "Write there only partial results, and in-place changes of their sum.");
+             report(
+                 at,
+                 fmt::format("the op overwrites {}, which holds the partial result of each rank",
+                             range_text(scope_.rank(at.rank), access)),
+                 "Write only partial results to this buffer, and in-place changes of their sum.");
     layers_.write(at.rank, *o.bucket, op.micro);
     std::fill(o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.first),
               o.home->cells.begin() + static_cast<std::ptrdiff_t>(o.last),
@@ -228,9 +230,9 @@ class Execution {
       if (!layers_.is_summed(*o.bucket)) continue;
       if (!layers_.of_its_micro_step(at.rank, *o.bucket, op.micro))
         return report(at,
-                      fmt::format("the op reads {} of another micro-step",
+                      fmt::format("the op reads {}, which holds values of another micro-step",
                                   range_text(scope_.rank(at.rank), access)),
-                      "Let the op follow the collective of its own micro-step.");
+                      "Let the op wait for the collective of the op's own micro-step.");
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!is_complete(*o.bucket, at.rank, c))
           return report_incomplete(at, *o.bucket, c, kAwaitParts);
@@ -247,7 +249,7 @@ class Execution {
                   fmt::format(
                       "the op multiplies {} by the weight of the rank, but no collective sums it",
                       range_text(scope_.rank(at.rank), access)),
-                  "Cover all parameters with buckets.");
+                  "Add buckets that contain all parameters.");
   }
 
   bool finds_an_update(const At& at, const Overlap& o) {
@@ -273,9 +275,9 @@ class Execution {
 
   bool reads_statistics(const At& at, const Op& op) {
     if (statistics_.lacks_gradient_sums(at.rank, op))
-      return report(
-          at, "the op does not read the gradient sums of its batch norm",
-          "Read the sums of the backward-weight op of the segment, summed over all ranks.");
+      return report(at, "the op does not read the gradient sums of its batch norm",
+                    "Read the sums that the weight gradient op (W) of the segment writes, after "
+                    "they are summed over all ranks.");
     const auto wanted = statistics_.wanted(at.rank, op);
     return std::all_of(wanted.begin(), wanted.end(),
                        [&](const Access& sums) { return reads_sums_of_all(at, op, sums); });
@@ -287,8 +289,9 @@ class Execution {
       return report(at, fmt::format("the op does not read {}", name),
                     "Normalize by the sums over the samples of all ranks.");
     if (!statistics_.of_its_micro_step(at.rank, op, sums))
-      return report(at, fmt::format("the op reads {} of another micro-step", name),
-                    "Let the op follow the sums of its own micro-step.");
+      return report(at,
+                    fmt::format("the op reads {}, which holds sums of another micro-step", name),
+                    "Let the op wait for the sums of the op's own micro-step.");
     std::int64_t covered = 0;
     for (const Overlap& o : overlaps(buckets_, at.rank, sums)) {
       covered += o.bucket->cuts[o.last] - o.bucket->cuts[o.first];
@@ -302,12 +305,15 @@ class Execution {
             "Sum over all ranks that normalize by these sums.");
       for (std::size_t c = o.first; c < o.last; ++c)
         if (!is_complete(*o.bucket, at.rank, c))
-          return report_incomplete(at, *o.bucket, c,
-                                   "Let the op wait for the collective of its sums.");
+          return report_incomplete(
+              at, *o.bucket, c,
+              "Let the op wait for the collective that sums its batch norm statistics.");
     }
     return covered == sums.count ||
-           report(at, fmt::format("the op reads {}, which covers only samples of its rank", name),
-                  "Sum over all ranks first.");
+           report(at,
+                  fmt::format("the op reads {}, which is computed from samples of one rank only",
+                              name),
+                  "Sum the statistics over all ranks first.");
   }
 
   // Checks reads of a first layer that is split by columns. F must read the rank's rows of the sum
@@ -317,31 +323,35 @@ class Execution {
     if (!reading) return true;
     const Bucket* bucket = reading->bucket;
     if (bucket == nullptr || !bucket->homes.contains(at.rank))
-      return report(at,
-                    op.kind == OpKind::forward
-                        ? "the op reads only the products of its rank's columns"
-                        : "the op reads only the gradients of its rank's rows",
-                    "Exchange rows first: reduce-scatter the partial products (output of PART), "
-                    "and all-gather the gradients of the layer (output of B).");
+      return report(
+          at,
+          op.kind == OpKind::forward
+              ? "the op reads partial products, which are computed only from its rank's columns"
+              : "the op reads gradients of its rank's rows, not of all rows",
+          "Exchange rows first: reduce-scatter the partial products (output of PART), "
+          "and all-gather the gradients of the layer (output of B).");
     const Access rows = rows_wanted(*bucket, at.rank);
     const std::string name = range_text(scope_.rank(at.rank), rows);
     if (std::find(op.reads.begin(), op.reads.end(), rows) == op.reads.end())
       return report(at, fmt::format("the op does not read {}", name),
-                    "Read the rank's rows of the sum, or the gradients of all rows.");
+                    "Let F read the rank's rows of the sum, and W the gradients of all rows.");
     if (!vertical_.of_its_micro_step(at.rank, *bucket, op.micro))
-      return report(at, fmt::format("the op reads {} of another micro-step", name),
-                    "Let the op follow the rows of its own micro-step.");
+      return report(at,
+                    fmt::format("the op reads {}, which holds rows of another micro-step", name),
+                    "Let the op wait for the exchange of rows of its own micro-step.");
     const Bucket::Home& home = bucket->homes.at(at.rank);
     for (std::size_t c = bucket->cell(rows.first - home.first),
                      end = bucket->cell(rows.first - home.first + rows.count);
          c < end; ++c)
       if (!is_complete(*bucket, at.rank, c))
-        return report_incomplete(at, *bucket, c, "Let the op wait for the collective of its rows.");
+        return report_incomplete(at, *bucket, c,
+                                 "Let the op wait for the collective that exchanges its rows.");
     vertical_.read(at.rank, *bucket);
     return true;
   }
 
-  // Returns the span that an op must read: the rank's rows of a sum, or all gathered rows.
+  // Returns the span that an op must read: for F the rank's rows of the sum, for W all gathered
+  // rows.
   Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
     const Bucket::Home& home = bucket.homes.at(rank);
     if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
@@ -376,19 +386,19 @@ class Execution {
         if (!holds_result(*o.bucket, at.rank, c) || !is_complete(*o.bucket, at.rank, c))
           return report_incomplete(
               at, *o.bucket, c,
-              "Let the op wait for the collective of its bucket, and read only "
-              "the result on its rank.");
+              "Let the op wait for the collective of the bucket that it reads. Let it read only "
+              "elements that hold the result on its rank.");
     }
     const bool reduced = std::any_of(buckets_.begin(), buckets_.end(), [&](auto& entry) {
       return entry.second.home_in(at.rank, access.buffer) != nullptr;
     });
     return !reduced || covered == access.count || (covered == 0 && knows_replicas()) ||
            report(at,
-                  fmt::format("the op reads {}, of which {} {} in no bucket",
+                  fmt::format("the op reads {}, but {} of it {} in no bucket",
                               range_text(scope_.rank(at.rank), access),
                               base::counted(access.count - covered, "element"),
                               access.count - covered == 1 ? "is" : "are"),
-                  "Cover the full gradient with buckets.");
+                  "Add buckets that contain the full gradient.");
   }
 
   const std::vector<std::int32_t>& members(const Bucket& bucket) const {
@@ -529,7 +539,8 @@ class Execution {
   std::int32_t owner(const Bucket& bucket, std::size_t cell) const {
     return owner(bucket, cell, 0, bucket.homes.begin()->second.length());
   }
-  // For collectives that only copy: returns the member that has the cell's value at the start.
+  // Returns the member that has the cell's value at the start. Only for collectives that copy
+  // without summing.
   std::int32_t source_of(const Bucket& bucket, std::size_t cell, std::int64_t first,
                          std::int64_t count) const {
     return bucket.wanted == OpKind::broadcast || bucket.wanted == OpKind::scatter

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the memory that a rank needs. A buffer is scratch if only one lane uses it (not counting
-// copy lanes), no peer does, and every program writes it before reading it. Scratch counts only
-// while it is live (core/plan/liveness.h); other buffers always count. The peak is the maximum over
-// all ops. A real layout adds alignment and gaps.
+// Computes the memory that a rank needs. A buffer is scratch if only one lane accesses it (copy
+// lanes do not count), no peer accesses it, and every program writes it before reading it. Scratch
+// counts only while it is live (core/plan/liveness.h); other buffers always count. The peak is the
+// maximum over all ops. A real layout adds alignment and gaps.
 #include <algorithm>
 
 #include "core/check/proofs.h"

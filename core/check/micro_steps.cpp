@@ -6,8 +6,8 @@
 // which the rank processed samples. If a rank loads only some feature columns, of the samples of
 // all ranks, the sum must be over every micro-step in which any rank loaded samples. An update of
 // one micro-step (UPD.s0.m1) must read exactly the gradient of that micro-step. If several segments
-// share parameters, each adds its term. A program with one micro-step and no shared parameters
-// needs no check.
+// share parameters, the gradient must contain one term of each. A program with one micro-step and
+// no shared parameters needs no check.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -51,14 +51,14 @@ bool accumulates(const Program& program) {
                                                    [](const Op& op) { return op.micro > 0; });
 }
 
-// True if the rank loads only some feature columns, of the samples of all ranks.
+// True if the rank loads the samples of all ranks, but only some feature columns of each sample.
 bool has_columns(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return op.kind == OpKind::load && op.columns.any(); });
 }
 
-// True if a rank processes samples of its own in a micro-step, not only columns of other ranks'
-// samples.
+// True if the rank processes its own samples in the micro-step. False if it only processes columns
+// of other ranks' samples.
 bool processes_own_samples(const Op& op, bool has_columns) {
   const bool passes = op.kind == OpKind::forward || (op.kind == OpKind::partial && !has_columns);
   return passes && op.micro >= 0 && !op.writes.empty() && op.writes.front().count > 0;
@@ -149,21 +149,19 @@ class MicroSteps {
                                                                               : own_,
                                                                 {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
-        findings_.add(
-            Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
-            fmt::format("the op reads {}, which {}",
-                        range_text(rank_, cells_.range(span.buffer, c)),
-                        describe(sum, wanted.size())),
-            micro >= 0
-                ? fmt::format("the gradient of micro-step {}, with the terms of all segments that "
-                              "share the parameters, each once",
-                              micro)
-                : "the sum over all micro-steps of the step, and over all segments "
-                  "that share the parameters, each once",
-            micro >= 0 ? "Let the backward pass of each micro-step overwrite the "
-                         "gradient, and let the update follow it."
-                       : "Let the first backward pass overwrite the gradient, and each "
-                         "later one add to it.");
+        findings_.add(Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
+                      fmt::format("the op reads {}, which {}",
+                                  range_text(rank_, cells_.range(span.buffer, c)),
+                                  describe(sum, wanted.size())),
+                      micro >= 0 ? fmt::format("the gradient of micro-step {}, which contains one "
+                                               "term of each segment that shares the parameters",
+                                               micro)
+                                 : "a sum that contains each micro-step of the step once, with one "
+                                   "term of each segment that shares the parameters",
+                      micro >= 0 ? "Let the backward pass of each micro-step overwrite the "
+                                   "gradient, and let the update of that micro-step follow it."
+                                 : "Let the first backward pass overwrite the gradient, and each "
+                                   "later one add to it.");
         return false;
       }
     return true;
@@ -193,7 +191,7 @@ class MicroSteps {
   Cells& cells_;
   Findings& findings_;
   bool updates_each_ = false;  // true if an update follows each micro-step
-  // micro-steps in which any samples are loaded, and in which the rank processes samples
+  // micro-steps in which any rank loads samples; micro-steps in which this rank processes samples
   std::set<std::int32_t> all_, own_;
   std::set<std::size_t> gradients_;  // indices of gradient buffers
   // segments that write a gradient, by cell

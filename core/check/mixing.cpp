@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves gossip averaging by symbolic execution: after neighbors exchange parameters, every
-// parameter is a weighted sum by one mixing matrix, minus a step. A symbolic value is a rank's
-// parameter from before the step, or a weighted sum of such values; all other writes are unknown.
-// At the end all parameters of a rank must hold the same weighted sum, which is the rank's row of
-// the matrix. The rows of all ranks must form a symmetric, doubly stochastic matrix, in integers,
-// whose graph is connected. Passes must read the rank's parameters from before the step. In the
-// mean over all ranks, every rank's term must have weight 1/n.
+// parameter is a weighted sum of the ranks' parameters, minus the update of the rank. All weights
+// form one mixing matrix. A symbolic value is a rank's parameter from before the step, or a
+// weighted sum of such values; all other writes are unknown. At the end all parameters of a rank
+// must hold the same weighted sum, which is the rank's row of the matrix. The rows of all ranks
+// must form a symmetric, doubly stochastic matrix, in integers, whose graph is connected. Passes
+// must read the rank's parameters from before the step. In the mean over all ranks, every rank's
+// term must have weight 1/n.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -29,7 +30,8 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "the parameters before the step, mixed by one symmetric, doubly stochastic matrix";
+    "weighted sums of the parameters from before the step, with one symmetric, doubly stochastic "
+    "mixing matrix";
 
 bool passes(OpKind kind) {
   return kind == OpKind::forward || kind == OpKind::recompute || kind == OpKind::backward_input ||
@@ -50,7 +52,9 @@ class Execution {
     for (const plan::RankPlan& rank : scope_.ranks) {
       const int number = rank.program(program_);
       if (number < 0 || !mixes(rank.programs[static_cast<std::size_t>(number)]))
-        return report({rank.rank, "", -1}, "the rank mixes no parameters, but other ranks do");
+        return report({rank.rank, "", -1},
+                      "the rank has no MIX op, which averages parameters with neighbors, but other "
+                      "ranks have one");
       const plan::BufferId parameters =
           parameters_of(rank.programs[static_cast<std::size_t>(number)]);
       parameters_.push_back(parameters);
@@ -63,8 +67,8 @@ class Execution {
     return true;
   }
 
-  // Executes an event. Returns false after a finding, because further findings would only follow
-  // from it.
+  // Executes an event. Returns false after a finding, because further findings would only be
+  // consequences of the first one.
   bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
@@ -138,9 +142,9 @@ class Execution {
       for (const Piece& piece : held(where.rank, read))
         if (read.buffer == parameters_of(where.rank) && !is_old(piece.value))
           return report(where,
-                        fmt::format("the op reads {}, which is updated already",
+                        fmt::format("the op reads {}, which this step has already updated",
                                     range_text(scope_.rank(where.rank), read)),
-                        "Update after forward and backward.");
+                        "Let the update follow the forward and backward passes.");
     return true;
   }
 
@@ -164,16 +168,15 @@ class Execution {
       const std::string span = range_text(scope_.rank(where.rank), op.reads[i]);
       known = known && is_old(value);
       if (i < op.summands.size() && value.source != op.summands[i])
-        return report(
-            where,
-            fmt::format("the op weighs {} as parameters of rank {}, but it holds {}", span,
-                        op.summands[i], describe(value)),
-            "Let the op wait for the parameters of the neighbor, and read them where they "
-            "were received.");
+        return report(where,
+                      fmt::format("the op uses {} as parameters of rank {}, but that span holds {}",
+                                  span, op.summands[i], describe(value)),
+                      "Let the op wait for the parameters of the neighbor, and read the buffer "
+                      "that received them.");
       if (!known) continue;
       if (element.value_or(first + value.shift) != first + value.shift)
-        return report(where, "the op sums different parameters",
-                      "Use the same range in all spans.");
+        return report(where, "the op sums elements of different parameters",
+                      "Let all spans of the op have the same range of elements.");
       element = first + value.shift;
       row.numerators[static_cast<std::size_t>(value.source)] += op.weights.numerators[i];
     }
@@ -194,10 +197,11 @@ class Execution {
 
   std::string describe(const Value& value) const {
     if (is_old(value)) return fmt::format("those of rank {}", value.source);
-    return is_sum(value) ? "a weighted sum" : "no parameters that a rank sent";
+    return is_sum(value) ? "a weighted sum" : "values that are not parameters of any rank";
   }
 
-  // Executes an update, which subtracts a step from a weighted sum, element by element.
+  // Executes an update, which subtracts a multiple of the gradient from a weighted sum, element by
+  // element.
   bool update(const At& where, const Op& op) {
     for (const Access& write : op.writes) {
       if (write.buffer != parameters_of(where.rank)) {
@@ -213,8 +217,8 @@ class Execution {
       for (const Piece& piece : held(where.rank, *origin)) {
         const std::int64_t to = piece.first - origin->first + write.first;
         if (piece.first + piece.value.shift != to)
-          return report(where, "the update starts from the weighted sum of other parameters",
-                        "Use the same range in both ops.");
+          return report(where, "the update reads the weighted sum of other elements than it writes",
+                        "Let MIX and the update use the same range of elements.");
         at(where.rank, write).set(to, piece.count, {piece.value.source, 0});
       }
     }
@@ -226,7 +230,8 @@ class Execution {
                                            [&](const Piece& piece) { return is_sum(piece.value); });
   }
 
-  // Returns the weighted sum that all parameters of a rank hold; nothing if they differ.
+  // Returns the weighted sum that all parameters of a rank hold; nothing if parameters hold
+  // different sums.
   std::optional<Row> row_of(const plan::RankPlan& rank) {
     const plan::BufferId parameters = parameters_of(rank.rank);
     const Access all{parameters, 0, rank.buffers[parameters.index()].elements};
@@ -240,7 +245,7 @@ class Execution {
                std::nullopt;
       if (first.value_or(piece.value).source != piece.value.source)
         return report({rank.rank, program_, -1},
-                      fmt::format("the weighted sum in {} has other weights than that of the "
+                      fmt::format("the weighted sum in {} has other weights than the sum in the "
                                   "preceding parameters",
                                   span)),
                std::nullopt;
@@ -269,7 +274,7 @@ class Execution {
         if (!same_fraction(own, row.denominator, back, other.denominator))
           return void(report({i, program_, -1},
                              fmt::format("rank {} has weight {} in the average of rank {}, but "
-                                         "rank {} has weight {} in that of rank {}",
+                                         "rank {} has weight {} in the average of rank {}",
                                          j, fraction(own, row.denominator), i, i,
                                          fraction(back, other.denominator), j),
                              "Use the same weight in both directions."));
@@ -337,10 +342,11 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
             same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1,
                           members))
           continue;
-        return findings.add(proof, FindingLocation{rank.rank, name, static_cast<int>(i)},
-                            fmt::format("the op contributes to a mean of {} with another weight",
-                                        base::counted(members, "rank")),
-                            fmt::format("weight 1/{}", members), "");
+        return findings.add(
+            proof, FindingLocation{rank.rank, name, static_cast<int>(i)},
+            fmt::format("the op contributes to a mean of {} with a weight other than 1/n",
+                        base::counted(members, "rank")),
+            fmt::format("weight 1/{}", members), "");
       }
     }
     for (const auto& [key, bucket] : buckets)
@@ -348,7 +354,7 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
         whole += home->second.length();
     if (added != whole)
       return findings.add(proof, FindingLocation{rank.rank, name, -1},
-                          fmt::format("the rank contributes {} of {} to the mean", added,
+                          fmt::format("the rank contributes {} of its {} to the mean", added,
                                       base::counted(whole, "element")),
                           "every element, once", "");
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves by symbolic execution that offloading does not change results. Every op writes distinct
-// values; OUT and IN copy values between the device and host memory or disk. A buffer's home is the
-// place where its values stay. If the home is on the device, every op except OUT and IN must read
-// what it would read without offloading. If the home is elsewhere, as for moments, an update
-// fetches the values and writes them back; it must read what it would read in the home. A segment
-// always uses the same range of the home, and two segments never share one. At the end everything
-// is written back.
+// values; OUT and IN copy values between the device and host memory or disk. The home of values is
+// the buffer in which they stay between steps. If the home is on the device, every op except OUT
+// and IN must read the values that it would read without offloading. If the home is in host memory
+// or on disk, as for moments, values are fetched before an update and written back after it. The
+// update must then read the values that are in the home. A segment always uses the same range of
+// the home, and two segments never share one. At the end everything is written back.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -41,7 +41,8 @@ class CopiedContents {
   explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0)
       : pieces_{{0, elements, id, 0}} {}
 
-  // Returns the pieces of a span, relative to its start. Adjacent pieces of one value are joined.
+  // Returns the pieces of a span. Their offsets are relative to the start of the span. Adjacent
+  // pieces of one value are joined.
   std::vector<CopiedPiece> of(const Access& span) const {
     std::vector<CopiedPiece> list;
     for (const CopiedPiece& piece : pieces_) {
@@ -92,7 +93,7 @@ class Offloading {
     }
   }
 
-  // Returns false after a finding.
+  // Executes one op. Returns false after a finding.
   bool step(const Op& op, const FindingLocation& location) {
     location_ = location;
     if (swaps(op.kind)) return move(op);
@@ -115,8 +116,8 @@ class Offloading {
   }
 
  private:
-  // Finds the buffers that OUT or IN use. A host or disk buffer that is read before anything is
-  // offloaded to it holds persistent values.
+  // Finds the buffers that OUT or IN use. If a buffer in host memory or on disk is read before
+  // anything is offloaded to it, it holds persistent values.
   void find_followed(const plan::Program& program) {
     std::vector<bool> offloaded(rank_.buffers.size(), false);
     for (const Op& op : program.ops) {
@@ -148,8 +149,8 @@ class Offloading {
     return true;
   }
 
-  // Returns the home of a span on the device: what the op would access without offloading. Null if
-  // the span was not fetched as one unit.
+  // Returns the home of a span on the device, which is the span that the op would access without
+  // offloading. Null if the span was not fetched as one unit.
   const Access* home(const Access& span) const {
     const auto at = home_of_.find({span.buffer.index(), span.first});
     return at == home_of_.end() || at->second.count != span.count ? nullptr : &at->second;
@@ -162,12 +163,13 @@ class Offloading {
   bool reads(const Op& op, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && holds_fetched(span.buffer.index()))
-      return report(fmt::format("the op reads {}, which was not fetched", range_text(rank_, span)),
-                    "Fetch it with IN before the op.");
+      return report(
+          fmt::format("the op reads {}, but no IN fetched that span", range_text(rank_, span)),
+          "Add an IN that fetches the span before the op.");
     const Access& place = home == nullptr ? span : *home;
     if (actual_[span.buffer.index()].of(span) != without_[place.buffer.index()].of(place))
       return report(
-          fmt::format("the op reads {}, which differs from the values offloaded last",
+          fmt::format("the op reads {}, which does not hold the values that were offloaded last",
                       range_text(rank_, span)),
           "Offload values after they are written, and fetch them before the op that reads "
           "them.");
@@ -178,8 +180,8 @@ class Offloading {
     const auto known = of_segment_.try_emplace({op.segment, home.buffer.index()}, home.first).first;
     const auto owner = owner_.try_emplace({home.buffer.index(), home.first}, op.segment).first;
     if (known->second == home.first && owner->second == op.segment) return true;
-    return report(fmt::format("the op accesses {}, but a segment must always use the same range of "
-                              "offloaded memory, and no range may have two segments",
+    return report(fmt::format("the op accesses {}, but each segment must always use the same range "
+                              "of offloaded memory, and two segments must not share a range",
                               range_text(rank_, home)),
                   "Fetch the values of the op's segment.");
   }
@@ -187,8 +189,9 @@ class Offloading {
   bool writes(const Op&, const Access& span) {
     const Access* home = this->home(span);
     if (home == nullptr && holds_fetched(span.buffer.index()))
-      return report(fmt::format("the op writes {}, which was not fetched", range_text(rank_, span)),
-                    "Fetch it with IN before the op changes it.");
+      return report(
+          fmt::format("the op writes {}, but no IN fetched that span", range_text(rank_, span)),
+          "Add an IN that fetches the span before the op changes it.");
     const Access& place = home == nullptr ? span : *home;
     const std::vector<CopiedPiece> fresh{{0, span.count, ++values_, 0}};
     actual_[span.buffer.index()].put(span, fresh);
@@ -200,7 +203,8 @@ class Offloading {
   Findings& findings_;
   FindingLocation location_;
   std::vector<bool> is_followed_,
-      // by buffer: whether OUT or IN uses it, and whether it is a home of persistent values
+      // both by buffer: true if OUT or IN uses the buffer; true if the buffer is a home of
+      // persistent values
       persistent_;
   std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
@@ -238,7 +242,7 @@ class Copies {
     if (!swaps(op.kind)) {
       if (!all(op.reads, true) || !all(op.writes, true))
         findings_.add(Proof::structure, location, "the op accesses an offloaded buffer",
-                      "only OUT and IN access offloaded buffers", "");
+                      "accesses of OUT and IN only", "");
       return;
     }
     const bool alike =
@@ -249,8 +253,9 @@ class Copies {
                    });
     if (op.reads.empty() || !alike || !all(op.reads, out) || !all(op.writes, !out))
       findings_.add(Proof::structure, location,
-                    "the op does not copy between the device and offloaded buffers",
-                    "pairs of spans of equal length and dtype, one on the device and one offloaded",
+                    "the op does not copy between a buffer on the device and an offloaded buffer",
+                    "copies between two spans of equal length and dtype, one on the device and one "
+                    "in host memory or on disk",
                     "");
   }
 

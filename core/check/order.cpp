@@ -17,8 +17,8 @@ struct Use {
   int op;  // index of the first op of the bucket
 };
 
-// Returns the uses of buckets: every collective that is a single op, and the first op of each
-// expanded one.
+// Returns the ops that start a bucket: every collective that is a single op, and the first op of
+// every expanded collective.
 std::vector<Use> uses(const plan::Program& program) {
   std::vector<Use> list;
   std::set<std::pair<std::int32_t, std::int32_t>> known;
@@ -72,8 +72,8 @@ class Comparison {
     const FindingLocation location{static_cast<std::int32_t>(b), program_,
                                    y == second.end() ? -1 : y->op};
     findings_.add(Proof::order, location,
-                  fmt::format("rank {} starts {} where rank {} starts {}", b, text(y, second.end()),
-                              a, text(x, first.end())),
+                  fmt::format("rank {} starts {} at the position where rank {} starts {}", b,
+                              text(y, second.end()), a, text(x, first.end())),
                   "the same order on all members of a group",
                   "Start the buckets of a group in the same order on both ranks.");
     return false;

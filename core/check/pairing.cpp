@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves pairwise averaging (asynchronous gossip), in which each rank trains at its own speed.
 // Freedom from deadlock and preservation of the mean (plan/pairing.h) follow from these facts,
-// checked rank by rank. A rank is active or passive, never both. Both ranks of a pair list the same
-// pair, and the graph is connected. A passive rank waits for no other rank within its step; its
-// first op takes an atomic copy of its parameters, which the step reads. An active rank offers all
-// its parameters once, and computes its step from the average that it receives. Both ranks of an
-// average get one half of each rank's values.
+// checked rank by rank. A rank is active or passive, never both. Both ranks of a pair list that
+// pair, and the graph of all pairs is connected. A passive rank waits for no other rank within its
+// step; its first op takes an atomic copy of its parameters, which the step reads. An active rank
+// offers all its parameters once, and computes its step from the average that it receives. Both
+// ranks of an average get one half of each rank's values.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -66,12 +66,13 @@ class Examination {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
-  // Checks a rank's role. An active rank has only its own pairing. A passive rank has the pairings
-  // of its active neighbors, each once, and occurs in each of them.
+  // Checks a rank's role. An active rank has only its own pairing. A passive rank has the pairing
+  // of each active neighbor once, and each of these pairings includes the passive rank.
   bool has_role(const RankPlan& rank) {
     const FindingLocation location{rank.rank, "", -1};
     if (rank.pairs.empty())
-      return report(location, "the rank has no pairs, but other ranks do", "at least one neighbor");
+      return report(location, "the rank has no pairs, but other ranks have pairs",
+                    "at least one neighbor");
     std::set<std::int32_t> askers;
     for (const Pairing& pairing : rank.pairs) {
       const std::set<std::int32_t> asked(pairing.passive.begin(), pairing.passive.end());
@@ -80,17 +81,19 @@ class Examination {
                                      [&](std::int32_t one) { return is_valid_rank(one); });
       if (!there || asked.empty() || asked.size() != pairing.passive.size() ||
           !askers.insert(pairing.active).second)
-        return report(location,
-                      "the rank is paired with no ranks, or with ranks that repeat or do not exist",
-                      "distinct ranks of the plan");
+        return report(
+            location,
+            "the rank's pairing is empty, or lists a rank twice or a rank that does not exist",
+            "distinct ranks of the plan");
       if (asked.contains(pairing.active))
         return report(location, fmt::format("rank {} is paired with itself", pairing.active),
                       "other ranks");
       if (pairing.active != rank.rank && !asked.contains(rank.rank))
         return report(
             location,
-            fmt::format("the rank has a pair of rank {} that does not include it", pairing.active),
-            "pairs that include the rank");
+            fmt::format("the rank has a pairing of rank {} that does not include this rank",
+                        pairing.active),
+            "pairings that include the rank");
     }
     if (askers.contains(rank.rank) && rank.pairs.size() > 1)
       return report(
@@ -152,8 +155,9 @@ class Examination {
     return {parameters, 0, parameters.valid() ? rank.buffers[parameters.index()].elements : 0};
   }
 
-  // Checks that the program waits for no other rank. Also checks that its passes read parameters
-  // that no other rank changes: the first compute op must copy them.
+  // Checks that the program of a passive rank waits for no other rank. Also checks that its passes
+  // read parameters that no other rank can change: the first compute op must copy all parameters,
+  // and passes must read the copy.
   bool never_waits(const RankPlan& rank, const Program& program) {
     const Access all = parameters_of(rank);
     plan::BufferId copied;
@@ -161,10 +165,10 @@ class Examination {
       const Op& op = program.ops[i];
       const FindingLocation location{rank.rank, program.name, static_cast<int>(i)};
       if (plan::communicates(op.kind) || plan::pairs_up(op.kind))
-        return report(
-            location,
-            "the op may wait for another rank, while active ranks may wait for this passive rank",
-            "no communicating op in the step of a passive rank");
+        return report(location,
+                      "the op may wait for another rank, but active ranks may be waiting for this "
+                      "passive rank",
+                      "no communicating op in the step of a passive rank");
       const bool keeps = op.kind == OpKind::mix && op.reads == std::vector{all} &&
                          op.weights.numerators == std::vector{op.weights.denominator};
       if (keeps && !copied.valid()) copied = op.writes.front().buffer;
@@ -173,9 +177,10 @@ class Examination {
                       "the op changes the copied parameters that the passes of the step read",
                       "no change of the copy within a step");
       if (passes(op.kind) && touches(op.reads, all.buffer))
-        return report(location,
-                      "the op reads parameters that an answer may change at the same time",
-                      "the copied parameters", "Copy all parameters first, in one op.");
+        return report(
+            location, "the op reads parameters that ANSWER may change at the same time",
+            "the copied parameters",
+            "Copy all parameters in the first compute op, and let this op read the copy.");
       if (passes(op.kind) && !copied.valid())
         return report(location, "the op reads parameters that were not copied in this step",
                       "a copy of all parameters, made in one op before the passes");
@@ -229,11 +234,11 @@ class Examination {
     const auto& ops =
         number < 0 ? std::vector<Op>{} : rank.programs[static_cast<std::size_t>(number)].ops;
     if (ops.size() != rank.pairs.size())
-      return report(
-          {rank.rank, "answer", -1},
-          fmt::format("the program has {} for {}", base::counted(std::ssize(ops), "answer"),
-                      base::counted(std::ssize(rank.pairs), "active neighbor")),
-          "one answer per active neighbor");
+      return report({rank.rank, "answer", -1},
+                    fmt::format("the program \"answer\" has {} for {}",
+                                base::counted(std::ssize(ops), "answer"),
+                                base::counted(std::ssize(rank.pairs), "active neighbor")),
+                    "one answer per active neighbor");
     const Access all = parameters_of(rank);
     std::set<std::int32_t> replies{all.buffer.value};
     for (std::size_t i = 0; i < ops.size(); ++i) {
@@ -249,8 +254,9 @@ class Examination {
                       "weights 1:1/2");
       if (op.reads.front() != all || op.writes.front() != all ||
           op.writes.back().count != all.count)
-        return report(location, "the op averages only some of the parameters",
-                      "all parameters, written to the rank's own and to the reply");
+        return report(
+            location, "the op averages only some of the parameters",
+            "averages of all parameters, written to the rank's parameters and to the reply");
       if (!replies.insert(op.writes.back().buffer.value).second)
         return report(location, "the reply is in the buffer of the parameters or of another reply",
                       "a separate buffer for each reply");

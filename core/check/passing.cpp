@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves by symbolic execution that ranks with different layers pass the right values. Each cell of
-// a buffer holds values of one micro-batch. These are samples, the output of a segment, sums of its
-// batch norm, or the gradient of its output with the terms that later segments have added so far. F
-// writes an output, LOSS and B write terms of a gradient, and a broadcast copies values to the
-// receiver. The name of a buffer defines what it holds (act.s1, grad.s1, ...). An op may read only
-// values of its own micro-batch, and only gradients that contain all terms. Every segment processes
-// every micro-batch of its replica once forward and once backward. Usually one rank processes all
-// micro-batches of its segment; the callers of a remote segment process them together.
+// Proves by symbolic execution that ranks with different layers pass the right values. Each cell
+// (range of elements) of a buffer holds values of one micro-batch. These values are samples, the
+// output of a segment, sums of its batch norm, or the gradient of its output with the terms that
+// later segments have added so far. F writes an output, LOSS and B write terms of a gradient, and a
+// broadcast copies values to the receiver. The name of a buffer defines what it holds (act.s1,
+// grad.s1, ...). An op may read only values of its own micro-batch, and only gradients that contain
+// all terms. Every segment processes every micro-batch of its replica once forward and once
+// backward. Usually one rank processes all micro-batches of its segment; the callers of a remote
+// segment process them together.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -57,7 +58,7 @@ struct Held {
   Use use;
   std::int32_t micro = -1;       // micro-batch; -1: no value of this step
   std::set<std::int32_t> parts;  // terms of a gradient: segments, and kLoss
-  // columns of the layer that the value covers, or is computed from, if not all
+  // columns of the layer that the value contains or is computed from; empty: all columns
   plan::Columns columns = {};
 };
 
@@ -99,7 +100,7 @@ class Passing {
         return findings_.add(
             Proof::passing, FindingLocation{pass.rank, program_, -1},
             fmt::format(
-                "the {} pass of segment {} processes {} of {}",
+                "the {} pass of segment {} processes only {} of {}",
                 pass.kind == OpKind::forward || pass.kind == OpKind::partial ? "forward"
                                                                              : "backward",
                 pass.segment, micros.size(),
@@ -119,9 +120,10 @@ class Passing {
   };
 
   // Returns how many micro-batches a segment processed in this direction, on all ranks of the
-  // replica together. Ranks with the same micro-batches have parts of one layer and count once.
-  // Ranks with entirely different micro-batches add up. If two ranks share only some micro-batches,
-  // one of them has left some out; then the smaller number is returned.
+  // replica together. Ranks that processed the same micro-batches have parts of one layer, so they
+  // count once. If ranks processed disjoint micro-batches, the result is the sum of their numbers.
+  // If two ranks share only some micro-batches, one rank has left some out, and the result is the
+  // smaller number.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -153,7 +155,8 @@ class Passing {
   }
 
   bool report(const At& at, const std::string& what, const std::string& advice) {
-    findings_.add(Proof::passing, at, what, "complete values of the op's own micro-batch", advice);
+    findings_.add(Proof::passing, at, what,
+                  "complete values of the micro-batch that the op processes", advice);
     return false;
   }
   std::string name(const At& at, const Span& span) const {
@@ -161,7 +164,7 @@ class Passing {
                       cells_[static_cast<std::size_t>(at.rank)].range(span.buffer, span.first));
   }
 
-  // True for ops that a replica also runs in micro-batches in which it has no samples.
+  // True for kinds of ops that a replica runs even in micro-batches in which it has no samples.
   static bool without_samples(const Op& op) {
     if (op.kind == OpKind::rate || op.kind == OpKind::stash || op.kind == OpKind::update)
       return true;
@@ -218,7 +221,9 @@ class Passing {
                       "values only after the op.");
       if (op.kind == OpKind::partial && h.columns.any() && !(h.columns == op.columns))
         return report(
-            at, fmt::format("the op reads {}, which has other columns than the op", name(at, span)),
+            at,
+            fmt::format("the op reads {}, which holds other columns than those that the op needs",
+                        name(at, span)),
             "Send columns to the rank that holds the matching rows of the weights.");
       const bool own = use.role == Role::gradient && use.segment == op.segment;
       if (own && h.parts != parts_[use.segment])
@@ -297,7 +302,7 @@ class Passing {
           to,
           fmt::format("{} receives {} of rank {}", range_text(scope_.rank(to.rank), place),
                       range_text(scope_.rank(from), source), from),
-          "Transfer the same output, or the same gradient, on both ranks.");
+          "Let both ranks name the same output, or the same gradient, in the transfer.");
     const Cells& own = cells_[static_cast<std::size_t>(to.rank)];
     for (const Span& span : spans(to).writes)
       for (std::size_t c = span.first; c < span.last; ++c) {
@@ -351,7 +356,7 @@ std::set<std::string> split_programs(const Scope& scope) {
   return names;
 }
 
-// True if the rank computes a segment or its gradient.
+// True if the rank computes the segment or the segment's gradient.
 bool has_segment(const plan::Program& program, std::int32_t segment) {
   return std::any_of(program.ops.begin(), program.ops.end(), [segment](const Op& op) {
     return op.segment == segment && (op.kind == OpKind::forward || op.kind == OpKind::partial ||
@@ -359,7 +364,7 @@ bool has_segment(const plan::Program& program, std::int32_t segment) {
   });
 }
 
-// True if the rank receives outputs of a segment that it does not have.
+// True if the rank receives the output of a segment that other ranks compute.
 bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
   const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
     const Use use = use_of(rank.buffers[span.buffer.index()].name);

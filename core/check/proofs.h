@@ -33,7 +33,7 @@ struct FindingLocation {
   int op = -1;          // index in the program; -1: the full program
 };
 
-// Collects a few findings per proof, and counts the rest.
+// Collects the first few findings of each proof, and counts all further ones.
 class Findings {
  public:
   explicit Findings(const Scope& scope) : scope_(scope) {}
@@ -52,7 +52,7 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-// Returns, by rank, the index of the program's first instance in the rehearsal; -1 if there is
+// Returns for each rank the index of the program's first instance in the rehearsal; -1 if there is
 // none.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
@@ -74,8 +74,8 @@ void prove_micro_steps(const Scope& scope, Findings& findings);
 bool has_mixing(const Scope& scope);
 void prove_mixing(const Scope& scope, Findings& findings);
 void prove_averaging(const Scope& scope, Findings& findings);
-// Checks for ranks with local parameters that every rank contributes 1/n of each of its elements to
-// the mean that `program` computes.
+// For ranks with local parameters: checks that every rank contributes each element of its
+// parameters with weight 1/n to the mean that `program` computes.
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);

@@ -11,8 +11,8 @@
 //
 // Two ops of a rank race if they access the same element, one of them writes it, and the end of the
 // earlier op in the rehearsal does not come before the start of the later one. A send reads its
-// span from start to end, because the peer reads it in place. Peers access nothing else, so only
-// ops of one rank are compared.
+// span from the start to the end of the send, because the peer reads the span in place. Peers
+// access no other data, so only ops of one rank are compared.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -217,11 +217,12 @@ class Races {
     const auto& lanes = scope_.rank(at.rank).lanes;
     findings_.add(
         Proof::races, at,
-        fmt::format("the op accesses {} while {}{} may be running (lanes {} and {})",
-                    range_text(scope_.rank(at.rank), range), plan::token(scope_.op(other)), when,
-                    lanes[static_cast<std::size_t>(at.lane)].name,
-                    lanes[static_cast<std::size_t>(other.lane)].name),
-        "ordered accesses if they overlap, unless both read",
+        fmt::format(
+            "the op accesses {} while {}{} may be running on another lane (lanes {} and {})",
+            range_text(scope_.rank(at.rank), range), plan::token(scope_.op(other)), when,
+            lanes[static_cast<std::size_t>(at.lane)].name,
+            lanes[static_cast<std::size_t>(other.lane)].name),
+        "overlapping accesses that are ordered, or that both only read",
         "Let the later op wait for the lane of the earlier op.");
   }
 

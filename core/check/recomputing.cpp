@@ -30,14 +30,14 @@ bool recomputes(const plan::Program& program) {
                      [](const Op& op) { return op.kind == OpKind::recompute; });
 }
 
-// Symbolic value of a cell: elements from `shift` on of the values that `op` wrote. Op 0 stands for
+// Symbolic value of a cell: the values that `op` wrote, from element `shift` on. Op 0 stands for
 // values from before the program.
 struct HeldValue {
   std::int64_t op = 0, shift = 0;
   bool operator==(const HeldValue&) const = default;
 };
 
-// Cells of one buffer that an op accesses: the offset of each in the access, and its value.
+// Cells of one buffer that an op accesses: for each cell its offset in the access, and its value.
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
@@ -61,7 +61,7 @@ class Recomputing {
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
   }
 
-  // Returns false after a finding.
+  // Executes one op. Returns false after a finding.
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
@@ -129,9 +129,9 @@ class Recomputing {
     return of_buffer[cell];
   }
 
-  // Returns the values of a buffer in the forward pass. If the op both read and wrote the buffer,
-  // `first` selects the values that it read (`found`) or those that it wrote (`left`). Null if the
-  // op did not access the buffer.
+  // Returns the values of a buffer that the forward pass read or wrote. If the forward op both read
+  // and wrote the buffer, `first` selects the values that the op read (`found`) or the values that
+  // it wrote (`left`). Null if the op did not access the buffer.
   enum class First { found, left };
   static const Values* of_forward(const Touched& forward, std::size_t buffer, First first) {
     for (const auto* touched : {first == First::found ? &forward.reads : &forward.writes,
@@ -164,8 +164,9 @@ class Recomputing {
   }
 
   std::string changed_since_forward(std::size_t buffer) const {
-    return fmt::format("the op reads {}, which differs from the forward pass of the micro-step",
-                       name(buffer));
+    return fmt::format(
+        "the op reads {}, which holds other values than in the forward pass of the micro-step",
+        name(buffer));
   }
 
   bool recompute(const Op& op) {
@@ -205,7 +206,7 @@ class Recomputing {
         return report(
             fmt::format("the op writes {}, which is not exactly the output of its forward pass",
                         name(span.buffer)),
-            "Write exactly the output.");
+            "Let the op write exactly the output of its forward pass.");
       for (std::size_t c = span.first; c < span.last; ++c)
         held(span.buffer, c) = made->second[c - span.first].second;
       written[span.buffer] += span.last - span.first;
@@ -231,7 +232,7 @@ class Recomputing {
 };
 
 // Returns the ops in the order in which they complete in the program's first instance; on ranks
-// that run on arrival, in program order.
+// whose programs run when messages arrive, in program order.
 std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
   std::vector<int> order;
   if (has_servers(scope)) {

@@ -25,8 +25,8 @@ class Replicas {
  public:
   Replicas(const Scope& scope, const std::string& program);
 
-  // Returns what is wrong with a sum, over `members`, of the rank's gradient of a segment. Returns
-  // nothing if the sum covers all replicas.
+  // Checks the sum over `members` of the rank's gradient of a segment. Returns a text that says
+  // what is wrong, or nothing if the sum contains all replicas.
   std::optional<std::string> flaw(std::int32_t rank, std::int32_t segment,
                                   const std::vector<std::int32_t>& members) const;
 
@@ -44,8 +44,9 @@ class Replicas {
   std::int32_t updated_segment(std::int32_t rank, std::int32_t segment)
       const;  // the segment that the gradient of `segment` updates
 
-  // Source of a rank's gradient of a segment: its replica, and pairs of a micro-batch and the
-  // segment that processed it. Other ranks of the replica may process the remaining micro-batches.
+  // Source of a rank's gradient of a segment: the rank's replica, and pairs of a micro-batch and
+  // the segment that processed that micro-batch. Other ranks of the replica may process the
+  // remaining micro-batches.
   using Passed = std::set<std::pair<std::int32_t, std::int32_t>>;
   using Source = std::pair<std::int32_t, Passed>;
   Source source(std::int32_t rank, std::int32_t segment) const;
@@ -53,9 +54,9 @@ class Replicas {
   std::vector<std::int32_t> replica_;  // replica of each rank
   std::map<std::int32_t, std::vector<std::int32_t>>
       learners_;  // by segment: ranks that compute its gradient in this program
-  // columns of a gradient, by rank and segment
+  // columns of the gradient; the key is {rank, segment}
   std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;
-  // micro-batches of all programs, by rank and segment
+  // micro-batches of all programs; the key is {rank, segment}
   std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       updated_segments_;  // by rank and segment, if it differs from the segment

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Checks the structure of parameter servers, whose programs start when messages arrive. Every
-// parameter is on one server. What a worker pushes and pulls equals what its server takes and
-// gives; for tables, both use the rows of one list. All servers have the same arrival rule. No
-// worker waits forever under this rule, which is tested by simulating workers of different speeds.
+// parameter is on one server. A worker pushes and pulls the same elements as its server takes and
+// gives. For embedding tables, worker and server use the rows of one list. All servers have the
+// same arrival rule. No worker waits forever under this rule, which is tested by simulating workers
+// of different speeds.
 //
 // At run time the server itself ensures that no pull mixes two versions and that no gradient is
-// overwritten while it is read. A push completes when the server has taken it, and an answer comes
-// from a version that is not written while it is read (run/servers/server.h).
+// overwritten while it is read. A push completes when the server has taken the gradient. An answer
+// is sent from a parameter version that no update writes in the meantime (run/servers/server.h).
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -24,8 +25,8 @@ using plan::RankPlan;
 
 // A transfer of a server's share of the parameters, as the worker or the server describes it.
 struct End {
-  // number of elements; -1: no transfer. A server must take and give the same numbers of elements
-  // as a worker pushes and pulls
+  // numbers of elements; -1: no transfer. A server must take as many elements as a worker pushes,
+  // and give as many as it pulls
   std::int64_t pushed = -1, pulled = -1;
   std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
@@ -130,12 +131,13 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
     expect_one(
         turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; },
         "the op uses a list of rows that program turn does not write",
-        "a list that one ROWS op of the same shard writes in program turn");
+        "a list that one ROWS op of the same share writes in program turn");
   if (op.kind == OpKind::pull)
     expect_one(
         &program, OpKind::push,
         [&](const Op& push) { return !push.named && push.reads.front() == sent_part(list); },
-        "the op uses a list of rows that is not sent to the server", "one PUSH of the same list");
+        "the op uses a list of rows that is not sent to the server",
+        "one PUSH that sends this list");
   if (op.kind == OpKind::pack)
     expect_one(
         turn, OpKind::pull,
@@ -144,11 +146,12 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
                  pull.writes.front().count == first.count;
         },
         "the op packs rows of parameters that are not pulled",
-        "the shard of the gradient whose parameters are pulled");
+        "a PACK of the share of the gradient whose parameters are pulled");
   if (op.kind == OpKind::push)
     expect_one(
         &program, OpKind::pack, [&](const Op& pack) { return pack.writes.front() == first; },
-        "the op pushes rows that no op packs", "the output of PACK of the same shard");
+        "the op pushes rows that no op packs",
+        "a PUSH of the output of the PACK of the same share");
 }
 
 void prove_lists(const RankPlan& rank, Findings& findings) {
@@ -165,13 +168,14 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers,
     const End end = at == ends.end() ? End{} : at->second;
     if (agree(end, at_server)) continue;
     findings.add(Proof::serving, FindingLocation{rank.rank, std::string(program), -1},
-                 fmt::format("the worker has a {} of shard {}", words(end), bucket),
-                 fmt::format("the numbers of the server: {}", words(at_server)), "");
+                 fmt::format("the worker has a {} for share {}", words(end), bucket),
+                 fmt::format("the same numbers as on the server, which has a {}", words(at_server)),
+                 "");
   }
   for (const auto& [bucket, end] : ends)
     if (!servers.contains(bucket))
       findings.add(Proof::serving, FindingLocation{rank.rank, std::string(program), -1},
-                   fmt::format("no server has shard {}", bucket), "shards of a server", "");
+                   fmt::format("no server has share {}", bucket), "shares of a server", "");
 }
 
 // Checks that the pulls cover all parameters, each element once.
@@ -249,7 +253,7 @@ void check_rules(const Scope& scope, int workers, Findings& findings) {
                    fmt::format("1 to {}", workers), "");
     else if (!terminates(*rank.rule))
       findings.add(Proof::serving, FindingLocation{rank.rank, "", -1},
-                   "the arrival rule deadlocks the workers",
+                   "under the arrival rule, workers wait forever",
                    "a rule under which some worker can always continue", "");
   }
 }

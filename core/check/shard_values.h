@@ -19,7 +19,7 @@ inline constexpr std::int32_t kAllPositions =
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
-// Symbolic value of an element, associated with the rank at `position` of a shard group.
+// Symbolic value of an element of the shard of one rank, which is at `position` in its shard group.
 struct ShardValue {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
   std::int32_t position = kAllPositions;
@@ -29,7 +29,7 @@ struct ShardValue {
   }
 };
 
-// Numbers the symbolic values. The number is the source of a `Value`.
+// Assigns a number to each symbolic value. `Value::source` is such a number.
 class ValueTable {
  public:
   int number(const ShardValue& value);
@@ -47,8 +47,8 @@ bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span);
 // Returns the group that shards the parameters; -1 if no parameters are gathered.
 std::int32_t gathering_group(const plan::RankPlan& rank);
 
-// Moves pieces from a span that begins at `from` to one that begins at `to`. Joins adjacent pieces
-// with equal values.
+// Returns the pieces of a span that begins at `from`, moved to a span that begins at `to`. Joins
+// adjacent pieces with equal values.
 std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, std::int64_t to);
 
 }  // namespace trainyard::check

@@ -6,10 +6,10 @@
 // must read parameters from before the step, and every rank must hold the same element at the same
 // position of a segment. The gradient of a segment belongs to these parameters.
 //
-// An update must read the gradient of the elements that it writes, with the terms of all ranks,
-// each once. At the end all persistent parameters on all ranks must be updated. On a mesh this
-// holds separately for each part of the model, among the ranks that exchange its parameters and
-// gradients: one rank of every replica.
+// An update must read the gradient of the elements that it writes. That gradient must contain the
+// term of every rank once. At the end all persistent parameters on all ranks must be updated. On a
+// mesh this holds separately for each part of the model, among the ranks that exchange its
+// parameters and gradients: one rank of every replica.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ class Sharding {
               Proof::sharding, FindingLocation{rank.rank, program_, -1},
               fmt::format("the program ends with {} not updated in this step",
                           range_text(rank, {persistent.buffer, piece.first, piece.count})),
-              "all parameters updated, on all ranks",
+              "an update of all parameters on all ranks",
               "Update every shard, and gather the shards of other ranks.");
     }
   }
@@ -101,7 +101,8 @@ class Sharding {
     std::int32_t position = kAllPositions;
   };
 
-  // a representative of the ranks that exchange parameters and gradients, and a segment
+  // key of a segment: {one rank that stands for all ranks that exchange parameters and gradients,
+  // segment}
   using Of = std::pair<std::int32_t, std::int32_t>;
 
   // Puts ranks that exchange parameters or gradients into one group.
@@ -158,7 +159,8 @@ class Sharding {
   }
   bool twice(const At& at) {
     return report(at, "the op adds the gradient of a micro-step twice to a sum",
-                  "every term of a gradient, once", "Reduce every unit once per micro-step.");
+                  "a sum that contains every term of the gradient once",
+                  "Reduce every unit once per micro-step.");
   }
   std::string name(const At& at, plan::BufferId buffer, const Piece& piece) const {
     return range_text(scope_.rank(at.rank), {buffer, piece.first, piece.count});
@@ -185,12 +187,12 @@ class Sharding {
     const std::vector<Piece> pieces = of(at.rank, *read);
     for (const Piece& piece : pieces)
       if (values_[piece.value.source].kind != ShardValue::before)
-        return report(
-            at,
-            fmt::format("the op reads {}, which holds {}", name(at, read->buffer, piece),
-                        describe(piece)),
-            "parameters from before the step",
-            "Gather a unit before its passes, into a place that stays unchanged until they end.");
+        return report(at,
+                      fmt::format("the op reads {}, which holds {}", name(at, read->buffer, piece),
+                                  describe(piece)),
+                      "parameters from before the step",
+                      "Gather a unit before the passes that use it, into a span that no op changes "
+                      "until these passes end.");
     const auto [known, fresh] = computed_by_.try_emplace(Of{sharing_group(at.rank), op.segment},
                                                          moved(pieces, read->first, 0));
     const auto same = [](const Piece& a, const Piece& b) {
@@ -201,8 +203,9 @@ class Sharding {
         !std::equal(now.begin(), now.end(), known->second.begin(), known->second.end(), same))
       return report(
           at,
-          fmt::format("the op reads other parameters in {} than an earlier pass of the segment",
-                      range_text(scope_.rank(at.rank), *read)),
+          fmt::format(
+              "the op reads in {} other parameters than an earlier pass of the segment read",
+              range_text(scope_.rank(at.rank), *read)),
           "the same parameters on all ranks, forward and backward",
           "Gather the unit of the segment.");
     return overwrites(at, op);
@@ -224,7 +227,8 @@ class Sharding {
     return !adds || add(at, write, before);
   }
 
-  // Adds pieces to the contents of `to`.
+  // Adds the values of the pieces to the values in `to`, element by element. Returns false if a sum
+  // would contain the same term twice.
   bool add(const At& at, const Access& to, const std::vector<Piece>& added) {
     std::vector<Piece> sums;
     for (const Piece& more : added)
@@ -263,10 +267,10 @@ class Sharding {
     const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
     if (to.buffer != persistent.buffer)
       return report(at,
-                    fmt::format("the op updates {}, which is temporary",
+                    fmt::format("the op updates {}, which is a temporary copy",
                                 range_text(scope_.rank(at.rank), to)),
                     "the rank's shard",
-                    "Update the persistent parameters, from which others are gathered.");
+                    "Update the persistent parameters. Temporary copies are gathered from them.");
     for (const Piece& piece : of(at.rank, to))
       if (values_[piece.value.source].kind != ShardValue::before)
         return report(at, fmt::format("the op updates {} again", name(at, to.buffer, piece)),
@@ -276,10 +280,10 @@ class Sharding {
         return report(
             at,
             fmt::format("the op updates {} with {}", name(at, to.buffer, piece), describe(piece)),
-            "the gradient of these elements, summed over all ranks, each term once",
+            "the gradient of these elements, as a sum that contains the term of every rank once",
             "Reduce every unit over all ranks before the update, and keep the rank's shard.");
     if (const auto flaw = replicas_.flaw(at.rank, op.segment, sharing_with(at.rank)))
-      return report(at, *flaw, "the gradients of all replicas",
+      return report(at, *flaw, "a sum of the gradients of all replicas",
                     "Shard every unit over all replicas, or sum the shards over the groups of "
                     "replicas that shard it.");
     overwrites(at, op);
@@ -322,9 +326,9 @@ class Sharding {
     const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
       if (write.buffer == persistent.buffer && op.kind != OpKind::update)
-        return report(at,
-                      fmt::format("the op overwrites {}", range_text(scope_.rank(at.rank), write)),
-                      "only updates write parameters", "Write the result to another buffer.");
+        return report(
+            at, fmt::format("the op overwrites {}", range_text(scope_.rank(at.rank), write)),
+            "updates as the only ops that write parameters", "Write the result to another buffer.");
       set(at.rank, write,
           {values_.number({op.kind == OpKind::zero ? ShardValue::zero : ShardValue::nothing}), 0});
     }
@@ -354,8 +358,8 @@ class Sharding {
                        [&](const At& source) { return add(at, write, sent(source, write.first)); });
   }
 
-  // Executes a collective that is a single op, on all members at once. It reads the values that
-  // each member had before.
+  // Executes a collective that is a single op, on all members at once. The collective reads the
+  // values that each member had before it.
   bool whole(const plan::DryRun::Event& event, const Op& op) {
     const auto others = scope_.run.sources_of(event);
     std::vector<At> members(others.begin(), others.end());
@@ -406,7 +410,7 @@ class Sharding {
   ValueTable values_;
   std::vector<std::vector<Contents>> contents_;  // contents by rank and buffer
   std::vector<PersistentBuffer> persistent_;     // persistent parameters, by rank
-  // by rank: representative of the ranks with which it shares parameters
+  // for each rank: one rank that stands for all ranks that share parameters with it
   std::vector<std::int32_t> sharing_groups_;
   // pieces that a segment reads, relative to the start of the segment
   std::map<Of, std::vector<Piece>> computed_by_;

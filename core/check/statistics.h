@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rules for synchronized batch norm (segments with an op STAT). Its sums are the outputs of STAT,
 // and the values that the segment's two backward ops share with no other op. Each sum is
-// all-reduced over all ranks that have the op, before a pass reads it. The pass reads the sum of
+// all-reduced over all ranks that have STAT, before a pass reads the sum. A pass reads the sum of
 // its own micro-step. Every contribution to a sum was computed in that micro-step.
 #pragma once
 
@@ -24,10 +24,11 @@ class Statistics {
 
   // True if the bucket holds batch norm sums.
   bool is_summed(const Bucket& bucket) const;
-  // Returns the sums that an op must read. Empty if it needs none, or if they do not exist.
+  // Returns the sums that an op must read. Empty if the op needs no sums, or if the sums do not
+  // exist.
   std::vector<plan::Access> wanted(std::int32_t rank, const plan::Op& op) const;
-  // True if the op computes an input gradient for which it would need other ranks' sums, but these
-  // do not exist.
+  // True if the op computes an input gradient that requires sums over ranks, but the plan has no
+  // such sums.
   bool lacks_gradient_sums(std::int32_t rank, const plan::Op& op) const;
   // True if `members` contains all ranks that normalize together.
   bool over_all(const std::vector<std::int32_t>& members, std::int32_t segment) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks that everything that a number in the plan refers to exists. The other checks and the
-// runtime (plan/frontier.h) rely on this.
+// Checks that every number in the plan is valid: the lane, op, buffer, group or rank that it refers
+// to must exist. The other checks and the runtime (plan/frontier.h) rely on this.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using plan::RankPlan;
 
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 53;
 // Maximum number of program instances that a dependency may reach back. When an instance is
-// admitted, lanes may still execute the previous one, which may itself depend on earlier instances.
+// admitted, lanes may still execute the previous instance, whose ops may depend on earlier ones.
 constexpr std::int32_t kMaxStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
@@ -56,7 +56,8 @@ std::int64_t elements_of(const std::vector<Access>& accesses) {
 }
 
 std::string below(std::size_t count) {
-  return count == 0 ? "nothing, as there are none" : fmt::format("0 to {}", count - 1);
+  return count == 0 ? "no number, because there are no such objects"
+                    : fmt::format("0 to {}", count - 1);
 }
 
 // Checks one rank of the plan.
@@ -106,12 +107,14 @@ class Inspector {
     const bool grouped =
         lane.kind == LaneKind::comm || lane.kind == LaneKind::send || lane.kind == LaneKind::recv;
     const std::string found = fmt::format("lane {} belongs to group {}", lane.name, lane.group);
-    if (!grouped && lane.group >= 0) return report(found, "no group for a lane of this kind");
+    if (!grouped && lane.group >= 0)
+      return report(found, "a lane without a group, because of its kind");
     if (!grouped) return;
     if (lane.group < 0 || static_cast<std::size_t>(lane.group) >= scope_.groups.size())
       return report(found, below(scope_.groups.size()));
     if (scope_.groups[static_cast<std::size_t>(lane.group)].position(location_.rank) < 0)
-      report(fmt::format("{}, but the rank is not a member of it", found), "a group of the rank");
+      report(fmt::format("{}, but the rank is not a member of that group", found),
+             "a group of the rank");
   }
 
   void count_ops() {
@@ -183,8 +186,9 @@ class Inspector {
              "columns in range");
   }
 
-  // Checks the weights of an op. A weighted sum has operands of equal length, one weight for each,
-  // and one rank for each if it names ranks. A loss may have one weight, that of its samples.
+  // Checks the weights of an op. A weighted sum has operands of equal length, and one weight for
+  // each operand. If the op names ranks, it names one for each operand. A loss may have one weight:
+  // the fraction of the update's samples that it processes.
   void inspect_weights(const Op& op) {
     const std::size_t weights = op.weights.numerators.size();
     if (op.kind == OpKind::loss) {
@@ -196,7 +200,8 @@ class Inspector {
     }
     if (op.kind != OpKind::mix) {
       if (weights > 0 && op.kind != OpKind::answer)
-        report("the op has weights", "no weights, because it does not compute a weighted sum");
+        report("the op has weights",
+               "no weights, because ops of this kind do not compute a weighted sum");
       return;
     }
     const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const Access& read) {
@@ -204,12 +209,12 @@ class Inspector {
     });
     if (op.reads.empty() || op.writes.size() != 1 || !alike)
       return report("the op mixes spans of different lengths, or no spans",
-                    "spans of equal length, and an output span of the same length");
+                    "input spans and one output span, all of equal length");
     const std::string spans = base::counted(std::ssize(op.reads), "span");
     if (weights != op.reads.size() || op.weights.denominator < 1)
       report(fmt::format("the op has {} for {}",
                          base::counted(std::ssize(op.weights.numerators), "weight"), spans),
-             "one weight per span, and a positive denominator");
+             "one weight per input span, and a positive denominator");
     if (!op.summands.empty() && op.summands.size() != op.reads.size())
       report(fmt::format("the op names {} for {}", base::counted(std::ssize(op.summands), "rank"),
                          spans),
@@ -219,7 +224,7 @@ class Inspector {
   // Checks that the span is a multiple of the row, because chunks of members do not split rows.
   void inspect_rows(std::int64_t row, const Access& span) {
     if (row < 1 || span.count % row != 0)
-      report(fmt::format("{} cannot be divided into rows of {}",
+      report(fmt::format("a span of {} cannot be divided into rows of {}",
                          base::counted(span.count, "element"), row),
              "a multiple of the row");
   }
@@ -259,7 +264,7 @@ class Inspector {
           below(rank_.lanes.size()));
     const std::string& lane = rank_.lanes[dependency.lane.index()].name;
     if (dependency.steps_back < 0 || dependency.steps_back > kMaxStepsBack)
-      return report(fmt::format("the op waits for lane {}, {} back", lane,
+      return report(fmt::format("the op waits for an op of lane {} that is {} back", lane,
                                 base::counted(dependency.steps_back, "instance")),
                     fmt::format("0 to {} instances back", kMaxStepsBack));
     const bool here = dependency.steps_back == 0;
@@ -322,9 +327,10 @@ class Inspector {
     inspect_payload(op);
   }
 
-  // Returns the maximum number of spans that an op accesses: the payload, and the list of rows if
+  // Returns the maximum number of spans that an op may access: the payload, and the list of rows if
   // only listed rows are sent. A GIVE may also keep a copy and pack rows. A TAKE may also
-  // compensate delay, for which it reads the version it gave and the current one.
+  // compensate delay; it then reads the parameters that the server gave the worker, and the current
+  // ones.
   static std::size_t max_spans(const Op& op) {
     const std::size_t list = op.named ? 1 : 0;
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;
@@ -337,7 +343,7 @@ class Inspector {
                          base::counted(static_cast<std::int64_t>(spans), "span")),
              fmt::format("at most {}", most));
     if (op.named && (op.reads.empty() || plan::carried(op) == nullptr))
-      return report("the op transfers named rows, but has no table or no list of rows",
+      return report("the op transfers listed rows, but has no table or no list of rows",
                     "a table, and a list of rows");
     if (!op.named) return;
     inspect_rows(op.row, *plan::carried(op));
@@ -398,29 +404,32 @@ class Inspector {
     const bool may_move = op.kind == OpKind::copy || op.kind == OpKind::reduce_many;
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
-      report(
-          "the op writes another span than it reads",
-          may_move ? "the same span, or one of equal length in another buffer" : "the same span");
+      report("the op writes another span than the one that it reads",
+             may_move ? "an output to the same span, or to a span of equal length in another buffer"
+                      : "the same span");
   }
 
   void inspect_local(const Op& op) {
     if (op.group >= 0 || op.peer >= 0)
-      report("the op has a group or a peer", "neither, because it does not communicate");
+      report("the op has a group or a peer",
+             "no group and no peer, because the op does not communicate");
     if (op.kind == OpKind::pack) return inspect_packed(op);
     if (op.row != 1 || op.named)
       report("the op states a row length, or transfers only listed rows",
-             "neither, because ops of this kind process full spans");
+             "no row length and no list, because ops of this kind process full spans");
     if (op.kind != OpKind::encode && op.kind != OpKind::decode) return;
     if (op.bucket < 0) report_bucket();
     if (op.reads.empty() || op.writes.empty())
-      report("the op has no input or no output", "the span to encode or decode, and the result");
+      report("the op has no input or no output",
+             "an input span to encode or decode, and an output span");
   }
 
   void inspect_packed(const Op& op) {
     if (op.bucket < 0) report_bucket();
     if (!op.named || op.reads.size() != 2 || op.writes.size() != 2)
-      return report("the op does not pack named rows",
-                    "a table and a list of rows as input, the rows and their number as output");
+      return report(
+          "the op does not read a table and a list of its rows, and write the packed rows",
+          "inputs: a table and a list of rows; outputs: the packed rows and their number");
     inspect_rows(op.row, op.reads.front());
     inspect_rows(op.row, op.writes.front());
     inspect_list(op);
@@ -465,11 +474,12 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
       samples += program.samples;
       if (global < 0) global = program.global_samples;
       if (program.global_samples != global)
-        findings.add(Proof::structure,
-                     FindingLocation{static_cast<std::int32_t>(r), program.name, -1},
-                     fmt::format("the program counts {} over all ranks, but rank 0 counts {}",
-                                 base::counted(program.global_samples, "sample"), global),
-                     "the same number on all ranks", "");
+        findings.add(
+            Proof::structure, FindingLocation{static_cast<std::int32_t>(r), program.name, -1},
+            fmt::format(
+                "on this rank the program states {} over all ranks, but on rank 0 it states {}",
+                base::counted(program.global_samples, "sample"), global),
+            "the same number on all ranks", "");
     }
     if (global >= 0 && samples != global)
       findings.add(Proof::structure, FindingLocation{},

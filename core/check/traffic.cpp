@@ -11,8 +11,8 @@
 namespace trainyard::check {
 namespace {
 
-// By group and bucket: rounds in which data is sent. Rounds that only add or copy received data
-// send nothing.
+// Rounds in which data is sent, for each group and bucket. Rounds that only add or copy received
+// data send nothing.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
 // Returns the bytes of a pull. For a table it is an upper bound, from the maximum number of rows in
@@ -29,8 +29,9 @@ std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) {
   return op.named ? bytes_of(rank, {op.reads.front()}) : bytes_of(rank, op.reads);
 }
 
-// Counts pairwise averaging. In each step an active rank offers its parameters to one neighbor,
-// which sends the same amount back. Counts the average per step to and from each neighbor.
+// Counts the traffic of pairwise averaging. In each step an active rank sends its parameters to one
+// neighbor, and the neighbor sends as many bytes back. The result has the mean bytes per step to
+// and from each neighbor.
 void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
@@ -44,8 +45,8 @@ void count_pair(const plan::RankPlan& rank, const plan::Program& program, Progra
   }
 }
 
-// Counts a server's answers as bytes that the worker pulls. The server has no program of its own
-// for answers; it sends one per request.
+// Counts a server's answers as the bytes that the worker pulls, because the server sends one answer
+// per request.
 void count_answers(const plan::RankPlan& rank, const plan::Program& program,
                    ProgramTraffic& traffic) {
   std::map<std::int32_t, Sent> by_server;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves weight versions by symbolic execution of a program in which an update follows every
-// micro-batch (UPD.s2.m0). The version of a segment's parameters is the number of updates so far in
-// the step; STASH copies a version. Backward and recomputation of a micro-batch must use the
+// micro-batch (UPD.s2.m0). The version of a segment's parameters is the number of their updates so
+// far in the step. STASH copies a version. Backward and recomputation of a micro-batch must use the
 // version of its forward pass. A segment is updated with each of its micro-batches once, in order,
 // and after RATE counted that micro-batch (RATE.m0). If replicas process different micro-batches
 // with the same number, each loss states its replica's fraction of the update's samples (LOSS.m0
@@ -67,7 +67,7 @@ class VersionTracker {
     op_ = -1;
     for (const auto& [segment, next] : next_)
       if (std::cmp_not_equal(next, micros.size())) {
-        report(fmt::format("the program updates segment {} with {} of {}", segment, next,
+        report(fmt::format("the program updates segment {} with only {} of {}", segment, next,
                            base::counted(std::ssize(micros), "micro-batch", "micro-batches")),
                "every micro-batch, once", "Let an update follow every backward pass.");
         return;
@@ -101,9 +101,10 @@ class VersionTracker {
 
   bool update(const Op& op) {
     if (op.micro != next_[op.segment]++ || op.micro != counted_)
-      return report("the update is out of order, or its micro-batch was not counted before",
-                    "one update per micro-batch, in order, each counted before",
-                    "Let each update follow the backward pass of its micro-batch.");
+      return report(
+          "the update is out of order, or no RATE op counted its micro-batch before it",
+          "one update per micro-batch, in order, each after the RATE op of its micro-batch",
+          "Let each update follow the backward pass of its micro-batch.");
     for (const Span& span : spans().writes)
       if (is(span, parameters_))
         for (std::size_t c = span.first; c < span.last; ++c) ++updates_[c];
@@ -115,8 +116,8 @@ class VersionTracker {
     const bool fits = op.writes.size() == 1 && is(spans().writes.front(), stash_) &&
                       spans().writes.front().last - spans().writes.front().first == versions.size();
     if (!fits || versions.empty())
-      return report("the op does not stash the parameters of a segment",
-                    "the parameters of a segment, and a place of equal size in the stash",
+      return report("the op does not copy the full parameters of a segment to the stash",
+                    "a copy of all parameters of a segment to a span of equal length in the stash",
                     "Copy all parameters of the segment.");
     for (std::size_t i = 0; i < versions.size(); ++i)
       stashed_[spans().writes.front().first + i] = versions[i];
@@ -168,14 +169,14 @@ class VersionTracker {
   std::map<std::size_t, std::int32_t> updates_;
   // stashed version, by cell of the stash
   std::map<std::size_t, Version> stashed_;
-  // versions that the forward pass used, by segment and micro-batch
+  // versions that the forward pass used; the key is {segment, micro-batch}
   std::map<std::pair<std::int32_t, std::int32_t>, Versions> forward_;
   std::map<std::int32_t, std::int32_t> next_;  // next micro-batch to update, by segment
   std::int32_t counted_ = -1;
 };
 
-// Losses of all micro-batches with one number, in programs of one name on all ranks, and the
-// fractions of samples that they state.
+// Losses of the micro-batches with one number, in the programs with one name on all ranks, and the
+// fraction of samples that each loss states.
 struct UpdateFractions {
   std::vector<FindingLocation> said;  // locations of losses, one per replica
   std::int64_t samples = 0;

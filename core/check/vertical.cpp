@@ -11,8 +11,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// True if the rank has rows in the bucket. If it has none, the bucket's contents on it may be of an
-// earlier micro-step.
+// True if the rank has rows in the bucket. If it has none, its copy of the bucket may hold values
+// of an earlier micro-step.
 bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
   const auto position =
       static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());
@@ -55,7 +55,7 @@ void Vertical::find_segments(const std::vector<const plan::Program*>& programs) 
 }
 
 // Finds, in program order, the last op that writes a bucket's buffer before the bucket is
-// exchanged. Other checks ensure that accesses respect this order.
+// exchanged. Other checks prove that a run keeps this order of accesses.
 void Vertical::find_makers(std::int32_t rank, const plan::Program& program,
                            const Buckets& buckets) {
   std::map<std::int32_t, Made> last;  // last write, by buffer
@@ -84,9 +84,9 @@ void Vertical::judge(const Buckets& buckets, const Scope& scope) {
     (sums ? sums_ : gradients_)[micro] = &bucket;
     for (const auto& [rank, what] : made)
       if (what.micro != micro && (sums || has_rows(bucket, members, rank)))
-        return fail(rank,
-                    fmt::format("bucket {} holds micro-step {}, but micro-step {} on other ranks",
-                                bucket.number, what.micro, micro));
+        return fail(rank, fmt::format("bucket {} holds values of micro-step {} on this rank, but "
+                                      "of micro-step {} on other ranks",
+                                      bucket.number, what.micro, micro));
     if (!sums) continue;
     for (const plan::RankPlan& rank : scope.ranks)
       if (std::find(members.begin(), members.end(), rank.rank) == members.end() ||
@@ -107,12 +107,12 @@ void Vertical::check_columns(const Bucket& bucket, const std::vector<std::int32_
   std::int64_t next = 0;
   for (const auto& [columns, rank] : all) {
     if (columns.first != next || columns.of != all.front().first.of)
-      return fail(rank, fmt::format("the rank has {}, but columns from {} are expected next",
+      return fail(rank, fmt::format("the rank has {}, but the next columns must begin at {}",
                                     describe(columns), next));
     next = columns.first + columns.count;
   }
   if (next != all.front().first.of)
-    fail(all.back().second, fmt::format("the rank has {}, and no rank has the columns from {}",
+    fail(all.back().second, fmt::format("the rank has {}, but no rank has the columns from {} on",
                                         describe(all.back().first), next));
 }
 

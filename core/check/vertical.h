@@ -2,8 +2,8 @@
 // Rules for vertical sharding (a segment with an op PART). In every micro-step the columns of the
 // ranks cover all columns exactly once. The output of PART is reduce-scattered, and F reads the sum
 // over all columns for the rank's rows. W reads the gathered gradients of all rows, and its columns
-// are those of PART. All of these must belong to one micro-step. The buckets of all micro-steps use
-// the same buffer, so they are checked when an op reads them.
+// are those of PART. All of these sums, gradients and columns must belong to one micro-step. The
+// buckets of all micro-steps use the same buffer, so they are checked when an op reads them.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Vertical {
   bool is_exchanged(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // Bucket of its micro-step that an op F or W must read; null if none is exchanged. `reading`
-  // returns nothing for other ops.
+  // Bucket that an op F or W must read in its micro-step; null if no bucket is exchanged. `reading`
+  // returns nothing for other kinds of ops.
   struct Reading {
     const Bucket* bucket = nullptr;
   };
@@ -47,8 +47,8 @@ class Vertical {
   }
 
  private:
-  // Contribution of a member to a bucket: the micro-step, and, if it covers only some columns,
-  // these columns.
+  // Contribution of a member to a bucket: its micro-step, and its columns if it was computed from
+  // only some columns.
   struct Made {
     std::int32_t micro = -1;
     plan::Columns columns;
@@ -64,7 +64,7 @@ class Vertical {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       buckets_;  // micro-step of each bucket, by group and bucket number
   std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int32_t, Made>>
-      // contributions, by group and bucket number, then by rank
+      // contributions by {group, bucket number}, then by rank
       makers_;
   std::map<std::int32_t, const Bucket*> sums_, gradients_;  // buckets by micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>

@@ -11,8 +11,8 @@
 
 namespace trainyard::check {
 
-// Symbolic value of a buffer element e: element e + `shift` of the parameters, as `source` has it.
-// Each check defines its own sources.
+// Symbolic value of a buffer element e: the value of parameter e + `shift` in the source `source`,
+// such as the parameters of one rank. Each check defines its own sources.
 struct Value {
   int source = 0;
   std::int64_t shift = 0;
@@ -24,7 +24,7 @@ struct Piece {
   Value value;
 };
 
-// Values of a buffer, as runs of elements with equal values.
+// Values of a buffer, as ranges of consecutive elements with equal symbolic values.
 class Contents {
  public:
   Contents(std::int64_t elements, const Value& value) : elements_(elements) { runs_[0] = value; }
@@ -42,7 +42,7 @@ class Contents {
   std::map<std::int64_t, Value> runs_;
 };
 
-// Coefficients of a weighted sum, by source, over one denominator.
+// Coefficients of a weighted sum: one numerator per source, and one common denominator.
 struct Row {
   std::vector<std::int64_t> numerators;
   std::int64_t denominator = 1;
