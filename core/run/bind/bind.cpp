@@ -185,7 +185,7 @@ class Binder : BufferMap {
 
   void bind_transfer(const Op& op, BoundOp& bound) {
     bound.channel = op.group;
-    // Messages are already matched by order; the number only detects errors.
+    // Messages are matched by their order. The number `transfer` only detects errors.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u +
                       static_cast<std::uint32_t>(op.round)) *
                          4099u +
@@ -303,9 +303,9 @@ class Binder : BufferMap {
     return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
   }
 
-  // Returns the number of samples over which a loss averages its gradient: normally the samples of
-  // a step. If each micro-batch is an update, it is the samples of the micro-batch, including those
-  // on other ranks.
+  // Returns the number of samples over which a loss averages its gradient. Normally, these are the
+  // samples of a step. If each micro-batch is an update, these are the samples of the micro-batch,
+  // including those on other ranks.
   std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
     return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
@@ -315,7 +315,7 @@ class Binder : BufferMap {
   // all ranks. The gradient is the mean over the samples of an update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
-    // number of rows, with those of samples of other ranks if the rank receives outputs
+    // number of rows; includes the samples of other ranks if this rank receives their outputs
     const std::int64_t rows = op.reads.back().count;
     const double part = 1.0 / static_cast<double>(model_.labels()),
                  scale = part / static_cast<double>(samples_of_update(op));
@@ -365,8 +365,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Returns those tensors of a first layer split by columns that the op accesses. In their buffer,
-  // the gradients of all rows come first, then those of the local rows.
+  // Returns the tensors that the op accesses, if the first layer is split by columns. In their
+  // buffer, the gradients of all rows come first, then those of the local rows.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};

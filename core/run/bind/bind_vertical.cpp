@@ -41,8 +41,9 @@ std::vector<compute::Op> scatter_gradient_rows(const model::Segment& s,
   return ops;
 }
 
-// Computes the weight gradient over the rows of all ranks. The bias gradient that comes with it
-// covers all rows and is equal on every rank; it is replaced by that of the local rows.
+// Computes the weight gradient over the rows of all ranks. The same op computes a bias gradient
+// over all rows, which is equal on every rank. It is then overwritten by the bias gradient of the
+// local rows.
 std::vector<compute::Op> backward_columns(const model::Segment& s, const model::SegmentTensors& t,
                                           const ColumnTensors& c) {
   const Tensor of_weight = part(t.gradients, 0, s.weight_shape()),

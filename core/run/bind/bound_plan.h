@@ -31,10 +31,10 @@ struct Recipe {
       update;
   std::function<double(std::int64_t step)> learning_rate;
   double clip_norm = 0;  // maximum norm of the gradient; 0: no clipping
-  // reaction to non-finite gradients; if both are false, they are used
+  // reaction to non-finite gradients; if both fields are false, updates use such gradients
   bool stops_at_non_finite = false, skips_non_finite = false;
   compute::compression::CompressionSpec compression;
-  // precision of products in training and evaluation
+  // number format of matrix products in training and evaluation
   compute::Multiplies multiplies = compute::Multiplies::full;
   std::int64_t seed = 0;  // seed of dropout
   LossScaling loss_scaling = {};
@@ -183,7 +183,8 @@ inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_
   bound.rate.as<double>()[1] = static_cast<double>(step + 1);
 }
 
-// Returns a Problem if an op left a non-finite gradient and the run is to stop at one.
+// Returns a Problem if an op has computed a non-finite gradient, and the run must stop in this
+// case.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
                                  const model::Model& model);
 
@@ -205,7 +206,7 @@ struct PrivateArena {
 };
 
 // Arena that peers read. If `on_device` is not null, it holds the bytes of the layout from
-// `shared_host_bytes` on, and `memory` need only hold those before.
+// `shared_host_bytes` on, and `memory` needs to hold only the bytes before.
 struct SharedArena {
   std::span<std::byte> memory;
   std::byte* on_device = nullptr;

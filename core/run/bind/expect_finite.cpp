@@ -7,8 +7,8 @@
 
 namespace trainyard::run {
 
-// Returns a Problem at a non-finite gradient if the run is to stop there. The rank that computed
-// the gradient detects this first, before the gradient is reduced.
+// Returns a Problem if a gradient is not finite and the run must stop in this case. The rank that
+// computed the gradient detects this first, before the gradient is reduced.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
                                  const model::Model& model) {
   if (!recipe.stops_at_non_finite) return {};

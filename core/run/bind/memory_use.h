@@ -45,7 +45,7 @@ MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
 // "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
 std::string describe(const MemoryUse& use);
 
-// Returns the resident bytes of the range at `begin` (mincore(2)); all of them if that is
+// Returns how many bytes of the range at `begin` are resident (mincore(2)); all bytes if mincore is
 // unavailable.
 std::int64_t resident_of(const std::byte* begin, std::int64_t bytes);
 

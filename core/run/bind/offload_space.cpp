@@ -15,7 +15,8 @@ namespace trainyard::run {
 namespace {
 
 constexpr const char* kAdvice =
-    "Set training.swap.directory to a writable directory with free space, or offload to host.";
+    "Set training.swap.directory to a writable directory with free space, or offload to host "
+    "memory.";
 
 base::Problem problem(const std::string& where, const std::string& what, int error) {
   base::Problem said = base::system_problem(where, what, error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Named rows: the table rows that a worker needs in a round, which it lists for the servers
-// (plan::kListHead). This file builds the list, and copies rows between a table and packed memory.
+// Named rows: the table rows that a worker needs in a round. The worker sends the servers a list of
+// these rows (plan::kListHead). This file builds the list, and copies rows between a table and
+// packed memory.
 #pragma once
 
 #include <span>

@@ -25,7 +25,7 @@ namespace trainyard::run {
 class ChunkSampler;
 class OrderLog;
 
-// Program and op in it, by index; -1: none.
+// Index of a program, and index of an op in this program; -1: none.
 struct OpPosition {
   std::int32_t program = -1, op = -1;
 };

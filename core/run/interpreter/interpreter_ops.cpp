@@ -256,8 +256,8 @@ void Interpreter::State::add_held_out() {
   correct += parts.bound->metrics.as<double>()[1];
 }
 
-// Called if no op can run: waits for the device, a peer, or the next batch. Adds the time to that
-// activity.
+// Called if no op can run: waits for the device, a peer, or the next batch. Adds the waiting time
+// to the activity that the rank waits for.
 base::Result<void> Interpreter::State::idle() {
   const bool computes = !computing.empty(),
              comm_waits = !computes && transfers && !transfers->empty();

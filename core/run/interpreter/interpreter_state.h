@@ -73,7 +73,7 @@ struct Interpreter::State {
   std::int64_t copies_requested_at = -1;
   // time of the last clock reading, which ends one interval and begins the next
   std::int64_t now_ns = 0;
-  // step of the op that runs; may be one ahead, as the next step begins early
+  // step of the op that runs; one more than the current step if the next step has begun early
   std::int64_t step_of_op = 0;
   double loss_sum = 0, correct = 0;
   std::int64_t asked = 0;  // number of offers of this rank that neighbors have answered

@@ -113,8 +113,8 @@ void Offloading::run() {
   }
 }
 
-// Waits until the copy has taken as long as on the drawn device. A straggler is slowed further in
-// arithmetic only, not in copies.
+// Waits until the copy has taken as long as on the drawn device. The slowdown of a straggler
+// applies to its compute ops, not to its copies.
 void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =

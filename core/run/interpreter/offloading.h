@@ -19,7 +19,7 @@
 
 namespace trainyard::run {
 
-// Runs the copies of an OUT or IN, in order.
+// Runs the copies of an OUT or IN op, in order.
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
 // A completed op of the copy lane.

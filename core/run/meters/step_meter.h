@@ -78,7 +78,8 @@ class StepMeter {
     double loss_sum = 0, correct = 0;
     bool skipped = false;   // the updates of the step were skipped
     double loss_scale = 1;  // loss scale of the step's gradients
-    // local norms by segment; three statistics by segment
+    // `local_norms`: norm of the local gradient, by segment; `statistics`: three numbers for each
+    // segment
     std::vector<double> local_norms, statistics;
     std::vector<double> squared_errors;  // squared compression errors by bucket
   };

@@ -222,7 +222,8 @@ Result<void> GossipReplay::State::answer(const Answer& event) {
 Result<void> GossipReplay::State::end(const Answer& event) {
   Rank& rank = at(event.rank);
   if (event.place.ops > 0)
-    return base::fail(impossible("ends_within_step", event, "the rank ends within a step"));
+    return base::fail(
+        impossible("ends_within_step", event, "the log of the rank ends within a step"));
   if (auto ok = receive_answer(rank, event); !ok) return ok;
   rank.ended = true;
   const bool all =

@@ -51,8 +51,8 @@ class ServerReplay {
 
   int workers() const;
   // Returns the parameters of a rank. For a server: its share in the last version. For a worker:
-  // those it was last given. With a single server, workers may share memory; then those that any
-  // worker was last given.
+  // those it was last given. With a single server, workers may share memory; the function then
+  // returns the parameters that were last given to any worker.
   compute::Tensor parameters(int rank) const;
   // returns persistent state besides parameters; may be empty
   compute::Tensor state(int worker) const;

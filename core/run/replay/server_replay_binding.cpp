@@ -22,8 +22,8 @@ const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket)
 
 // Returns the server's memory for a worker's parameters, if the worker can use it in place. This
 // requires a single server, and a worker that only reads its parameters. The worker then needs no
-// copy: it computes immediately after it is given parameters, before the next update. Updates are
-// made in place, in the server's first version slot.
+// copy, because it computes immediately after the server gives it parameters, before the next
+// update. Updates are made in place, in the server's first version slot.
 SharedBuffer lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
   const plan::BufferId parameters = worker.buffer("params"),
                        version = server.plan.buffer(plan::version_name(0));

@@ -25,7 +25,7 @@ struct SharedMemory {
 
 // Binds a rank. `beside`: a rank whose private memory is used too if it has the same size; may be
 // null. `lender`: the only server, whose parameters a worker may use in place; null: the worker has
-// its own.
+// its own copy.
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
                              const BoundRank* lender = nullptr);

@@ -52,8 +52,8 @@ bool Server::State::over() const {
 }
 
 // Polls the messages of all workers once; returns true if there were any. Each pass begins with
-// another worker, for fairness. A push and the pull after it are one request: if the rule permits,
-// a worker that pushed is answered before the next worker is polled.
+// another worker, for fairness. A push and the pull after it are one request: if the update rule
+// permits, a worker that pushed is answered before the next worker is polled.
 Result<bool> Server::State::pass() {
   if (const auto ok = disconnect_lost_workers().and_then([&] { return update_readers(); }); !ok)
     return base::fail(ok.error());
@@ -87,8 +87,8 @@ Result<bool> Server::State::receive_from(int number) {
   return true;
 }
 
-// Removes a lost worker. Under a synchronous rule, its gradient may wait for an update, which can
-// still read it in the receive buffer.
+// Removes a lost worker. Under a synchronous update rule, a gradient of this worker may still wait
+// for the next update. The update can still read this gradient in the receive buffer.
 void Server::State::mark_lost(int number) {
   Worker& from = worker(number);
   arrivals.leave(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A parameter server: takes gradients, updates, and answers with parameters, according to its rule
-// (plan::ArrivalQueue makes all decisions). Single-threaded.
+// A parameter server: takes gradients, updates, and answers with parameters, according to its
+// update rule (plan::ArrivalQueue makes all decisions). Single-threaded.
 //
 // Workers are sent an immutable version: an update reads one version slot and writes another
 // (BoundPlan::versions), and waits while all other slots are still being sent. Synchronous rules

@@ -15,8 +15,8 @@ const BoundProgram* ServerShare::named() const {
   return parts_.plan->program("named") < 0 ? nullptr : &program("named");
 }
 
-// Returns where the server keeps the parameters that it gave a worker. The copies of all workers
-// are contiguous per share, with shares in order.
+// Returns the memory in which the server keeps the parameters that it gave to a worker. The copies
+// of all workers are contiguous per share, with shares in order.
 std::byte* ServerShare::kept(const BoundOp& takes, int worker) const {
   return parts_.bound->given.data + place_of(takes) * parts_.plan->rule->workers +
          takes.bytes * worker;
