@@ -9,7 +9,7 @@ base::Problem not_supported(const std::string& engine, const CollectiveCall& cal
   return {"engine_lacks_operation",
           base::ProblemCode::bad_input,
           "strategy.engine",
-          fmt::format("{} does not support {} of {} here", engine, base::name_of(call.kind),
+          fmt::format("{} does not support {} of {} on this rank", engine, base::name_of(call.kind),
                       base::name_of(call.dtype)),
           "own",
           "Set strategy.engine to own."};

@@ -25,7 +25,8 @@ struct DrawnLinks {
   std::vector<DrawnRoute> routes;       // at index from * ranks + to; empty for a rank to itself
 };
 
-// Returns the links between `ranks`, or between all workers. Fails if two have no route.
+// Returns the links between `ranks`, or between all workers. Fails if two ranks have no route
+// between them.
 base::Result<DrawnLinks> drawn_links(const topology::Network& network,
                                      const std::vector<topology::DeviceId>& ranks);
 base::Result<DrawnLinks> drawn_links(const topology::Network& network);

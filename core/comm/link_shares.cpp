@@ -204,8 +204,8 @@ LinkShares::MessageState LinkShares::oldest(const LaneName& name, Picoseconds no
     const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
     return {true, arrives <= now, arrives};
   }
-  // The message is being sent. Its rate may change when any message ends. It never exceeds the rate
-  // on a route that no other lane uses.
+  // The message is being sent. The rate of the message may change when any message ends, but never
+  // exceeds the rate on a route that no other lane uses.
   const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
   const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
   return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};

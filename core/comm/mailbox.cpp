@@ -95,7 +95,7 @@ Result<void> Mailbox::check(int peer, int channel) const {
     return {};
   return base::fail({"unknown_channel", base::ProblemCode::bad_usage, rank_name(rank_),
                      fmt::format("there is no channel {} to {}", channel, rank_name(peer)),
-                     fmt::format("another rank of 0 to {}, a channel of 0 to {}",
+                     fmt::format("another rank from 0 to {}, and a channel from 0 to {}",
                                  block_.ranks() - 1, block_.channels() - 1),
                      ""});
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A transport that imposes the drawn bandwidth and latency: it holds each message back from its
-// receiver until its last bit would have arrived over the drawn links. Everything else is done by
-// the inner transport: it moves the bytes, defines where they are read, and counts them.
+// A transport that imposes the drawn bandwidth and latency. A receiver does not see a message
+// before the time at which the message's last bit arrives over the drawn links. The inner transport
+// does everything else: it moves the bytes, defines where they are read, and counts them.
 //
-// This transport is never faster than the inner transport, for whose messages it waits. Headers use
-// none of the drawn bandwidth, and acknowledgments ("consumed") take no time, as in the simulator.
+// This transport is never faster than the inner transport, because a message must also arrive
+// there. Headers use none of the drawn bandwidth, and acknowledgments ("consumed") take no time, as
+// in the simulator.
 //
 // A waiting receiver sleeps until shortly before a message is due and then yields. So it is on time
 // within microseconds if a core is free. A receiver that is busy, or on a busy machine, takes its

@@ -68,7 +68,7 @@ class Transport {
   // the caller must try again after `wait`. A zero-length message is a message.
   virtual base::Result<bool> post(int peer, int channel, Tag tag,
                                   std::span<const std::byte> bytes) = 0;
-  // Returns the number of messages to `peer` that it has consumed, in order, since the start.
+  // Returns how many messages of this rank `peer` has consumed, in order, since the start.
   virtual base::Result<std::uint64_t> consumed(int peer, int channel) = 0;
 
   // Returns the oldest unreleased message from `peer`, or nothing. Repeated calls return the same

@@ -107,8 +107,8 @@ class Compute {
   // Prepares an op. Returns a Problem that names the op if its shapes or dtypes do not fit each
   // other.
   virtual base::Result<std::unique_ptr<Kernel>> prepare(const Op& op) = 0;
-  // Combines the kernels of each op into a chain; the kernels must outlive it. Null: the device
-  // gains nothing by chains.
+  // Combines the kernels of each op into a chain; the kernels must outlive the chain. Returns null
+  // if chains are not faster on this device.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): others keep them
   virtual std::unique_ptr<Chain> chain(std::vector<std::vector<Kernel*>> /*ops*/) {
     return nullptr;

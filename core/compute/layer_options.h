@@ -14,7 +14,7 @@ enum class Activation : std::uint8_t { none, relu, tanh };
 // (bfloat16.h), as in the matrix unit of a TPU (Wang and Kanwar 2019); products and sums are fp32.
 // The tensors themselves are not rounded, nor are values that are not multiplied: biases, and sums
 // of their gradients. With `tf32` a device may use 11 significant bits of every input, with its own
-// rounding, as tensor cores do (NVIDIA A100 whitepaper 2020). A device that gains nothing by that
+// rounding, as tensor cores do (NVIDIA A100 whitepaper 2020). A device on which this is not faster
 // uses all bits.
 enum class Multiplies : std::uint8_t { full, bfloat16, tf32 };
 

@@ -77,7 +77,7 @@ OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
   const char* what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
   return require(fits, "multiplies",
                  fmt::format("is {}, but the tensors are {}", what, base::name_of(dtype)),
-                 "the value full, or tensors of fp32");
+                 "the value full, or fp32 tensors");
 }
 
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what,

@@ -376,8 +376,8 @@ struct UpdateInputs {
   Tensor updated = {};
   // [P], from which the step is subtracted instead of from the parameters: updated = origin - step.
   // The step is computed from the parameters as usual. For decentralized training: the gradient is
-  // that of the local parameters, and `origin` is the average with neighbors. It is only read, and
-  // must not overlap `updated`. Empty: the parameters.
+  // that of the local parameters, and `origin` is the average with neighbors. `origin` is only
+  // read, and must not overlap `updated`. Empty: the parameters.
   Tensor origin = {};
 
   const Tensor& start() const { return origin.empty() ? parameters : origin; }

@@ -110,7 +110,7 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
                 fmt::format("1 to {}", inputs));
   check.require(input.dtype == DType::fp64 || table.shape[0] <= kMaxRows, name,
                 fmt::format("has {}", base::counted(table.shape[0], "row")),
-                fmt::format("at most {} rows, or fp64", kMaxRows));
+                fmt::format("at most {} rows, or fp64 tensors", kMaxRows));
 }
 
 // Checks the position of a shard in the full table.
@@ -119,10 +119,11 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
                                      : op.first_row >= 0 && op.first_row + rows <= op.all_rows &&
                                            op.all_rows <= kMaxRows;
-  check.require(fits, "first_row",
-                fmt::format("is {} of {}", op.first_row, base::counted(op.all_rows, "row")),
-                fmt::format("the position of {} inside a table of at most {} rows",
-                            base::counted(rows, "row"), kMaxRows));
+  check.require(
+      fits, "first_row",
+      fmt::format("is {} in a table of {}", op.first_row, base::counted(op.all_rows, "row")),
+      fmt::format("a position at which {} fit in the table, and a table of at most {} rows",
+                  base::counted(rows, "row"), kMaxRows));
 }
 
 // Returns the output shape of a bag, with the columns that it passes on.
@@ -212,10 +213,11 @@ void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& che
   if (updated.empty()) return;
   const std::int64_t distance = reinterpret_cast<std::intptr_t>(updated.data) -
                                 reinterpret_cast<std::intptr_t>(parameters.data);
-  check.require(distance == 0 || std::abs(distance) >= parameters.bytes(), "updated",
-                fmt::format("begins {} from parameters of {}", base::counted(distance, "byte"),
-                            base::counted(parameters.bytes(), "byte")),
-                "the memory of parameters, or memory that does not overlap it");
+  check.require(
+      distance == 0 || std::abs(distance) >= parameters.bytes(), "updated",
+      fmt::format("begins {} after the start of the parameters, which have {}",
+                  base::counted(distance, "byte"), base::counted(parameters.bytes(), "byte")),
+      "the memory of the parameters itself, or memory that does not overlap it");
 }
 
 void check_common(const UpdateInputs& common, OpCheck& check) {
@@ -228,7 +230,8 @@ void check_common(const UpdateInputs& common, OpCheck& check) {
   check.is_or_empty("origin", common.origin, common.parameters.dtype, common.parameters.shape);
   if (!common.origin.empty())
     check.require(common.origin.data != common.destination().data, "origin",
-                  "is the destination of the new parameters", "separate memory");
+                  "has the same address as the destination of the new parameters",
+                  "separate memory");
 }
 
 std::string_view name_of_op(const SgdUpdate&) { return "sgd_update"; }

@@ -39,7 +39,8 @@ void check(const DecompressGradient& op, OpCheck& check) {
   check_scheme(op.spec.kind, check);
   check.require(op.parts >= 1, "parts", fmt::format("is {}", op.parts), "1 or more");
   check.require(op.parts == 1 || compression::gathers(op.spec.kind), "parts",
-                fmt::format("is {}", op.parts), "1, because the scheme is all-reduced");
+                fmt::format("is {}", op.parts),
+                "1, because encodings of this scheme are all-reduced to one");
   check.is("gradient", op.gradient, DType::fp32, {elements});
   check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind),
            {op.parts * compression::encoded_elements(op.spec, elements)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Input of a compression scheme. With error feedback it is the residual of earlier steps plus the
-// gradient, computed in place of the residual; afterwards the residual holds what was not sent.
+// Input of a compression scheme. With error feedback, it is the residual of earlier steps plus the
+// gradient. This sum overwrites the residual, and afterwards the residual holds what was not sent.
 // Without error feedback it is the gradient, and what is not sent is lost. In both cases the
 // squared norm of what is not sent is computed.
 //

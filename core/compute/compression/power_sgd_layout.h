@@ -18,8 +18,8 @@ struct Matrix {
 
 struct PowerSgdBlock {
   Matrix matrix;
-  // Number of columns of the thin matrices. 0: the parameter is sent uncompressed, because that is
-  // not longer.
+  // Number of columns of the thin matrices. 0: the parameter is sent uncompressed, because the thin
+  // matrices would not be smaller.
   std::int64_t rank = 0;
   std::int64_t left =
       0;  // Offset, in the first collective, of P [rows, rank] or of the uncompressed matrix.

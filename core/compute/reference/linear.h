@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Linear layer in plain loops. T is the stored type. Every sum is in double, also that of rounded
-// inputs; the product of two bfloat16 numbers is exact in fp32.
+// Linear layer in plain loops. T is the stored type. Every sum is computed in double, even if
+// inputs are rounded. The product of two bfloat16 numbers is exact in fp32.
 #pragma once
 
 #include <cmath>
