@@ -18,7 +18,8 @@ using base::ProblemCode;
 using base::Result;
 
 constexpr int kGzipOnly = 15 + 16;  // windowBits for inflateInit2: gzip format only.
-constexpr char kDownloadAdvice[] = "Download or copy it again; gzip --test checks a file.";
+constexpr char kDownloadAdvice[] =
+    "Download or copy the file again. The command gzip --test checks a file.";
 constexpr std::uint8_t kMagic[] = {0x1f, 0x8b};
 
 bool begins_gzip(std::span<const std::uint8_t> bytes) {

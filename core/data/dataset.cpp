@@ -41,8 +41,7 @@ base::Result<void> require(std::int64_t value, std::int64_t least, const char* f
                fmt::format("the value is {}", value), fmt::format("at least {}", least), ""});
 }
 
-// Refuses a vocabulary with indices that a float cannot represent exactly, and could not
-// distinguish.
+// Refuses a vocabulary that is too large for a float to represent every index exactly.
 base::Result<void> check_vocabulary(const DataSpec& spec) {
   if (spec.vocabulary <= kMaxIndices)
     return require(spec.vocabulary, spec.slot_count, "vocabulary");

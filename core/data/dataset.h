@@ -33,7 +33,7 @@ enum class DataKind {
 struct DataSpec {
   DataKind kind = DataKind::digits;
   std::int64_t train_samples = 8000;  // For files, 0 means all samples that are not held out.
-  // For files, these are the last samples of the shuffled file.
+  // The held-out samples of a file are its last samples after shuffling.
   std::int64_t held_out_samples = 2000;
   std::int64_t seed = 1;             // Seed of the generator and of the train / held-out split.
   double noise = 1.0;                // From 0 (clean) to 1 (default difficulty).
@@ -73,7 +73,7 @@ struct DataSummary {
   bool sequences() const { return labels_of_sample > 1; }
   std::int64_t features() const;  // Product of sample_shape.
   // Returns height and width for samples of two extents, and channels as well for three; nothing
-  // for others.
+  // for samples of other shapes.
   std::optional<ImageShape> image() const;
 };
 
@@ -132,7 +132,8 @@ base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& d
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);
 
-// Returns the problem of a file, moved to the field that names the file.
+// Returns `problem`, which is about a data file, with the field that names the file as its
+// location.
 base::Problem at_field(base::Problem problem, const DataSpec& spec,
                        const std::filesystem::path& directory);
 

@@ -224,7 +224,7 @@ class IdxSet : public StoredSet {
   }
 
   // Sets the feature value of each pixel value. Mean and variance are exact, because the sums are
-  // of integers. If all pixels are equal, they become 0.
+  // of integers. If all pixels are equal, every feature value is 0.
   void standardize(std::span<const std::int64_t> rows) {
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)

@@ -31,8 +31,8 @@ struct Batch {
   std::vector<std::int32_t> labels;   // samples x labels of a sample.
   std::vector<std::int32_t> numbers;  // Sample numbers in the data set.
 
-  // If it is not null, `bytes` contains the features in place of `features`, and this table has the
-  // value of each byte (`Dataset::byte_values`).
+  // Table of the value of each byte (`Dataset::byte_values`). If the table is not null, the
+  // features are in `bytes` and not in `features`.
   const ByteValues* byte_values = nullptr;
   std::shared_ptr<std::byte> bytes;
   std::int64_t room = 0;  // Capacity of `bytes`.

@@ -27,7 +27,8 @@ struct MicroBatch {
 // left. A step without samples has one empty micro-step.
 class MicroBatches {
  public:
-  // Takes `rank`'s part if the sampler divides steps among ranks, else all samples.
+  // Takes only the samples of `rank` if the sampler divides the samples of a step among ranks;
+  // otherwise takes all samples.
   MicroBatches(Sampler sampler, std::int64_t rank, std::int64_t max_samples, Rows rows);
 
   void take(std::int64_t step, std::int64_t micro, MicroBatch& batch);

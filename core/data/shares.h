@@ -13,7 +13,8 @@ namespace trainyard::data {
 // by at most one.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank);
-// As `slice` above, but rank `without` gets nothing. If `without` is negative, no rank is excluded.
+// As `slice` above, but rank `without` gets no samples. If `without` is negative, no rank is
+// excluded.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank, std::int64_t without);
 

@@ -33,7 +33,7 @@ Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                  fmt::format("{}{} held-out samples are requested; {}", asked,
                              format_count(spec.held_out_samples), holds),
                  fmt::format("at most {} together", format_count(samples)),
-                 "Set train_samples to 0 to train on all samples that are not held out."});
+                 "Set data.train_samples to 0 to train on all samples that are not held out."});
   }
   const std::int64_t train = rest ? samples - spec.held_out_samples : spec.train_samples;
   if (train == 0)

@@ -63,7 +63,7 @@ Problem too_short(const DataSpec& spec, std::int64_t windows, const std::string&
           format_count(std::max<std::int64_t>(spec.train_samples, 1)),
           format_count(spec.held_out_samples)),
       "a longer text",
-      spec.train_samples > 0 ? "Lower data.train_samples (0 uses all that are not held out), "
+      spec.train_samples > 0 ? "Lower data.train_samples (0: all samples that are not held out), "
                                "data.held_out_samples or data.context."
                              : "Lower data.held_out_samples or data.context."};
 }

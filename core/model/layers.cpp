@@ -39,7 +39,7 @@ MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const st
               fmt::format("a window of {0} x {0} exceeds the input image of {1}", window.kernel,
                           to_text(input)),
               fmt::format("1 to {}", largest),
-              "Lower the kernel, add padding, or pool less before it.");
+              "Lower the kernel, add padding, or use fewer pooling layers before this layer.");
   return {};
 }
 
@@ -49,8 +49,8 @@ MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::stri
             fmt::format("the added layer has the shape {}, but the input has {}", to_text(added),
                         to_text(input)),
             "a layer of equal shape",
-            "Give the layers between them the same number of channels, stride 1, and padding that "
-            "keeps the size.");
+            "All layers between the two need the same number of channels, a stride of 1, and "
+            "padding that keeps the size.");
 }
 
 MaybeProblem table_problem(const LayerSpec& layer, const Shape& sample, const std::string& where) {
@@ -91,7 +91,7 @@ MaybeProblem attention_problem(const LayerSpec& layer, const Shape& input,
       "attention_input", where,
       fmt::format("rows of {} elements cannot be divided into query, key and value", input[1]),
       "a multiple of 3",
-      "Put a linear layer before it, with three times as many units as the embedding "
+      "Put a linear layer before this layer, with three times as many units as the embedding "
       "dimension.");
 }
 
@@ -104,12 +104,13 @@ MaybeProblem tied_problem(const LayerSpec& embedding, const Shape& input, std::i
                     "shape {}",
                     embedding.width, to_text(input)),
         fmt::format("rows of {} elements", embedding.width),
-        "Keep the embedding dimension in the layers before it.");
+        "Use the embedding dimension in all layers before this layer.");
   if (embedding.rows == 0 || classes == 0 || embedding.rows == classes) return {};
   return at("tied_rows_differ", where,
             fmt::format("the layer is tied to an embedding with {} rows, but there are {} classes",
                         embedding.rows, classes),
-            "a row for each class", "Set rows of the embedding to 0.");
+            "a row for each class",
+            "Set the embedding's rows to 0, which stands for the number of classes.");
 }
 
 MaybeProblem embedding_problem(const Shape& sample, const std::string& where) {

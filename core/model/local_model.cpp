@@ -95,7 +95,8 @@ bool backward_needs_input(const Segment& s) {
          s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalizes_rows(s.kind);
 }
 
-// The weight gradient of batch normalization also computes the gradient before its activation.
+// The op that computes the weight gradient of batch normalization also computes the gradient before
+// the activation.
 std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const bool activates = s.activation != compute::Activation::none,

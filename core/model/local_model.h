@@ -15,7 +15,7 @@ namespace trainyard::model {
 // segments are marked `apart`.
 Model part_of(const Model& model, const std::vector<int>& owners, int rank);
 
-// Longest run of consecutive segments on one rank.
+// Stage of a partition: consecutive segments on one rank, as many as possible.
 struct Stage {
   int first = 0, last = 0, rank = 0;
   bool has(int segment) const { return first <= segment && segment <= last; }
@@ -27,7 +27,8 @@ std::vector<Stage> stages_of(const std::vector<int>& owners);
 // the samples. The last one is the output of the preceding segment.
 std::vector<int> inputs_of(const Model& model, int segment);
 
-// True if the backward pass to the segment's input needs the segment's output (or input).
+// True if the op that computes the gradient of the segment's input reads the segment's output, or
+// its input.
 bool backward_needs_output(const Segment& segment);
 bool backward_needs_input(const Segment& segment);
 // Returns the outputs that the segment's backward pass reads, including those for weight gradients.

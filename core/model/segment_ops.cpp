@@ -162,7 +162,8 @@ Op normalized(const Segment& s, const SegmentTensors& t) {
 }
 
 // Returns the ops for the gradient of an embedding: of the table's rows, and of the positions,
-// summed over all samples. Both gradients are one span, of which the norm is computed.
+// summed over all samples. Both gradients are contiguous in memory, and one op computes the norm of
+// both.
 Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table,
                        const Tensor& of_places) {
   Ops ops{compute::EmbeddingBagBackwardWeight{

@@ -43,7 +43,7 @@ std::vector<compute::Op> activate_sum(const Segment& segment, const SegmentTenso
 std::vector<compute::Op> evaluate(const Segment& segment, const SegmentTensors& tensors);
 // `backward_input` replaces the gradient of the segment's output, in place, by the gradient before
 // its activation. If `input_gradient` is set, it also computes the gradient of the segment's input.
-// For batch normalization, `backward_weight` must run first, and makes that replacement.
+// For batch normalization, `backward_weight` must run first; it replaces the gradient instead.
 std::vector<compute::Op> backward_input(const Segment& segment, const SegmentTensors& tensors);
 std::vector<compute::Op> backward_weight(const Segment& segment, const SegmentTensors& tensors);
 

@@ -21,8 +21,8 @@ namespace trainyard::model {
 // there are ranks.
 std::vector<Split> splits_of(const Model& model, int ranks);
 
-// Returns the local model of a rank. It has all segments; split ones have the size of the rank's
-// part. Parameters of these are boxes (model.h), and `classes` is the number of local classes.
+// Returns the local model of a rank. It has all segments. A split segment has the size of the
+// rank's part, and its parameters are boxes (model.h). `classes` is the number of local classes.
 Model split_of(const Model& model, int ranks, int rank);
 
 // Properties of a segment of a split model. `sums_outputs`: its outputs are all-reduced. The other

@@ -21,7 +21,8 @@ class Judge {
       report(i, "activation_misplaced",
              "an activation must follow a linear layer, a convolution, a batch normalization or a "
              "sum",
-             "linear, conv2d, batch_norm or add, then relu or tanh", "Put such a layer before it.");
+             "linear, conv2d, batch_norm or add, then relu or tanh",
+             "Put one of these layers before the activation.");
     if (is_linear(layer) && layer.units == 0 && i < output_)
       report(i, "units_not_set", "a hidden linear layer needs units", "at least 1", "");
     if (is_linear(layer) && layer.tied && (i != output_ || !is_embedding(layers_.front())))
@@ -29,10 +30,12 @@ class Judge {
              "the last linear layer of a model that begins with an embedding", "Set tied to false.",
              ".tied");
     if (is_bag(layer) && i > 0)
-      report(i, "layer_not_first", "embedding_bag needs indices, which only samples have",
+      report(i, "layer_not_first",
+             "embedding_bag reads the indices of the samples, so it must be the first layer",
              "the first layer", "Move the layer before all other layers.");
     if (is_embedding(layer) && i > 0)
-      report(i, "layer_not_first", "embedding needs indices, which only samples have",
+      report(i, "layer_not_first",
+             "embedding reads the indices of the samples, so it must be the first layer",
              "the first layer", "Move the layer before all other layers.");
     if (looks_up(layer.kind) && layer.rows < 1)
       report(i, "table_without_rows", "the table has no rows", "at least 1", "", ".rows");
@@ -48,7 +51,7 @@ class Judge {
     if (is_wide(output))
       return report(output_, "wide_without_logits",
                     "wide adds to logits, but no layer before it computes them",
-                    "after a linear layer", "Put a linear layer before it.");
+                    "after a linear layer", "Put a linear layer before the wide layer.");
     if (!is_linear(output) && widened)
       return report(output_, "output_not_linear", "the layer that wide adds to must be linear",
                     "linear", "Add a linear layer before wide.");
@@ -67,7 +70,7 @@ class Judge {
  private:
   void judge_sum(std::size_t i, std::int64_t back) {
     if (back > static_cast<std::int64_t>(i))
-      return report(i, "no_layer_to_add", "fewer layers precede this one",
+      return report(i, "no_layer_to_add", "there are not that many layers before this layer",
                     i < 2 ? "a later position in the model" : fmt::format("2 to {}", i), "",
                     ".back");
     const std::size_t from = i - static_cast<std::size_t>(back);
@@ -77,8 +80,9 @@ class Judge {
     if (is_activation(layers_[from + 1]))
       return report(i, "layer_overwritten",
                     fmt::format("the output of layer {} is overwritten by its activation", from),
-                    fmt::format("{}: the activation", back - 1),
-                    "Add the activation, or put another layer between.", ".back");
+                    fmt::format("{}, to add the output of the activation", back - 1),
+                    "Add the output of the activation, or put another layer between the two.",
+                    ".back");
     if (all_flatten(from + 1, i))
       report(i, "no_layer_to_add", "the layer would be added to itself", "an earlier layer", "",
              ".back");

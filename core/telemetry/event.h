@@ -46,14 +46,15 @@ enum class Metric : std::uint16_t {
   slow_down = 23,        // Slow-down factor of the step, including jitter.
   // Total time since the start by which paced ops took longer than on the drawn device.
   slower_than_drawn_seconds = 24,
-  // The next two metrics are sent only if gradients are compressed.
+  // Total number of steps that changed no weight because gradients were not finite. Only sent if
+  // above 0.
   skipped_updates = 25,
-  // The next two only if gradients are compressed.
+  // The next two metrics are sent only if gradients are compressed.
   compression_ratio = 26,  // Bytes of the rank's gradient / encoded bytes, from the plan.
   // L2 norm of the difference between the rank's gradient and its encoding. With error feedback the
   // difference is added to the next step's gradient.
   residual_norm = 27,
-  // The next three are sent by a parameter server, at the round or step of the gradient.
+  // The next three metrics are sent by a parameter server, at the round or step of the gradient.
   // `staleness` is also sent by a rank that updates after every micro-batch, with its own rank as
   // the worker.
 

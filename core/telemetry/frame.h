@@ -16,7 +16,7 @@
 namespace trainyard::telemetry {
 
 static_assert(std::endian::native == std::endian::little,
-              "recordings are written as they lie in memory");
+              "recordings are little-endian, and numbers are written without conversion");
 
 inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD" in ASCII.
 inline constexpr std::size_t kMaxPayload = 64u << 20;     // Maximum number of bytes.
@@ -43,8 +43,9 @@ static_assert(sizeof(IndexEntry) == 16);
 
 FrameHeader make_frame_header(std::uint32_t type, std::int32_t rank, std::size_t length);
 
-// Parses a header; `bytes` must have the size of a header or more. Returns a Problem if this is no
-// frame, or if it is damaged or too long. The caller adds the file name.
+// Parses a header; `bytes` must have the size of a header or more. Returns a Problem if `bytes` do
+// not begin with a frame header, or if the frame is damaged or too long. The caller adds the file
+// name.
 base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes);
 
 // Returns the payload of a complete frame, or a Problem if its checksum does not match.

@@ -98,8 +98,8 @@ base::Result<void> History::take_header(const base::Json& json) {
   return {};
 }
 
-// Reads from the header how many ranks report each step. The header lacks these entries if all
-// ranks execute every step together.
+// Reads from the header how many ranks report each step. If all ranks execute every step together,
+// the header does not state these numbers.
 void History::take_reports(const base::Json& header) {
   const auto number = [&](const char* key, int otherwise) {
     const auto at = header.find(key);
@@ -233,7 +233,8 @@ void History::check_gradient_norm(int rank, const Event& event, Metric metric) {
   if (!bad_gradients_ || found < *bad_gradients_) bad_gradients_ = found;
 }
 
-// Returns nothing with loss scaling, because it finds the scale by such gradients.
+// Returns nothing if loss scaling is used, because loss scaling tries scales that give non-finite
+// gradients.
 std::optional<BadGradients> History::bad_gradients() const {
   if (!bad_gradients_ || find({Metric::loss_scale, 0, 0}) != nullptr) return std::nullopt;
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
@@ -245,8 +246,7 @@ std::optional<BadGradients> History::bad_gradients() const {
 
 namespace {
 
-// Returns nothing if loss scaling is used, because it finds the scale by trying scales that give
-// non-finite gradients.
+// Returns the last step that has a value; -1 if there is none.
 std::int32_t last_published_step(const std::vector<StepValue>& losses,
                                  const std::vector<StepValue>& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
@@ -291,7 +291,7 @@ void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     published_seconds = std::max(published_seconds, whole.seconds);
-    // otherwise the step became complete only after its missing reports counted as lost
+    // otherwise the step became complete too late: its missing reports already counted as lost
     if (step > last_published_step(losses, accuracies))
       tell(step, published_seconds, whole.reports);
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);

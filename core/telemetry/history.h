@@ -64,8 +64,8 @@ struct Fault {
 
 // First gradient with non-finite elements, and the number of updates that were skipped.
 struct BadGradients {
-  // Step of that gradient. A rank's local gradient is reported if one is not finite, else the sum
-  // over all ranks.
+  // Step of that gradient. If a rank's local gradient is not finite, it is reported; otherwise the
+  // sum over all ranks is reported.
   std::int64_t step = 0;
   int rank = 0;
   std::string segment;
@@ -136,8 +136,9 @@ class History {
   // last one. Seconds are interpolated evenly.
   const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
 
-  // Staleness over time. With servers it is that of the gradients which the first server applied
-  // (if the header names it). Otherwise it is that of stages that update after every micro-batch.
+  // Staleness over time. In a run with servers, it is measured on the gradients that the first
+  // server applied (if the header names this server). In other runs, it is measured on stages that
+  // update after every micro-batch.
   const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
   const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
   const std::vector<StepValue>& staleness_max() const { return staleness_.most(); }

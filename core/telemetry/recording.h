@@ -82,15 +82,15 @@ class RecordingReader {
 
   // Returns the frame at the cursor and advances the cursor. Returns nothing if there is no
   // complete frame; while the run is active, retry later. Returns a Problem if the frame is
-  // damaged; the cursor then stays before it. Frames before it are intact.
+  // damaged; the cursor then stays before it. The frames before the cursor are intact.
   base::Result<std::optional<Frame>> next();
 
   // Size in bytes of the incomplete frame at the cursor, after `next` returned nothing. 0 if the
   // file ends at a frame boundary.
   std::size_t unfinished_bytes() const;
 
-  // Moves the cursor to the last frame of that type, using the index of a closed recording. Returns
-  // false without moving if there is no index or no such frame.
+  // Moves the cursor to the last frame of type `type`, using the index of a closed recording.
+  // Returns false without moving if there is no index or no such frame.
   bool jump_to_last(FrameType type);
 
  private:

@@ -184,7 +184,7 @@ base::Result<RecordingReader> RecordingReader::open(const std::filesystem::path&
   if (!*first)
     return base::fail({"recording_incomplete", base::ProblemCode::bad_input, path.string(),
                        "the recording ends within its header", "",
-                       "If its run is just starting, try again in a moment."});
+                       "If the run has only just started, try again in a moment."});
   if (const auto accepted = check_header(**first, path.string()); !accepted)
     return base::fail(accepted.error());
   return RecordingReader(std::move(state));

@@ -25,7 +25,8 @@ struct WorkerStaleness {
 };
 
 // Returns the series of `metric` (staleness, dropped_gradients) that together contain every
-// gradient once: those of the first server, or of each rank about itself.
+// gradient once: the series of the first server, or the series of each rank about its own
+// gradients.
 std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {
