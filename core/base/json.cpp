@@ -148,7 +148,7 @@ Json* step_into(Json& parent, const Step& step) {
   return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
 }
 
-// Returns the problem of a step that leads from `parent` to no value.
+// Returns the problem of a path whose step `step` has no value in `parent`.
 Problem missing_value(const std::string& path, const Json& parent, const Step& step) {
   const auto* index = std::get_if<std::size_t>(&step);
   if (index != nullptr && parent.is_array())

@@ -15,7 +15,7 @@ inline void log_info(std::string_view text) { log(LogLevel::info, text); }
 inline void log_warning(std::string_view text) { log(LogLevel::warning, text); }
 inline void log_error(std::string_view text) { log(LogLevel::error, text); }
 
-// name: of this process, such as "rank 2" or "coordinator"
+// sets the name of this process, such as "rank 2" or "coordinator"
 void set_log_name(std::string_view name);
 void set_log_level(LogLevel least);  // minimum level; default info
 bool add_log_file(

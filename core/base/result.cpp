@@ -22,20 +22,22 @@ struct Remedy {
 };
 
 constexpr Remedy kRemedies[] = {
-    {ENOSPC, "Free space there, or choose a directory on another disk.", "no_space"},
-    {EDQUOT, "Free space within your quota there, or choose a directory on another disk.",
+    {ENOSPC, "Free space on this disk, or choose a directory on another disk.", "no_space"},
+    {EDQUOT, "Free space within your quota on this disk, or choose a directory on another disk.",
      "no_space"},
     {EFBIG,
      "Raise the limit on the size of a file (ulimit -f), or choose a directory on another disk.",
      "file_size_limit"},
-    {EROFS, "Choose a directory on another disk: this one is read-only."},
-    {EIO, "Choose a directory on another disk, and check this one with the kernel's log (dmesg)."},
-    {EACCES, "Change its permissions (chmod), or choose another directory.", "permission_denied"},
-    {EPERM, "Change its permissions or owner (chmod, chown), or choose another directory.",
+    {EROFS, "Choose a directory on another disk, because this disk is read-only."},
+    {EIO,
+     "Choose a directory on another disk, and look for errors of this disk in the kernel's log "
+     "(dmesg)."},
+    {EACCES, "Change the permissions (chmod), or choose another directory.", "permission_denied"},
+    {EPERM, "Change the permissions or the owner (chmod, chown), or choose another directory.",
      "permission_denied"},
     {ENOENT, "Check the path: a part of it does not exist.", "missing_file"},
     {ENOTDIR, "Check the path: it contains a file where a directory is expected."},
-    {EISDIR, "Choose another name: a directory has this one."},
+    {EISDIR, "Choose another name, because a directory already has this name."},
     {EEXIST, "Choose another name, or move the existing file or directory."},
     {ENOTEMPTY, "Choose another name, or move the existing directory."},
     {ENAMETOOLONG, "Choose a shorter name or path."},
@@ -46,7 +48,7 @@ constexpr Remedy kRemedies[] = {
     {ENFILE, "Close other programs: the machine has too many open files."},
     {EAGAIN, "Close other programs, or raise the limit on processes (ulimit -u), and try again."},
     {ENOMEM, kUseLessMemory},
-    {ENOEXEC, "Build or install it again: it is not a program for this machine."},
+    {ENOEXEC, "Build or install the program again: the file cannot be executed on this machine."},
     {EADDRINUSE, "Choose another address or port, or end the program that listens there."},
     {EADDRNOTAVAIL, "Choose an address of this machine."},
 };

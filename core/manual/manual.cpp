@@ -109,10 +109,11 @@ bool contains_word(std::string_view text, std::string_view word) {
   return find_word(text, word) != std::string_view::npos;
 }
 
-// Points of a search hit for each word in a title, and for a page for developers.
+// Change of a section's rank for each word in a title, and for a page for developers. Sections of
+// lower rank come first.
 constexpr int kPageTitle = -4, kSectionTitle = -3, kTitleOfPage = -1, kDeveloperPage = 2;
 
-// Returns the rank of a section in the results of a search.
+// Returns the rank of a section in search results.
 int rank_of(const Page& page, const Section& section, const std::vector<std::string>& words) {
   const std::string heading = searchable(section.title), title = searchable(page.title);
   int rank = page.file.starts_with("developers/") ? kDeveloperPage : 0;
@@ -356,9 +357,10 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   std::string similar;
   for (const SearchHit& hit : search(topic, kMaxSimilar))
     similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
-  std::string advice = !guess.empty()     ? "Did you mean \"" + guess + "\"?"
-                       : !similar.empty() ? "Sections with these words: " + similar
-                                          : "Without a topic, the contents are printed.";
+  std::string advice = !guess.empty() ? "Did you mean \"" + guess + "\"?"
+                       : !similar.empty()
+                           ? "The following sections contain these words: " + similar
+                           : "Without a topic, the command prints the table of contents.";
   return base::fail({"unknown_topic", base::ProblemCode::bad_input, "manual",
                      fmt::format("\"{}\" is not a topic", topic), "", std::move(advice)});
 }

@@ -51,13 +51,13 @@ class Manual {
   const Page* page(std::string_view file) const;  // null if there is no such page
   // Groups of pages in index.md. Pages that index.md does not list are left out.
   const std::vector<ContentsGroup>& contents() const { return contents_; }
-  // Returns the sections that contain words which begin with the given ones, at most `most`. An
-  // underscore separates words. Sections with the words in a title come first; pages for
-  // developers come later.
+  // Returns sections that contain, for each of the given words, a word that begins with it; at most
+  // `most` sections. An underscore separates words. Sections with the words in a title come first;
+  // pages for developers come later.
   std::vector<SearchHit> search(std::string_view words, std::size_t most = 100) const;
 
-  // Returns the Markdown of a page or of a section with its subsections. If the place has a word,
-  // returns only the rows of the section's tables that contain it as code, each table with its
+  // Returns the Markdown of a page or of a section with its subsections. If `place` has a word,
+  // returns only the table rows of the section that contain the word as code, each table with its
   // header. An unknown page gives an empty text.
   std::string text(const ManualLocation& place) const;
 
@@ -77,7 +77,7 @@ class Manual {
   // rows of problems.md by id
   const std::map<std::string, ManualLocation>& problems() const { return problems_; }
 
-  // By field: all rows in "Fields" tables that explain it.
+  // All rows of "Fields" tables, grouped by the field that they explain.
   const std::map<std::string, std::vector<ManualLocation>>& fields() const { return fields_; }
 
  private:

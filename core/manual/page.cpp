@@ -38,7 +38,7 @@ void for_each_line(std::string_view text, const std::function<void(const Line&)>
   }
 }
 
-// Returns the number of # characters of a heading; 0 if the line is none.
+// Returns the number of # characters of a heading; 0 if the line is not a heading.
 int heading_level(const Line& line) {
   if (line.code) return 0;
   const std::size_t marks = std::min(line.text.find_first_not_of('#'), line.text.size());

@@ -37,7 +37,8 @@ Network::Network(const Topology& topology) : topology_(topology) {
       const int device_node = add_node(device.name);
       devices_.push_back({&device, &host, static_cast<int>(h)});
       device_nodes_.push_back(device_node);
-      // A transfer over the bus uses two attachments, so each has half of its latency.
+      // A transfer over the bus uses two attachments, so each attachment has half the latency of
+      // the bus.
       add_edge({device.name, host.name, host.bus_bandwidth_bits_per_second,
                 host.bus_latency_seconds / 2, -1},
                device_node, host_node);
