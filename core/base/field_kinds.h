@@ -36,7 +36,7 @@ bool kind_has(Document document, const Field<Document, Value>& field) {
 
 }  // namespace detail
 
-// Returns the names of the kinds that have the field; empty if all have it.
+// Returns the names of the kinds that have the field; empty if all kinds have the field.
 template <IsDocument Document, class Value>
 std::vector<std::string> kinds_with(const Document& document, const Field<Document, Value>& field) {
   std::vector<std::string> kinds;

@@ -30,8 +30,8 @@ Problem late(const Transport& transport, int peer, int channel, const std::strin
       fmt::format("See the log of rank {}: it hangs, or is slower than the limit allows.", peer)};
 }
 
-// Calls `attempt` until it returns a value or a Problem, or until `limit` has passed. A Result that
-// is empty or false means that it is not ready.
+// Calls `attempt` until it returns a value or a Problem, or until `limit` has passed. An empty or
+// false Result means that the operation is not ready yet.
 template <class Attempt>
 auto attempt_until(Transport& transport, microseconds limit, Attempt attempt) {
   const auto end = steady_clock::now() + limit;

@@ -26,8 +26,8 @@ struct SpinPolicy {
   int yields = 0;
 };
 SpinPolicy patience(int ranks_on_this_host);
-// Policy for ranks that wait for links with the drawn bandwidth, which takes long: they sleep
-// almost immediately.
+// Policy for ranks that wait for links with the drawn bandwidth. Such waits are long, so the ranks
+// sleep almost immediately.
 inline constexpr SpinPolicy kBriefPatience{std::chrono::microseconds(5), 0};
 
 // Waits until the event's counter `rings` differs from `seen`, but at most `limit`. Returns true if

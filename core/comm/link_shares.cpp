@@ -9,7 +9,7 @@ namespace trainyard::comm {
 namespace {
 
 constexpr Picoseconds kSecond = 1'000'000'000'000;
-// 46 days; the sum of two such times fits in 64 bits
+// longest time, 46 days; the sum of two such times fits in 64 bits
 constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -64,8 +64,8 @@ std::size_t LinkShares::bytes(const DrawnLinks& drawn, int channels) {
   return offsets(shape_of(drawn, channels)).end;
 }
 
-// Writes only what is needed at first. The memory of a lane is written when the lane is first used,
-// so that memory that is reserved lazily is committed only for used lanes.
+// Writes only the memory that is needed at first. The memory of a lane is written when the lane is
+// first used, so that memory that is reserved lazily is committed only for used lanes.
 LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& drawn, int channels) {
   new (memory.data()) Shape(shape_of(drawn, channels));
   LinkShares shares(memory.data());

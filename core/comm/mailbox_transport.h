@@ -49,8 +49,8 @@ class MailboxTransport : public Transport {
     int channel = 0;
     std::uint64_t slot = 0;
   };
-  // Makes the bytes readable for the peer, and sets `place` and `staged` of the descriptor to where
-  // they are.
+  // Makes the bytes readable for the peer, and sets `place` and `staged` of the descriptor to the
+  // location of the bytes.
   virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes,
                                    Descriptor& descriptor) = 0;
   // Returns the bytes of a descriptor from the peer of `route`; a Problem if they are not in that

@@ -107,7 +107,8 @@ Result<void> RoutedTransport::state() const {
   return {};
 }
 
-// Calls all transports, because one that does not carry messages to the peer may still monitor it.
+// Calls all transports, because a transport that does not carry messages to the peer may still
+// monitor the peer.
 void RoutedTransport::allow_loss(int peer) {
   for (const auto& part : parts_) part->allow_loss(peer);
 }

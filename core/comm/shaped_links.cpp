@@ -169,13 +169,14 @@ Result<void> ShapedLinks::lock(int rank) {
   if (error == ETIMEDOUT)
     return base::fail({"links_locked", ProblemCode::failed, fmt::format("rank {}", header_->holder),
                        "the rank hangs while it holds the lock of the shared links", "",
-                       "See its log."});
+                       "See the log of this rank."});
   if (error != 0 && error != EOWNERDEAD)
     return base::fail(cannot("cannot acquire the lock", error));
   header_->holder = rank;
   if (error == EOWNERDEAD) {
     shares_.repair(now());
-    // must be the last change: if this rank dies before it, the next rank repairs again
+    // this call must follow the repair: if this rank dies before the call, the next rank repairs
+    // again
     ::pthread_mutex_consistent(&header_->mutex);
   }
   return {};

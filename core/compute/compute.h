@@ -36,7 +36,8 @@ class Queue {
   virtual base::Result<void> state() { return {}; }
 };
 
-// Waits until everything enqueued so far is complete. If an error stopped the queue, returns it.
+// Waits until everything enqueued so far is complete. If an error stopped the queue, returns the
+// error.
 base::Result<void> finish(Queue& queue);
 
 // Prepared op with its shapes and addresses. Only queues of the Compute that prepared it may

@@ -28,7 +28,7 @@ constexpr DType wide(DType dtype) { return is_half(dtype) ? DType::fp32 : dtype;
 void widen(DType from, const std::byte* halves, float* values, std::int64_t elements);
 void round(DType to, const float* values, std::byte* halves, std::int64_t elements);
 
-// How an op uses a tensor that may have 16 bits.
+// Use of a tensor, which may have 16 bits, by an op: reading, writing or both.
 struct Use {
   bool read = false, written = false;
 };

@@ -22,7 +22,7 @@ base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
     return base::fail(
         {"out_of_memory", base::ProblemCode::unavailable, where,
          fmt::format("cannot allocate {}", base::format_bytes(static_cast<double>(bytes))), "",
-         "Use a smaller batch or model, or more memory."});
+         "Use a smaller batch or model, or a machine with more memory."});
   if (page == large)
     ::madvise(memory.get(), rounded,
               // Avoids most page faults and TLB misses; harmless if huge pages are not available.

@@ -98,11 +98,12 @@ std::size_t find_word(std::string_view text, std::string_view word, std::size_t 
   return std::string_view::npos;
 }
 
-// Returns the number of characters from `at` to the end of the word.
-std::size_t word_length(std::string_view text, std::size_t at) {
-  const auto end = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(),
-                                    is_word_character);
-  return static_cast<std::size_t>(end - text.begin()) - at;
+// Returns the word of a text that begins at `at`, with its underscores.
+std::string word_at(std::string_view text, std::size_t at) {
+  const std::string lowered = lower(text.substr(at));
+  const auto end =
+      std::ranges::find_if_not(lowered, [](char c) { return c == '_' || is_word_character(c); });
+  return std::string(text.substr(at, static_cast<std::size_t>(end - lowered.begin())));
 }
 
 bool contains_word(std::string_view text, std::string_view word) {

@@ -163,8 +163,8 @@ class Builder {
   }
 
   // Marks the segments whose input gradient must be added to an existing gradient. Gradients are
-  // computed from the last segment to the first. So the last segment that uses a value writes its
-  // gradient, and earlier ones add to it.
+  // computed from the last segment to the first. So the last segment that uses a value writes the
+  // gradient of the value, and earlier segments add to this gradient.
   void mark_accumulation() {
     std::vector<char> written(model_.segments.size());
     for (std::size_t s = model_.segments.size(); s-- > 0;) {

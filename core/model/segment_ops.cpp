@@ -50,7 +50,7 @@ Tensor rows_of(Tensor tensor, std::int64_t columns) {
   return tensor;
 }
 
-// Reshapes the samples of a sequence to one row for each of their rows.
+// Reshapes samples that are sequences to a matrix of all rows of all samples.
 Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }

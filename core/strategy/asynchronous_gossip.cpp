@@ -2,8 +2,8 @@
 // Asynchronous gossip: every rank trains a replica with parameters of its own, and averages them
 // with one neighbor at a time. An active rank offers its parameters as soon as they are updated,
 // and applies its update to the mean that it receives. A passive rank answers offers at any time,
-// which changes its parameters. So it copies them at the start of its step, computes the gradient
-// from the copy, and applies its update to the current parameters.
+// and each answer changes its parameters. So the passive rank copies its parameters at the start of
+// a step, computes the gradient from the copy, and applies its update to the current parameters.
 //
 // The mean of all ranks is described in local_parameters.h. There are two groups, each of all
 // ranks: one for pairs, and one for the mean.
@@ -85,7 +85,7 @@ class PairWriter {
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
     }
-    // the partner of the step reads the parameters in place
+    // peers read the parameters in place: the partner of the step receives them from this buffer
     plan_.buffers[parameters_.buffer.index()].shared = true;
     kept_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     send_ = add_lane("send.g0", plan::LaneKind::send);
@@ -105,9 +105,10 @@ class PairWriter {
     return op;
   }
 
-  // Adds the offer to the partner and the receipt of its answer. The offer is sent when the
-  // previous step is complete. The first update waits for the answer, by which time the partner has
-  // read the offer.
+  // Adds the ops OFFER and AGREE, which send the offer to the partner and receive its answer. The
+  // offer is sent when the previous step is complete. The first update waits for the answer. When
+  // the answer arrives, the partner has read the offered parameters, so the update may overwrite
+  // them.
   void ask(plan::Program& program) const {
     Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};
@@ -125,8 +126,9 @@ class PairWriter {
     program.ops.insert(program.ops.begin(), {offer, agree});
   }
 
-  // Makes forward and backward passes read the copy of the parameters. Shifts all dependencies on
-  // compute ops by one op, because a copy op is inserted before all others.
+  // Makes forward and backward passes read the copy of the parameters. Adds one to the sequence
+  // number of every dependency on a compute op, because a copy op is inserted before all other
+  // compute ops.
   void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))
@@ -154,7 +156,8 @@ class PairWriter {
 
   const PairedTraining& p_;
   plan::RankPlan plan_;
-  // `kept_`: on an active rank the received mean, on a passive rank the copy
+  // `kept_`: on an active rank the mean that it received, on a passive rank the copy of its
+  // parameters
   Access parameters_, kept_;
   std::vector<Access> replies_;
   std::optional<MeanOfRanks> mean_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Central storage: a replica's step with its all-reduce divided into a sum and a broadcast. The
-// storage sums a bucket, updates it, and broadcasts the parameters, while the devices still compute
-// earlier layers. Sums and parameters use separate groups, so that they do not wait for each other.
-// The storage contributes zeros to the sums, like a rank without samples.
+// Central storage: the step of a replica, with each all-reduce replaced by a sum and a broadcast.
+// The storage sums a bucket, updates it, and broadcasts the parameters, while the devices still
+// compute earlier layers. Sums and parameters use separate groups, so that they do not wait for
+// each other. The storage contributes zeros to the sums, like a rank without samples.
 #include <algorithm>
 #include <optional>
 
@@ -61,7 +61,7 @@ void add_broadcasts(const Central& c, plan::Program& program,
 }
 
 // Converts a program to that of a device. The device's copy of a bucket may be overwritten once its
-// gradients are computed. It is current after the broadcast of the previous step.
+// gradients are computed. The copy is up to date after the broadcast of the previous step.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
@@ -75,7 +75,8 @@ void compute_only(const Central& c, plan::Program& program) {
 }
 
 // Converts a program to that of the storage. A bucket may be updated after the devices have
-// received the broadcast of the previous step. It is broadcast when all its segments are updated.
+// received the broadcast of the previous step. The bucket is broadcast when all its segments are
+// updated.
 void update_only(const Central& c, plan::Program& program) {
   drop_ops(program, [](const Op& op) { return op.kind == OpKind::load; });
   std::vector<std::int32_t> after(c.buckets.size());
@@ -123,7 +124,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
       base::ProblemCode::bad_input,
       "strategy.kind",
       "central_storage needs a cpu that keeps the variables, and devices that compute",
-      "one cpu beside gpus or tpus",
+      "workers on one host: one cpu, and gpus or tpus",
       "Draw these devices on one host, or use the strategy mirrored."};
 }
 

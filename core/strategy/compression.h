@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Adds gradient compression to a replica's plan: an op ENC before a bucket's collective, which
-// works on buffer `encoded`, and an op DEC after it. power_sgd has a second ENC and a second
-// collective in between.
+// Adds gradient compression to a replica's plan: an op ENC before each bucket's collective, and an
+// op DEC after it. The collective then transfers buffer `encoded`. power_sgd has a second ENC and a
+// second collective in between.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ CompressionBuffers compression_buffers(const experiment::Resolved& experiment, s
                                        const std::vector<Bucket>& buckets,
                                        std::vector<plan::Buffer>& list);
 
-// Return an op without lane and dependencies. `stage`: index of the collective among those of the
-// bucket. The op reads the step from the buffer "rate".
+// Each returns an op without lane and dependencies. `stage`: index of the collective among the
+// collectives of the bucket. The op reads the step from the buffer "rate".
 plan::Op encode(const Replica& replica, std::int32_t bucket, std::size_t stage);
 plan::Op decode(const Replica& replica, std::int32_t bucket);
 

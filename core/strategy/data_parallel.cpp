@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Data parallel: rank 0 and the other ranks have different steps, which match and are both derived
-// from a replica's. Rank 0 loads the rows of all ranks, computes the loss of all rows, and is the
-// only rank that updates. Load, loss and update are removed from the other ranks, which get these
-// results from rank 0. Group 0 contains all ranks; it transfers parameters and gradients. Group r
-// contains ranks 0 and r; it transfers rows by broadcasts, because these are not split into chunks.
-// The buckets of group r in a step are rank r's rows of inputs, sample numbers (for dropout),
-// outputs, and gradients of outputs, in this order.
+// Data parallel. The steps of rank 0 and of the other ranks differ. Both are derived from the step
+// of a replica, so their transfers match. Rank 0 loads the rows of all ranks, computes the loss of
+// all rows, and is the only rank that updates. Load, loss and update are removed from the other
+// ranks, which get these results from rank 0. Group 0 contains all ranks; it transfers parameters
+// and gradients. Group r contains ranks 0 and r; it transfers rows by broadcasts, because a
+// broadcast is not split into chunks. The buckets of group r in a step are rank r's rows of inputs,
+// sample numbers (for dropout), outputs, and gradients of outputs, in this order.
 #include <algorithm>
 
 #include "core/strategy/edit.h"
@@ -51,9 +51,9 @@ struct Parallel {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // Returns the number of broadcasts on the lane of group 0, up to and including that of the
-  // segment's bucket. The buckets of the first layers are broadcast first, because the forward pass
-  // needs them first.
+  // Returns the number of broadcasts on the lane of group 0, up to and including the broadcast of
+  // the segment's bucket. The buckets of the first layers are broadcast first, because the forward
+  // pass needs them first.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
       return bucket.first_segment <= segment;
@@ -70,9 +70,9 @@ bool touches(const std::vector<Access>& accesses, plan::BufferId buffer) {
                      [&](const Access& access) { return access.buffer == buffer; });
 }
 
-// Replaces all-reduces by reductions to rank 0, and broadcasts the parameters from rank 0 at the
-// start of every step, after they are updated there and the other ranks have finished using the old
-// ones.
+// Replaces all-reduces by reductions to rank 0, and adds broadcasts of the parameters from rank 0
+// at the start of every step. A broadcast waits until rank 0 has updated the parameters, and until
+// the other ranks no longer use the old ones.
 void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   const LaneId lane = lane_of(rank, kWorldGroup);
   for (Op& op : program.ops) {
@@ -90,7 +90,8 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
 }
 
-// Dependencies of the transfers of rank `of`'s rows, on the sender or on the receiver.
+// Dependencies of the transfers of the rows of rank `of`. They are on the sender or on the
+// receiver.
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };
@@ -122,7 +123,7 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
 // Programs of rank 0
 // ------------------------------------------------------------------------------------------
 
-// Makes an op that overwrites rows wait until the other ranks have received the previous ones.
+// Makes an op that overwrites rows wait until the other ranks have received the previous rows.
 void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
   for (std::int32_t r = 1; r < p.ranks(); ++r)
     op.after.push_back({lane_of(rank, r), Dependency::end, 1});
@@ -166,7 +167,8 @@ void direct(const Parallel& p, const plan::RankPlan& rank, plan::Program& progra
     add_transfers(p, rank, program, r, p.rows(step, r), waits);
 }
 
-// Makes an evaluation wait for the transfers of training rows, because its samples overwrite them.
+// Makes an evaluation wait for the transfers of training rows, because the samples of the
+// evaluation overwrite these rows.
 void order_after_rows(const Parallel& p, const plan::RankPlan& rank, plan::Program& program) {
   for (Op& op : program.ops)
     if (op.kind == OpKind::load) wait_for_last_rows(p, rank, op);
@@ -187,7 +189,7 @@ void make_room(const Parallel& p, plan::RankPlan& rank) {
   rank.buffers[rank.buffer("params").index()].shared = true;
 }
 
-// Programs of the other ranks
+// Programs of the ranks other than rank 0
 // ------------------------------------------------------------------------------------------
 
 bool is_of_rank_0(const Op& op) {

@@ -12,7 +12,8 @@ using plan::Op;
 using plan::OpKind;
 
 // Makes the first forward and the first update of each training program wait for the communication
-// of the program before it (later ops follow them on the lane).
+// of the program before it. Later ops follow these two ops on the lane, so they need no such
+// dependency.
 void order_after_start(plan::Program& program, plan::LaneId comm) {
   const auto order = [&](auto is) {
     const auto first = std::find_if(program.ops.begin(), program.ops.end(), is);

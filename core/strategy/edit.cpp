@@ -11,7 +11,7 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 
-// Maps sequence numbers of a lane's ops to those after some ops are removed.
+// Maps the sequence number of an op on its lane to its sequence number after some ops are removed.
 class Counts {
  public:
   void count(LaneId lane, bool is_left) {
@@ -26,7 +26,8 @@ class Counts {
   }
 
  private:
-  // by lane and old sequence number: number of ops that remain up to it
+  // number of ops that remain up to and including an op; indices: lane, old sequence number of the
+  // op
   std::vector<std::vector<std::int32_t>> left_;
 };
 

@@ -10,8 +10,8 @@
 namespace trainyard::strategy {
 
 // Removes the ops for which `drops` is true, and adjusts dependencies to the remaining ops of each
-// lane. Assumes that the previous step ran the same program. Dependencies on ops of other
-// programs become invalid; the caller must derive them anew (order_loads).
+// lane. Assumes that the previous step ran the same program. Dependencies on ops of other programs
+// become invalid; the caller must derive such dependencies again (order_loads).
 void drop_ops(plan::Program& program, const std::function<bool(const plan::Op&)>& drops);
 
 // Removes the buffers that no op accesses.
@@ -23,13 +23,14 @@ plan::LaneId lane_of(const plan::RankPlan& rank,
                      std::int32_t group);
 
 plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype,
-                        // returns an access to all of the new buffer
+                        // appends a buffer, and returns an access to all of it
                         std::int64_t elements, bool shared = false);
 
 // Returns an access to all of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
-// Return a collective op on the same elements of every member. `rooted`: the collective has a root.
+// Each returns a collective op on the same elements of every member. `rooted` is for collectives
+// with a root.
 plan::Op collective_op(plan::OpKind kind, plan::LaneId lane, std::int32_t group,
                        std::int32_t bucket, const plan::Access& span);
 plan::Op rooted(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket,

@@ -15,8 +15,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  // groups of this rank: those that shard a model with it, that hold the same shard, and that sum
-  // batch norm statistics
+  // groups of this rank: ranks that shard a model with it, ranks that hold the same shard, and
+  // ranks that sum batch norm statistics
   Line shards, replicas, world_group;
 };
 
@@ -89,8 +89,8 @@ class ShardWriter : private UnitOps {
     if (!weight_first) add_weight(s);
   }
 
-  // Adds the backward pass of a micro-step without samples: zero gradients, and zeros for sums over
-  // all ranks.
+  // Adds the backward pass of a micro-step without samples: it sets gradients to zero, and
+  // contributes zeros to sums over all ranks.
   void go_backward_without_samples(int s) {
     Op op = zero_gradient(s);
     if (s == last() && micro_ == 0) op.writes.push_back(b_.metrics);
@@ -143,8 +143,8 @@ void add_programs(const experiment::Resolved& e, const Replica& parts, const Sha
   }
 }
 
-// Groups in order of their numbers: first those that shard a model, then those with the same shard,
-// then all ranks if batch norm statistics are summed.
+// Returns the groups in order of their numbers: first the ranks that shard a model, then the ranks
+// with the same shard, then all ranks if batch norm statistics are summed.
 struct Groups {
   explicit Groups(const experiment::Resolved& e) : shards(experiment::shard_groups(e)) {
     for (const auto& ranks : shards) list.push_back({{ranks.begin(), ranks.end()}});

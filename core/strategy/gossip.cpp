@@ -87,8 +87,8 @@ class RankWriter {
     return static_cast<std::int32_t>(neighbors_.size()) * (bucket + 1);
   }
 
-  // Returns the op that averages a bucket with the weights in a row of the mixing matrix, ranks
-  // ascending.
+  // Returns the op that averages a bucket with the weights in a row of the mixing matrix, with
+  // ranks in ascending order.
   Op mix_of(std::int32_t bucket) const {
     Op op = mix({}, {}, g_.mixing.denominator, mean_->in_bucket(mixed_, bucket));
     for (int j = 0; j < g_.mixing.ranks; ++j) {
@@ -106,8 +106,8 @@ class RankWriter {
     return op.writes.front().count * (2 * std::ssize(op.reads) - 1);
   }
 
-  // Adds the average of each bucket before its update, which overwrites parameters that neighbors
-  // have received by then.
+  // Adds the average of each bucket before the update of the bucket. The update overwrites
+  // parameters; by that time the neighbors have received them.
   void mix_before_updates(plan::Program& program) {
     std::vector<Op> ops;
     std::int32_t mixed = -1, computed = 0;
@@ -131,7 +131,7 @@ class RankWriter {
   }
 
   // Adds the exchange with neighbors. A bucket is sent as soon as it is updated. A bucket of a
-  // neighbor is received as soon as the one of the previous step has been averaged.
+  // neighbor is received as soon as the same bucket of the previous step has been averaged.
   void exchange(plan::Program& program) {
     std::vector<Op> ops;
     for (std::int32_t b = 0; b < mean_->bucket_count(); ++b) {
@@ -171,8 +171,8 @@ class RankWriter {
   std::map<int, Access> inboxes_;  // buffer for the parameters of each neighbor
   LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_,
-      // by bucket: number of compute ops of a step up to the average or update of the bucket;
-      // maximum over all programs
+      // both by bucket: number of compute ops of a step up to the average of the bucket, and up to
+      // its update; maximum over all programs
       updated_until_;
 };
 

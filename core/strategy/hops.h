@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values that are transferred between the stages of a split model, and between which ranks.
+// Values that are transferred between the stages of a split model, and the ranks that send and
+// receive them.
 #pragma once
 
 #include <utility>
@@ -12,9 +13,10 @@
 namespace trainyard::strategy {
 
 // Transfer of an output to a later stage, or of its gradient back. `way`: index of a directed
-// connection, from one rank of the pipeline to another. In every pipeline it has a group of two
-// ranks, which all transfers in this direction use. In a step, the transfer of micro-batch m has
-// bucket m * `values` + `number`, where `values` is the number of values that use the connection.
+// connection, from one rank of the pipeline to another. In every pipeline each connection has a
+// group of two ranks, and all transfers in its direction use that group. In a step, the transfer of
+// micro-batch m has bucket m * `values` + `number`, where `values` is the number of values that use
+// the connection.
 struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Common part of strategies in which every rank trains parameters of its own. All ranks sum them to
-// the mean, bucket by bucket: each rank scales its parameters by 1/n, and an all-reduce sums them.
-// All ranks evaluate and end with the mean, or with what the strategy uses in its place. Each rank
-// reports its distance from the mean.
+// Common part of strategies in which every rank trains parameters of its own. To form the mean,
+// bucket by bucket, each rank scales its parameters by 1/n, and an all-reduce sums the scaled
+// parameters. All ranks evaluate and end with the mean, or with other common parameters such as the
+// center of elastic averaging. Each rank reports its distance from the mean.
 #pragma once
 
 #include <utility>
@@ -33,9 +33,9 @@ class MeanOfRanks {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets_.size()); }
   std::int32_t bucket_of(int segment) const;
 
-  // Returns the op that writes the rank's parameters / n for a bucket, to be all-reduced. The first
-  // such op waits for the previous mean, because peers read these values until the last bucket is
-  // complete on all ranks.
+  // Returns the op that writes the rank's parameters divided by n for a bucket, which is then
+  // all-reduced. The first such op waits until the previous mean is complete, because peers read
+  // the written values until the last bucket is complete on all ranks.
   plan::Op addend(std::int32_t bucket) const;
   plan::Op all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) const;
 
@@ -45,8 +45,8 @@ class MeanOfRanks {
   void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
                              const plan::Access& to) const;  // one op per segment
-  // returns the ops that replace the rank's parameters at the end of the run by `parameters`, such
-  // as the mean
+  // returns the ops that, at the end of the run, copy `parameters` (such as the mean) to the rank's
+  // parameters
   std::vector<plan::Op> end(const plan::Access& parameters) const;
 
   // Calls `visit(segment, true if first of its bucket)` for the segments with parameters, bucket by

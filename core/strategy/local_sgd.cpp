@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Local SGD: every rank trains a replica with parameters of its own, without communication. Each
-// program also has a variant that ends with synchronization. It all-reduces the parameters to their
-// mean, bucket by bucket as they are updated, and combines the mean with the local parameters
-// according to the rule.
+// program also has a variant that ends with synchronization. This variant all-reduces the
+// parameters to their mean, bucket by bucket as they are updated. It then combines the mean with
+// the local parameters, as strategy.local_sgd.rule says.
 //
 // There is one group, of all ranks, for the mean.
 #include "core/experiment/local_sgd.h"
@@ -22,7 +22,7 @@ using plan::OpKind;
 struct LocalSgd {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
-  // none: every rank replaces its parameters by the mean
+  // elasticity of the rule elastic; none: every rank replaces its parameters by the mean
   std::optional<experiment::Elasticity> elasticity;
 };
 

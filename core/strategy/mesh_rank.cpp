@@ -74,8 +74,8 @@ class Room {
 
   // Returns the minimum number of slots for a recomputed output such that no micro-batch overwrites
   // another. The output exists during the forward pass of its micro-batch. It exists again from the
-  // start of the backward pass to its end, or to the end of the weight gradient pass if that is
-  // separate.
+  // start of the backward pass to the end of that pass, or to the end of the weight gradient pass
+  // if that pass is separate.
   std::int32_t slots_for_recomputed(int stage, bool sent) const {
     const bool ahead = sent && s_.schedule != experiment::PipelineSchedule::naive;
     std::int32_t count = std::min(ahead ? 2 : 1, micro_batches_);
@@ -132,7 +132,8 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (all_ranks_ != parts_.front()) list_.push_back(world_group(e));
 }
 
-// Adds groups; returns the group number by rank, -1 for ranks in none.
+// Adds groups. Returns the number of each rank's group, or -1 for a rank that is in none of these
+// groups.
 MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
   ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
   for (const std::vector<int>& ranks : groups) {
@@ -144,8 +145,8 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
 }
 
 // Returns the groups that sum gradients among replicas. A rank that is called remotely has no
-// replicas. Callers of remote stages, and ranks whose only parameters are a table of two stages,
-// are in no such group.
+// replicas. Callers of remote stages are in no such group. Neither are ranks whose only parameters
+// are a table that two stages share.
 std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;

@@ -33,11 +33,11 @@ class MeshGroups {
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
   std::int32_t alike(int rank) const { return alike_[static_cast<std::size_t>(rank)]; }
   std::int32_t ties(int rank) const { return ties_[static_cast<std::size_t>(rank)]; }
-  // group of the ranks that update parts of the same segments as this rank
+  // group of the ranks that update different parts of the same segments, including this rank
   std::int32_t statistics(int rank) const;
   std::int32_t norms() const { return all_ranks_; }
-  // True if the rank is the first of those that update the same parameters. Only that rank reports
-  // them.
+  // True if the rank is the first of the ranks that update the same parameters. Only this first
+  // rank reports these parameters.
   bool reports_parameters(int rank) const;
 
  private:
@@ -61,15 +61,15 @@ struct MeshRank {
   experiment::MeshCoordinates at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  // group and lane by directed connection (Hop::way); if the rank is called remotely, then by
-  // replica
+  // group and lane for each directed connection (index: Hop::way); if the rank is called remotely,
+  // one per replica for each connection
   std::vector<std::vector<Line>> ways = {};
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   // true for the first of the ranks that update the same parameters
   bool reports_parameters = true;
   // state that is sharded among replicas, each of which updates its shard
   std::optional<Shards> shards = {};
-  // for the softmax: maximum and sum of exponentials of the logits of every tensor rank,
+  // buffer for the softmax: maximum and sum of exponentials of the logits of every tensor rank,
   // contiguous; invalid if every rank has all classes
   plan::Access summaries = {};
 
@@ -91,14 +91,14 @@ struct MeshRank {
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
   bool reports_samples() const { return has_loss() && at.part == 0; }
   // True if other ranks of the pipeline read the rank's copy of a value. If `forward` is false, the
-  // gradient of the value is meant.
+  // function answers for the gradient of the value.
   bool sends(int value, bool forward) const;
 };
 
 // Returns, for each buffer, the number of micro-batches that it must hold at once. A buffer of
 // received values holds one more, so that the next can arrive during compute. A buffer of computed
-// values holds the current micro-batch, those that wait for their weight gradients and, if it is
-// sent, one more.
+// values holds the current micro-batch, and the micro-batches that wait for their weight gradients.
+// If its values are sent, it holds one more.
 Slots make_slots(const experiment::Resolved& experiment, const MeshRank& rank,
                  const experiment::Recomputation& recomputation);
 

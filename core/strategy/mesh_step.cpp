@@ -50,8 +50,8 @@ class MeshWriter : private UnitOps {
   }
 
  private:
-  // Kinds of collectives among the tensor ranks of a stage. Each has a number for every segment and
-  // for every slot of the buffer that it works on.
+  // Kinds of collectives among the tensor ranks of a stage. A collective of each kind has a
+  // separate number for every segment and for every slot of the buffer that it works on.
   enum class Way { forward, backward, loss, norms, statistics, count };
   std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
     return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) *
@@ -85,8 +85,8 @@ class MeshWriter : private UnitOps {
         [&](const Hop& hop) { return hop.forward() && hop.from == k && stage.has(hop.value); });
   }
 
-  // The last run of dropped outputs is recomputed early: before gradients arrive from the next
-  // stage, and before the loss, which reads the last output.
+  // Adds the backward pass of a stage. It recomputes the last group of dropped outputs early:
+  // before gradients arrive from the next stage, and before the loss, which reads the last output.
   void go_backward(const model::Stage& stage, int k) {
     begin_pass(UnitPass::backward, stage.first, stage.last);
     if (!stage.empty()) gather_and_recompute(stage.last);
@@ -106,7 +106,7 @@ class MeshWriter : private UnitOps {
       });
   }
 
-  // Gathers and recomputes what a layer's backward pass reads.
+  // Gathers the parameters, and recomputes the outputs, that a layer's backward pass reads.
   void gather_and_recompute(int s) {
     gather_for(s);
     if (samples_ == 0) return;
@@ -123,8 +123,9 @@ class MeshWriter : private UnitOps {
     else if (stage.empty() && micro_ == first_micro_ && m_.reports_samples()) add(zero(b_.metrics));
   }
 
-  // Adds the backward ops of a segment. If `is_last`, the weight gradient is complete after them;
-  // the function then sums the segment's bucket if this segment ends it.
+  // Adds the backward ops of a segment. If `is_last`, the weight gradient is complete after these
+  // ops. If the segment is also the last one of its bucket in backward order, the function then
+  // sums the bucket.
   template <class GoBackward>
   void learning(int s, bool is_last, GoBackward go_backward) {
     if (is_last) free_gradient_slot(s);
@@ -212,7 +213,7 @@ class MeshWriter : private UnitOps {
   }
 
   // Adds the loss. In an evaluation, only the rank that reports samples has a loss op, because no
-  // other writes metrics.
+  // other rank writes metrics.
   void add_loss() {
     Op op = loss();
     if (trains_ && updates_each() && m_.mesh.data * m_.mesh.tensor > 1)
@@ -241,8 +242,8 @@ class MeshWriter : private UnitOps {
     collective(OpKind::all_gather, m_.parts, number_of(Way::loss), summaries());
   }
 
-  // Loads only the sample data that the rank's layers read, or the layers that the rank calls
-  // remotely. A called rank receives its data from the callers.
+  // Loads only the sample data that the rank's layers read, or that the layers read which the rank
+  // calls remotely. A called rank receives its data from the callers.
   void add_load() {
     Op op = load();
     loaded_ = micro_;
@@ -284,8 +285,8 @@ class MeshWriter : private UnitOps {
   // Ops that run once per step
   // ------------------------------------------------------------------------------------------
 
-  // True if the rank reports a segment. If all tensor ranks have the segment, the first one reports
-  // it; if it is split, every rank reports its part.
+  // True if the rank reports a segment. If all tensor ranks have the full segment, the first rank
+  // reports it. If the segment is split, every rank reports its part.
   bool tells(int s) const {
     return has_parameters(s) && (m_.at.part == 0 || segment(s).split != model::Split::none);
   }
@@ -320,7 +321,7 @@ class MeshWriter : private UnitOps {
                m_.norms.group == m_.parts.group ? number_of(Way::norms) : 0, b_.reduced_norms);
   }
 
-  // Updates all segments and reports statistics of the updates, for full segments.
+  // Updates all segments and reports statistics of the update of each full segment.
   void update_all() {
     zero_statistics();
     const auto change = [&](int s, Op update) {

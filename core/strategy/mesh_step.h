@@ -13,11 +13,12 @@
 // If stages are called remotely (experiment/mesh.h), the caller sends their inputs and computes the
 // loss. A called stage processes the micro-batches of all callers.
 //
-// A gradient bucket is summed over replicas in the last micro-batch, as soon as its backward pass
-// is done; or in every micro-batch, if each is an update (pipedream). A table that layers of two
-// stages share is summed in the same way. With sharding, replicas sum by units (unit_ops.h). All of
-// them then run as many passes as the replica with the most micro-batches. Dependencies are derived
-// from data accesses (order.h).
+// A gradient bucket is summed over replicas in the last micro-batch, as soon as the bucket's
+// backward pass is done. With pipedream, it is summed in every micro-batch, because each is an
+// update. The gradient of a table that layers of two stages share is summed in the same way. With
+// sharding, replicas sum gradients unit by unit (unit_ops.h). All replicas then run as many passes
+// as the replica with the most micro-batches. Dependencies are derived from data accesses
+// (order.h).
 #pragma once
 
 #include <vector>
@@ -28,8 +29,8 @@
 
 namespace trainyard::strategy {
 
-// Return the ops of a training step and of an evaluation. `replica.buckets`: buckets whose
-// gradients are summed over replicas.
+// Each returns the ops of a program: a training step or an evaluation. `replica.buckets`: buckets
+// whose gradients are summed over replicas.
 std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank,
                                     const ProgramSize& size);
 std::vector<plan::Op> mesh_evaluation(const Replica& replica, const MeshRank& rank,

@@ -90,8 +90,8 @@ class Caster {
     return {cast_parameters_, parameters.first, parameters.count};
   }
 
-  // Returns the cast that must precede `op` on its lane. It has the dependencies of `op`, except
-  // those on samples.
+  // Returns the cast that must precede `op` on its lane. The cast has the dependencies of `op`,
+  // except dependencies on samples.
   Op cast_for(const Op& op, const Access& source) const {
     Op cast;
     cast.kind = OpKind::cast;
@@ -108,7 +108,8 @@ class Caster {
   }
 
   // Adjusts dependencies on compute ops to the added casts. A dependency on the previous step may
-  // refer to any program, so it is increased by the largest number of casts of all programs.
+  // refer to any program, so its sequence number is increased by the largest number of casts in any
+  // program.
   void shift_dependencies(plan::Program& program, std::size_t number) const {
     for (Op& op : program.ops)
       for (Dependency& dependency : op.after) {
@@ -131,7 +132,7 @@ class Caster {
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId cast_parameters_;
-  // number of casts before a compute op, by program and number of the op without casts
+  // number of casts before a compute op; indices: program, number of the op before casts were added
   std::vector<std::vector<std::int32_t>> casts_before_;
 };
 
@@ -184,8 +185,8 @@ class Scaler {
   }
 
   // For central_storage: the storage sets the loss scale and broadcasts it after the parameters.
-  // Devices wait for the scale of the previous step before they compute the loss. `judges`: true on
-  // the storage, which sets the scale.
+  // Devices wait for the scale of the previous step before they compute the loss. `judges`: true if
+  // this rank is the storage.
   void broadcast_scale(plan::Program& program, bool judges) const {
     const auto last = std::find_if(program.ops.rbegin(), program.ops.rend(),
                                    [](const Op& op) { return op.kind == OpKind::broadcast; });

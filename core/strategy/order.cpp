@@ -14,14 +14,14 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// An access to a buffer, by op number `sequence` of its lane, counted from 1.
+// An access to a buffer by an op. `sequence`: number of the op on its lane, from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  // true for an all-gather, which must also wait for earlier ops of its own lane: before it, the
-  // rank has written only its part of the span, and peers may still read the rest
+  // true for an all-gather, which must also wait for earlier ops of its own lane: until then peers
+  // may still read parts of the span that the all-gather overwrites
   bool gathers = false;
 
   bool conflicts(const OrderedTouch& other) const {
@@ -33,7 +33,7 @@ struct OrderedTouch {
   }
 };
 
-// Latest accesses of a program, by buffer and span.
+// Latest accesses of a program to each span of each buffer.
 class Touches {
  public:
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
@@ -71,8 +71,8 @@ std::vector<OrderedTouch> touches_of(const Op& op, std::int32_t rank, std::int32
   return list;
 }
 
-// Dependencies that the lanes of a rank already have, directly or by an earlier op of the lane. A
-// dependency on a collective is of one of two kinds. An op that reads the result waits for the
+// Dependencies that a lane already has, because its next op or an earlier op of the lane has them.
+// A dependency on a collective is of one of two kinds. An op that reads the result waits for the
 // receives of the collective. An op that overwrites the result also waits until peers have read the
 // sends (collective/expand.h). So neither kind implies the other.
 class WaitsOfLanes {
@@ -85,7 +85,7 @@ class WaitsOfLanes {
 
   // Adds a dependency on an op of the previous step. A dependency on a lane in this step implies
   // that the lane's ops of earlier steps are complete. Expansion renumbers the ops of a
-  // communication lane, so the op waits for all of them.
+  // communication lane, so the op waits for all ops of such a lane in the previous step.
   void before(Op& op, const OrderedTouch& own, const OrderedTouch& other) {
     if (known_[op.lane.index()].contains(
             {other.lane.value, 0, own.writes && communicates(other.lane)}))
@@ -116,7 +116,7 @@ class WaitsOfLanes {
   }
 
   const plan::RankPlan& rank_;
-  // by lane: sequence number by {lane, steps back, also waits for peers}
+  // for each lane, a map from {other lane, steps back, also waits for peers} to a sequence number
   std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 

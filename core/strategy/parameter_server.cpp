@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers. Workers have a replica's step without its update. Instead, they push their
-// gradient to the servers, share by share, during the backward pass. Before every round comes a
-// turn: the worker gets its work assignment from the first server, and parameters of one version
-// from every server. A server has no steps. Its programs run when a gradient has arrived, when an
-// update is complete, and when a worker may be answered.
+// Parameter servers. A worker has the step of a replica, without the update. Instead of updating,
+// it pushes its gradient to the servers, share by share, during the backward pass. Before every
+// round comes a turn: the worker gets its work assignment from the first server, and parameters of
+// one version from every server. A server has no steps. Its programs run when a gradient has
+// arrived, when an update is complete, and when a worker may be answered.
 //
 // A worker pulls and pushes only the rows of a lookup table that its round uses. The worker can
 // list these rows once it has its work assignment. Then it sends the list to the servers and
 // receives the rows. Each server sends rows and other parameters of the same version. The worker
 // pushes the gradients of the rows in the same order.
 //
-// Groups: first one per server, with all workers, for requests and answers; then one per share,
-// with its server and all workers.
+// Groups: first one group per server, of the server and all workers, for requests and answers; then
+// one group per share, of its server and all workers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -67,9 +67,10 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
           "server_without_variables",
           base::ProblemCode::bad_input,
           "topology.hosts",
-          fmt::format("parameter server {} of {}, counted from 0, would keep no variable", server,
-                      e.servers),
-          "a variable on every server, or a row of a table",
+          fmt::format(
+              "parameter server {} would keep no variable (there are {} servers, counted from 0)",
+              server, e.servers),
+          "at least one variable, or one row of a table, on every server",
           "Draw fewer servers, or change the placement of variables (strategy.servers.placement)."};
   const std::size_t groups = serving.shares.size() + static_cast<std::size_t>(e.servers);
   if (groups <= kMaxGroups) return std::nullopt;
@@ -77,8 +78,9 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
       "too_many_pieces",
       base::ProblemCode::bad_input,
       "strategy.servers.placement",
-      fmt::format("the servers would keep {} pieces, each of which is sent separately",
-                  serving.shares.size()),
+      fmt::format(
+          "the servers would keep {} pieces of the parameters, each of which is sent separately",
+          serving.shares.size()),
       fmt::format("at most {}", kMaxGroups - static_cast<std::size_t>(e.servers)),
       "Set strategy.servers.placement to balanced, or draw fewer servers."};
 }

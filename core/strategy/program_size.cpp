@@ -14,7 +14,7 @@ namespace {
 using Samples = std::vector<std::int64_t>;  // number of samples by replica
 
 // Returns the number of samples of each micro-batch of the rank's replica. If stages are called
-// remotely, returns those of all replicas, interleaved.
+// remotely, returns the samples of the micro-batches of all replicas, interleaved.
 std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
                                         const Samples& samples, std::int64_t most) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
@@ -29,8 +29,8 @@ std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
   return list;
 }
 
-// Returns the number of samples of all replicas together, by number of the micro-batch in its
-// replica.
+// Returns for each micro-batch number the samples of all replicas together. Micro-batches are
+// numbered within each replica.
 std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const Samples& samples,
                                           std::int64_t most) {
   const std::int64_t batch = e.document.training.batch_per_rank;

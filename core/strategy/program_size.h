@@ -13,11 +13,11 @@ namespace trainyard::strategy {
 
 struct ProgramSize {
   std::string name;
-  // `samples`: samples of this rank (0 if the rank is called remotely); `all`: samples of all
-  // ranks; `repeats`: number of consecutive runs
+  // `samples`: number of samples of this rank (0 if the rank is called remotely); `all`: number of
+  // samples of all ranks; `repeats`: number of consecutive runs of the program
   std::int64_t samples = 0, all = 0, repeats = 1;
   // Number of samples by micro-batch, including micro-batches of other callers. All replicas have
-  // as many entries as the one with the most samples; entries without samples are 0.
+  // as many entries as the replica with the most samples; entries without samples are 0.
   std::vector<std::int64_t> micro_batches = {};
   std::vector<std::int64_t> of_replicas = {};  // by micro-batch: samples of all replicas together
 
@@ -26,8 +26,8 @@ struct ProgramSize {
 
 // Returns the training programs "train", "tail", ...
 std::vector<ProgramSize> training_of(const experiment::Resolved& experiment, int rank);
-// Returns the programs "evaluate", with one batch of each replica, and "evaluate_tail" for the
-// remainder. If parameters are gathered, all ranks take part in both.
+// Returns the evaluation programs: "evaluate", with one batch of each replica, and "evaluate_tail",
+// with the remaining samples. If parameters are gathered, all ranks take part in both programs.
 std::vector<ProgramSize> evaluation_of(const experiment::Resolved& experiment, int rank);
 
 }  // namespace trainyard::strategy

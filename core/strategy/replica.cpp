@@ -61,8 +61,8 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
     return;
   }
-  // If layers are computed in common, all ranks take part in every round while any of them has
-  // samples. All rounds but the last are equal.
+  // If ranks compute a layer together, all ranks take part in every evaluation round as long as any
+  // rank has samples. All rounds but the last are equal.
   const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
   const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) {
     return rows.all == batch * e.world();
@@ -98,7 +98,7 @@ plan::RankPlan replica(const experiment::Resolved& e, std::int32_t rank,
   if (group >= 0) add_lane(group);
   if (synchronizes) add_lane(group + 1);
   const bool averages_weights = group >= 0 && experiment::averages_weights(e.document.strategy);
-  // peers then read encoded data, never gradients
+  // with compression, peers read encoded data and never the gradients
   const bool compressed = group >= 0 && experiment::compresses(e);
   const Shared shared = group < 0 || compressed ? Shared::nothing
                         : averages_weights      ? Shared::parameters

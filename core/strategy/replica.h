@@ -19,14 +19,15 @@ using experiment::Bucket;
 // evaluate_tail. Steps with different batch sizes have separate programs, because gradients are
 // weighted by 1 / (global batch size). A rank without samples zeroes its gradients and reduces with
 // the others. `group`: group that sums every bucket; -1: none. With synchronized batch norm, the
-// group with the next number sums its statistics. With vertical sharding, the next one exchanges
-// rows. All these groups have the same ranks.
+// group with the next number sums its statistics. With vertical sharding, the group with the number
+// after that exchanges rows. All these groups have the same ranks.
 plan::RankPlan replica(const experiment::Resolved& experiment, std::int32_t rank,
                        const std::vector<Bucket>& buckets, std::int32_t group);
 
 // Makes loads wait until no op of the previous step reads the old samples. That step may have run a
-// program with more micro-steps than this one, so the loads wait for as many as the longest program
-// has. `replica` calls this function; a strategy that drops ops must call it again.
+// program with more micro-steps than this one, so the loads wait for as many compute ops as the
+// longest program has. `replica` calls this function. A strategy that removes ops must call it
+// again.
 void order_loads(plan::RankPlan& rank);
 
 // Returns the plan of an evaluator: programs evaluate and evaluate_tail of one device, over all

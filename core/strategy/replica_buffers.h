@@ -11,12 +11,13 @@ namespace trainyard::strategy {
 // Buffers that peers read in place.
 enum class Shared { nothing, gradients, parameters };
 
-// Number of micro-steps whose rows a buffer holds side by side.
+// Numbers of slots. A buffer with several slots holds the rows of as many micro-steps at once.
 struct Slots {
   std::int32_t samples = 1;
   std::vector<std::int32_t> activations = {}, gradients = {},
-                            // number of slots of each segment's buffers (`sums`: of its batch norm
-                            // sums); if empty, every buffer has one slot
+                            // numbers of slots, by segment, of the buffers for its outputs,
+                            // gradients and batch norm sums; if a list is empty, each of its
+                            // buffers has one slot
       sums = {};
 
   std::int32_t of_activation(std::size_t s) const {
@@ -40,8 +41,8 @@ ReplicaBuffers add_buffers(const experiment::Resolved& experiment, Shared peers_
                            bool synchronizes, std::vector<plan::Buffer>& list,
                            const Slots& slots = {});
 
-// Returns the number of slots by buffer (`Replica::slots`). The buffers from add_buffers must be
-// the first of the rank.
+// Returns the number of slots of each buffer (`Replica::slots`). The buffers from add_buffers must
+// be the first buffers of the rank.
 std::vector<std::int32_t> slots_by_buffer(const ReplicaBuffers& buffers, const Slots& slots,
                                           std::size_t count);
 

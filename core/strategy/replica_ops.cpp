@@ -54,7 +54,8 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-// Returns an op that computes a segment's output, without accesses and flops for batch norm sums.
+// Returns an op that computes a segment's output. The op does not have the accesses and flops that
+// batch norm sums add.
 plan::Op ReplicaOps::pass(OpKind kind, int s) const {
   Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};
@@ -74,15 +75,15 @@ plan::Op ReplicaOps::forward(int s) const {
   return op;
 }
 
-// Does not update running statistics: the forward pass has done so.
+// This op does not update running statistics, because the forward pass has already updated them.
 plan::Op ReplicaOps::recompute(int s) const {
   Op op = pass(OpKind::recompute, s);
   if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));
   return op;
 }
 
-// Adds the access to running statistics: training updates them from those of the batch; evaluation
-// reads them.
+// Adds the access to running statistics: training updates them from the statistics of the batch;
+// evaluation reads them.
 void ReplicaOps::with_running(Op& op) const {
   const Access running{b_.running.buffer, segment(op.segment).running,
                        2 * segment(op.segment).channels()};

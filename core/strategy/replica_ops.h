@@ -37,7 +37,7 @@ class ReplicaOps : protected ReplicaSpans {
   Op op_of(OpKind kind, int segment) const;
 
   // Calls `add(op)` with the ops that recompute dropped outputs before the backward pass of segment
-  // `s`: those of consecutive segments that end with `s`.
+  // `s`. They recompute the outputs of consecutive segments, of which `s` is the last.
   template <class Add>
   void add_recomputation(int s, Add add) const {
     if (const experiment::Run* run = r_.recomputation.ending_with(s))

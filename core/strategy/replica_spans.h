@@ -45,7 +45,7 @@ class ReplicaSpans {
         [s](const model::Segment& other) { return other.tied_to == s && !other.apart; });
   }
   // True if no other segment of this rank writes the same gradient: the segment is not tied, or the
-  // tied one is on another rank.
+  // segment tied to it is on another rank.
   bool has_separate_gradient(int s) const {
     return has_parameters(s) || (is_tied(s) && segment(s).apart);
   }
@@ -67,8 +67,8 @@ class ReplicaSpans {
     return by_segment[static_cast<std::size_t>(s)];
   }
 
-  // Returns the current micro-step's slot in a buffer that may have several. `room`: elements of a
-  // slot.
+  // Returns the current micro-step's slot in a buffer that may have several slots. `room`: number
+  // of elements of a slot.
   Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
     return {buffer.buffer, micro_ % r_.slots_of(buffer.buffer) * room, count};
   }
@@ -91,8 +91,8 @@ class ReplicaSpans {
     return in_slot(of(b_.sums, s), 2 * segment(s).channels() + 1, 2 * segment(s).channels() + 1);
   }
 
-  // Returns a segment's offset in a flat buffer. It is the offset in the model, unless the
-  // segment's unit is gathered to another place in the buffer.
+  // Returns a segment's offset in a flat buffer. This is its offset in the model, unless the
+  // segment's unit is gathered to another position in the buffer.
   std::int64_t first_in(plan::BufferId flat, int s) const {
     const std::vector<std::int64_t>& moved =
         flat == b_.gradients.buffer ? moved_gradients_ : parameter_offsets_;
@@ -110,7 +110,8 @@ class ReplicaSpans {
   std::int64_t samples_ = 0;      // samples of this rank in the current micro-step
   bool trains_ = true;
   std::vector<std::int64_t> parameter_offsets_,
-      // by segment: difference from the offset in the model; empty: no differences
+      // for each segment: its offset in the buffer minus its offset in the model; empty: all
+      // differences are 0
       moved_gradients_;
 };
 

@@ -125,8 +125,8 @@ class StepWriter : private ReplicaOps {
     add(loss());
   }
 
-  // Adds the forward pass of a rank without samples. It still contributes to sums over all ranks,
-  // and updates its running statistics from them.
+  // Adds the forward pass of a rank without samples. The rank still contributes to batch norm sums
+  // over all ranks, and updates its running statistics from these sums.
   void forward_without_samples() {
     for (int s = 0; s <= last(); ++s)
       if (synchronizes(s)) add_forward(s);
@@ -149,8 +149,8 @@ class StepWriter : private ReplicaOps {
     reduce_statistics(sums(s), number_of_sums(s));
   }
 
-  // Makes the first op that overwrites batch norm sums wait for the collectives of the last
-  // micro-step, on both sides: until then, peers may read the sums.
+  // Makes the first op that overwrites batch norm sums wait until the collectives of the last
+  // micro-step have sent and received all data: until then, peers may read the sums.
   void after_last_statistics(Op& op) {
     if (!std::exchange(statistics_free_, true))
       op.after.push_back(micro_ > 0 ? Dependency{kStatistics, statistics_ops_, 0}
@@ -162,8 +162,8 @@ class StepWriter : private ReplicaOps {
   }
   void after_statistics(Op& op) const { op.after.push_back({kStatistics, statistics_ops_, 0}); }
 
-  // Makes the first op that overwrites a bucket wait for its last reduction, on both sides: until
-  // then, peers may read the bucket.
+  // Makes the first op that overwrites a bucket wait until the last reduction of the bucket has
+  // sent and received all data: until then, peers may read the bucket.
   void after_last_reduction(Op& op, std::int32_t bucket) {
     if (!compressed() && std::exchange(overwritten_, bucket) != bucket)
       op.after.push_back({kComm, bucket + 1, 1});
@@ -195,8 +195,8 @@ class StepWriter : private ReplicaOps {
   }
 
   // Adds the backward pass of a rank without samples in this micro-step. If the rank has no samples
-  // in the full step, its gradients are zero. If it only has no further samples, it adds zeros to
-  // sums over all ranks.
+  // in the full step, its gradients are zero. If it had samples in earlier micro-steps, it adds
+  // zeros to sums over all ranks.
   void backward_without_samples(int s, std::int32_t bucket) {
     if (micro_ == 0 && has_parameters(s)) zero(s, bucket);
     if (shards_columns(s)) {
@@ -242,9 +242,9 @@ class StepWriter : private ReplicaOps {
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
   std::int32_t number_of_sum() const { return r_.shared_columns.first_number + 2 * micro_; }
 
-  // Returns the dependency on the previous exchange of rows, on both sides: until then, peers may
-  // read its buffers. Everything else in a micro-step depends on the exchanged sums, to which all
-  // ranks contribute.
+  // Returns the dependency on the previous exchange of rows, which must have sent and received all
+  // data: until then, peers may read its buffers. All other ops of a micro-step depend on the
+  // exchanged sums, to which all ranks contribute.
   Dependency gathered_last() const {
     return micro_ > 0 ? Dependency{rows_lane(), 2 * micro_, 0}
                       : Dependency{rows_lane(), Dependency::end, 1};
@@ -290,8 +290,8 @@ class StepWriter : private ReplicaOps {
         reduce_encoded(bucket, 1);
   }
 
-  // Adds the encoding and the collective of a bucket. The encoding waits for the collective of the
-  // previous step, on both sides: until then, peers may read the old encoding.
+  // Adds the encoding and the collective of a bucket. The encoding waits until the collective of
+  // the previous step has sent and received all data: until then, peers may read the old encoding.
   void reduce_encoded(std::int32_t bucket, std::size_t stage) {
     const Encoded& encoded = r_.compression.encoded[static_cast<std::size_t>(bucket)][stage];
     Op encode = strategy::encode(r_, bucket, stage);
@@ -355,7 +355,8 @@ class StepWriter : private ReplicaOps {
   }
 
   const SamplesOfStep& step_;
-  // last micro-step of the step, and the last one in which this rank has samples
+  // number of the last micro-step of the step; number of the last micro-step in which this rank has
+  // samples
   std::int32_t last_micro_ = 0, last_own_micro_ = 0;
   std::vector<Op> ops_;
   std::int32_t compute_ops_ = 0, statistics_ops_ = 0, exchanges_ = 0;

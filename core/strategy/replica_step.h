@@ -31,46 +31,47 @@ struct Encoded {
   plan::Access whole, own;
 };
 
-// Buffers of gradient compression. The residual is invalid without error feedback; guess and basis
-// are for power_sgd.
+// Buffers of gradient compression. `residual` is invalid without error feedback. `guess` and
+// `basis` are valid only for power_sgd.
 struct CompressionBuffers {
   plan::Access residual, squared_errors, guess, basis;
-  // encoded payloads by bucket, one per collective in order; empty: no compression
+  // encoded payloads of each bucket: one per collective of the bucket, in order; empty: no
+  // compression
   std::vector<std::vector<Encoded>> encoded;
 };
 
-// Synchronized batch norm. Its sums are all-reduced in a group of their own: passes wait for them,
-// so they must not queue behind gradients.
+// Synchronized batch norm. Its sums are all-reduced in a separate group. Passes wait for these
+// sums, so their collectives must not queue behind those of gradients.
 struct SummedStatistics {
   std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
-  // Number of the forward collective, by segment; the backward one has the next number. -1: the
-  // segment is no synchronized batch norm.
+  // Number of the forward collective of each segment; the backward collective has the next number.
+  // -1: the segment is not a synchronized batch norm.
   std::vector<std::int32_t> numbers;
 };
 SummedStatistics summed_statistics(const model::Model& model, std::int32_t group,
                                    std::int32_t first);  // `first`: number of the first collective
 
-// Vertical sharding: each rank has some input columns. It multiplies them by the first layer's
-// weights for the rows of all ranks. Rows are exchanged in a separate group. In micro-step m,
-// collective `first_number` + 2 m sums the products over columns, and the next one gathers
-// gradients.
+// Vertical sharding: each rank has some input columns of all rows, and multiplies them by the first
+// layer's weights. Rows are exchanged in a separate group. In micro-step m, collective
+// `first_number` + 2 m sums the products over columns, and the next one gathers gradients.
 struct SharedColumns {
   plan::LaneId lane;  // invalid: the rank has all columns
   std::int32_t group = -1, first_number = 0;
   plan::Columns columns;
-  // values before the first activation, for the rows of all ranks; full buffers
+  // accesses to full buffers that hold, for the rows of all ranks, values before the first
+  // activation
   plan::Access sums, gradients;
   plan::Access weights;  // the rank's columns of the weights or of their gradient, packed
 };
 
-// Rows of one micro-step: `all`: number of rows of all ranks; `own_first`, `own`: this rank's rows
-// among them.
+// Rows of one micro-step: `all`: number of rows of all ranks; `own_first`, `own`: number of the
+// first row of this rank, and number of its rows.
 struct MicroRows {
   std::int64_t all = 0, own_first = 0, own = 0;
 };
 
 // Properties that are the same for all programs of a rank. Its lanes are, in this order and if they
-// exist: input, compute, buckets, statistics, rows. The last three have a group each.
+// exist: input, compute, buckets, statistics, rows. Each of the last three lanes has its own group.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
@@ -81,7 +82,8 @@ struct Replica {
   CompressionBuffers compression;
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
-  // number of micro-steps whose rows a buffer holds side by side, by buffer; empty: one each
+  // number of slots of each buffer, that is, of micro-steps whose rows it holds at once; empty: one
+  // slot each
   std::vector<std::int32_t> slots = {};
   experiment::Recomputation recomputation = {};
 
@@ -91,20 +93,20 @@ struct Replica {
   bool shards_columns() const { return shared_columns.lane.valid(); }
 };
 
-// Number of samples in a step: `own`: of this rank; `most`: of the rank with the most. `rows`, with
-// vertical sharding: rows of all ranks by micro-step.
+// Number of samples in a step: `own`: samples of this rank. `most`: samples of the rank with the
+// most samples. `rows`: with vertical sharding, the rows of all ranks in each micro-step.
 struct SamplesOfStep {
   std::int64_t own = 0, most = 0;
   std::vector<MicroRows> rows = {};
 };
 
-// Return the ops of a program. It processes its samples in micro-steps of training.batch_per_rank
-// samples; the last may have fewer. The first micro-step overwrites gradients, later ones
-// accumulate. The sum is reduced during the last backward pass. With weight averaging, each segment
-// is instead updated with the local gradient, weighted, and summed over ranks. With synchronized
-// batch norm or vertical sharding, all ranks run the micro-steps of the rank with the most samples.
-// A rank that has no samples left then adds zeros to the sums, and computes its columns for the
-// rows of others.
+// Each returns the ops of a program. The program processes its samples in micro-steps of
+// training.batch_per_rank samples; the last may have fewer. The first micro-step overwrites
+// gradients, later ones accumulate. The sum is reduced during the last backward pass. With weight
+// averaging, each segment is instead updated with the local gradient; then its parameters are
+// multiplied by the rank's weight and summed over ranks. With synchronized batch norm or vertical
+// sharding, all ranks run the micro-steps of the rank with the most samples. A rank that has no
+// samples left then adds zeros to the sums, and computes its columns for the rows of others.
 std::vector<plan::Op> train(const Replica& replica, const SamplesOfStep& samples);
 std::vector<plan::Op> evaluate(const Replica& replica, const SamplesOfStep& samples);
 

@@ -46,7 +46,8 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        // 2 instead of 1, because a turn runs between two rounds
+        // the previous round is 2 programs back instead of 1, because program "turn" runs between
+        // two rounds
         program.ops.front().after.front().steps_back = 2;
     add("start", asks(0));
     add("turn", turn());
@@ -152,8 +153,8 @@ class WorkerPlan {
     return ops;
   }
 
-  // Adds the op that lists the table rows of the assigned batch. It waits until the previous round
-  // has packed its gradient, which uses the previous list.
+  // Adds the op that lists the table rows of the assigned batch. The op waits until the previous
+  // round has packed its gradient, because packing reads the previous list.
   void name_rows(std::vector<Op>& ops) const {
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (!is_table(i)) continue;
@@ -166,8 +167,8 @@ class WorkerPlan {
     }
   }
 
-  // Returns the dependency on the op that lists the rows of this share, a table. Program turn lists
-  // the rows of each table in order.
+  // Returns the dependency on the op that lists the rows of this share of a table. Program "turn"
+  // has one such op for each share of a table, in order.
   Dependency named(std::size_t share) const {
     const auto lists =
         std::count_if(s_.shares.begin(), s_.shares.begin() + static_cast<std::ptrdiff_t>(share) + 1,
@@ -185,14 +186,15 @@ class WorkerPlan {
   }
 
   // Returns the program "last", which pulls the final parameters. Only the first server knows which
-  // turn is the last; answers of the others may contain an earlier version.
+  // turn is the last. In that turn, the answers of the other servers may contain an earlier
+  // version, so this program pulls again.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {
       if (s_.shares[i].server == 0) continue;
       if (is_table(i)) {
-        // The list names all rows. It follows the request, from which the server learns that no
-        // gradient follows.
+        // The list requests all rows. It is sent after the request, because the request tells the
+        // server that no gradient follows.
         ops.push_back(push_list_op(i));
         ops.back().after = {{asks_[static_cast<std::size_t>(s_.shares[i].server)], 1, 0}};
       }
@@ -210,8 +212,8 @@ class WorkerPlan {
     }
   }
 
-  // Returns, by share, the number of compute ops after which the share's gradient is complete, or
-  // packed, in the last micro-step.
+  // Returns for each share the number of compute ops after which its gradient is complete in the
+  // last micro-step; for a share of a table, complete and packed.
   std::vector<std::int32_t> full_dependencies(const plan::Program& program) const {
     std::vector<std::int32_t> after(s_.shares.size());
     std::int32_t done = 0;
@@ -277,7 +279,7 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  // row lists and packed rows, by share; only for tables
+  // buffers of row lists and of packed rows for each share of a table
   std::vector<Access> lists_, packed_;
   std::vector<LaneId> asks_, pushes_, pulls_;  // `asks_` by server; `pushes_` and `pulls_` by share
   LaneId turns_;

@@ -132,8 +132,8 @@ class ServerPlan {
     return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
            !s_.rule.answers_after_update;
   }
-  // Returns the copy of the share that the first worker was given. The copies for the other workers
-  // follow it.
+  // Returns the copy of the share as it was sent to the first worker. The copies for the other
+  // workers follow in the buffer.
   Access given(std::int64_t first, std::int64_t count) const {
     return {given_.buffer, first * s_.workers(), count};
   }
@@ -177,7 +177,8 @@ class ServerPlan {
     return op;
   }
 
-  // Returns the program "named": an answered worker sends its row list and receives these rows.
+  // Returns the program "named": the server takes the row list of a worker that it has answered,
+  // and sends the listed rows.
   std::vector<Op> named() const {
     std::vector<Op> ops;
     for_each_share([&](std::size_t p, std::int32_t number, std::int64_t first, std::int64_t count) {
@@ -197,7 +198,7 @@ class ServerPlan {
   Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
-  // row lists and rows to send, by share; only for tables
+  // buffers of row lists and of rows to send for each share of a table
   std::map<std::size_t, Access> wanted_, handed_;
 };
 

@@ -29,8 +29,8 @@ struct Serving {
   std::int64_t row_of(const experiment::Share& share) const {
     return share.table < 0 ? 1 : table_of(share).table[1];
   }
-  // Returns the maximum number of rows that a round can list: no more than the share has, and no
-  // more than its samples look up.
+  // Returns the maximum number of rows that a round can list: no more rows than the share has, and
+  // no more than the samples of the round look up.
   std::int64_t max_named(const experiment::Share& share) const;
 };
 
@@ -40,9 +40,9 @@ struct Serving {
 // "packed_rows" has the numbers of these rows, by share.
 plan::RankPlan server_worker(const Serving& serving, std::int32_t rank);
 // Returns the plan of a server. Buffers: "params.v0" to "params.v2", versions of its contiguous
-// shares; "grads", moments and statistics of an update. For each share of a table, and each worker,
-// it has the row list "wanted.bN" and the rows to send, "handed.bN". With delay compensation, it
-// also has the parameters that it gave each worker.
+// shares; "grads", moments and statistics of an update. For each share of a table, the server has
+// buffers with room for all workers: "wanted.bN" for row lists, and "handed.bN" for rows to send.
+// With delay compensation, it also keeps a copy of the parameters that it sent to each worker.
 plan::RankPlan parameter_server_rank(const Serving& serving, int server);
 
 inline plan::LaneId add_lane(plan::RankPlan& rank, plan::LaneKind kind, std::int32_t group) {

@@ -14,13 +14,13 @@ struct Shards {
   plan::Access gradients = {};  // gradients of the same shards, contiguous
 };
 
-// Appends the buffers of a rank's shards. `peers_read`: ranks with the same shards sum their
-// gradients.
+// Appends the buffers of a rank's shards. `peers_read`: true if peers read the shards' gradients,
+// because ranks with the same shards sum them.
 void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan::RankPlan& plan);
 
 class ShardOps : protected ReplicaOps {
  protected:
-  // `shards`: null without sharding; then no other function may be called.
+  // `shards`: null without sharding; in this case no other function of the class may be called.
   ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }

@@ -26,10 +26,10 @@ base::Result<plan::Plan> one_device(const experiment::Resolved& experiment);
 base::Result<plan::Plan> mirrored(const experiment::Resolved& experiment);
 
 // torch.nn.parallel.DistributedDataParallel (Li et al. 2020): rank 0 broadcasts its parameters
-// once, before the first step. Then the plan is that of mirrored, with buckets in a fixed order,
-// last layers first. There are two differences from torch. Running statistics of batch norm stay
-// local, while torch broadcasts them in every forward pass. Micro-steps are always accumulated as
-// under torch's `no_sync`.
+// once, before the first step. From then on the plan equals that of mirrored, with buckets in a
+// fixed order, last layers first. There are two differences from torch. Running statistics of batch
+// norm stay local, while torch broadcasts them in every forward pass. Micro-steps are always
+// accumulated as under torch's `no_sync`.
 base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
 
 // Mirrored over workers on several hosts, synchronized (tf.distribute.MultiWorkerMirroredStrategy):
@@ -37,10 +37,11 @@ base::Result<plan::Plan> ddp(const experiment::Resolved& experiment);
 // host.
 base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& experiment);
 
-// Variables on the host's CPU only (tf.distribute.experimental.CentralStorageStrategy). The devices
-// send it their gradients, bucket by bucket; it sums them, updates, and sends the parameters back.
-// With S bytes of parameters on n devices, a step transfers 2 n S bytes, all to or from the
-// storage; before the first step the parameters are sent once more. Staleness is 0.
+// Variables on the host's CPU only (tf.distribute.experimental.CentralStorageStrategy). The other
+// devices send their gradients to this CPU (the storage), bucket by bucket. The storage sums the
+// gradients, updates, and sends the parameters back. With S bytes of parameters on n devices, a
+// step transfers 2 n S bytes, all to or from the storage; before the first step the parameters are
+// sent once more. Staleness is 0.
 base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment);
 
 // torch.nn.DataParallel: rank 0 has the parameters and the optimizer, and is the only rank that
@@ -63,38 +64,39 @@ base::Result<plan::Plan> tpu(const experiment::Resolved& experiment);
 // pull, compute and push; the servers answer according to their rule (plan/arrivals.h). With S
 // bytes of parameters, a round transfers S bytes to a worker and S from it. The last ranks are the
 // servers. The first server assigns samples to rounds. Under synchronous rules a worker gets the
-// samples that it would have with all-reduce; else the next batch of the epoch, so that every
-// sample is processed once. When a worker is told to evaluate, it uses the parameters that it has
-// just pulled.
+// samples that it would have with all-reduce. Under other rules it gets the next batch of the
+// epoch, so that every sample is processed once. When a worker is told to evaluate, it uses the
+// parameters that it has just pulled.
 base::Result<plan::Plan> parameter_server(const experiment::Resolved& experiment);
 
 // Decentralized parallel SGD (D-PSGD, Lian et al. 2017): every rank has parameters and an optimizer
-// of its own. In every step it sends its parameters to its neighbors, and computes its gradient at
-// these parameters meanwhile. It averages its own and its neighbors' parameters by the mixing
-// matrix (experiment/mixing_matrix.h), and applies its update to the average. With S bytes of
-// parameters, a rank with d neighbors sends d S bytes per step. Ranks wait only for their
-// neighbors. For an evaluation, the parameters of all ranks are all-reduced to their mean, and each
-// rank reports its distance from it. All ranks end with the mean.
+// of its own. In every step it sends its parameters to its neighbors, and at the same time computes
+// its gradient with these parameters. It averages its own and its neighbors' parameters with
+// weights of the mixing matrix (experiment/mixing_matrix.h), and applies its update to the average.
+// With S bytes of parameters, a rank with d neighbors sends d S bytes per step. Ranks wait only for
+// their neighbors. For an evaluation, the parameters of all ranks are all-reduced to their mean,
+// and each rank reports its distance from the mean. All ranks end with the mean.
 base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
 
 // Asynchronous gossip (AD-PSGD, Lian, Zhang, Zhang, Liu 2018; strategy.gossip.mode = asynchronous):
 // as gossip, but each rank trains at its own speed and averages with one neighbor at a time. The
 // graph is bipartite, with active and passive ranks (experiment/bipartition.h, plan/pairing.h). In
-// every step an active rank sends its parameters to one neighbor, and computes its gradient at them
-// meanwhile. The neighbor replaces its own parameters by the mean of both and sends the mean back;
-// the active rank applies its update to the mean. A passive rank computes its gradient at its
-// parameters from the start of the step, and applies the update to its current ones. With S bytes
-// of parameters, every active rank sends and receives S bytes per step. Evaluation uses the mean of
-// all ranks, which synchronize for it, as in gossip.
+// every step an active rank sends its parameters to one neighbor, and at the same time computes its
+// gradient with these parameters. The neighbor replaces its own parameters by the mean of both and
+// sends the mean back; the active rank applies its update to the mean. A passive rank computes its
+// gradient with its parameters from the start of the step, and applies the update to its current
+// parameters. With S bytes of parameters, every active rank sends and receives S bytes per step.
+// Evaluation uses the mean of all ranks, which synchronize to form it, as in gossip.
 base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experiment);
 
 // Local SGD (McMahan et al. 2017; Stich 2019) and elastic averaging (Zhang, Choromanska, LeCun
-// 2015): every rank has parameters and an optimizer of its own, and makes H steps without
-// communication. The last of them ends with an all-reduce of the parameters to their mean, in the
-// buckets of mirrored. experiment/local_sgd.h defines how each rank continues from the mean. With S
-// bytes of parameters, H steps have the traffic of one step of mirrored. Ranks evaluate and end
-// with the mean of all ranks, or with the center of elastic averaging. At every evaluation and
-// after the last step the mean is computed once more, to report each rank's distance from it.
+// 2015): every rank has parameters and an optimizer of its own, and takes H steps at a time without
+// communication. The last of these H steps ends with an all-reduce of the parameters to their mean,
+// in the same buckets as in mirrored. experiment/local_sgd.h defines how each rank continues from
+// the mean. With S bytes of parameters, H steps have the traffic of one step of mirrored. Ranks
+// evaluate and end with the mean of all ranks, or with the center of elastic averaging. At every
+// evaluation and after the last step the mean is computed once more, to report each rank's distance
+// from it.
 base::Result<plan::Plan> local_sgd(const experiment::Resolved& experiment);
 
 // Vertical model parallelism: each rank has some full layers (experiment/stages.h), with their
@@ -108,7 +110,7 @@ base::Result<plan::Plan> model_parallel(const experiment::Resolved& experiment);
 // (training.accumulation_steps of them, with training.batch_per_rank samples each), in the order of
 // strategy.stages.schedule (experiment/cells.h): GPipe (Huang et al. 2019), 1F1B (Narayanan et al.
 // 2019) and its interleaved form (Narayanan et al. 2021), ZB-H1 (Qi et al. 2023). All micro-batches
-// use the same parameters; one update ends the step.
+// of a step use the same parameters, and the step ends with one update.
 base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
 
 // torch FullyShardedDataParallel (Zhao et al. 2023), ZeRO (Rajbhandari et al. 2020): replicas with
@@ -116,14 +118,14 @@ base::Result<plan::Plan> pipeline(const experiment::Resolved& experiment);
 // keeps a shard of 1/n of every unit, with its moments. strategy.fsdp.shard selects what else is
 // sharded.
 //
-// Let S be the bytes of parameters. A step gathers parameters for the forward pass, again for the
-// backward pass if they were dropped, and reduce-scatters gradients. In every micro-step, a rank
-// sends and receives 3 (n - 1) / n S bytes, or 2 (n - 1) / n S if parameters are not dropped. If
-// all parameters are kept, they are gathered after the update: 2 (n - 1) / n S bytes per optimizer
-// step. Between passes a rank holds, in addition to its shard, at most prefetch + 1 units of
-// parameters and two of gradients. If each of h hosts has a full model (hybrid), hosts also sum
-// their shards: 2 (h - 1) / h S / n more. For every segment three 8-byte numbers are summed to
-// report norms and updates, and one more for clipping.
+// Let S be the bytes of parameters. A step gathers parameters for the forward pass, gathers them
+// again for the backward pass if they were freed in between, and reduce-scatters gradients. In
+// every micro-step, a rank sends and receives 3 (n - 1) / n S bytes, or 2 (n - 1) / n S if
+// parameters are not freed in between. If every rank keeps all parameters, they are gathered after
+// the update: 2 (n - 1) / n S bytes per optimizer step. Between passes a rank holds, in addition to
+// its shard, at most prefetch + 1 units of parameters and two of gradients. If each of h hosts has
+// a full model (hybrid), hosts also sum their shards: 2 (h - 1) / h S / n more. For every segment,
+// ranks also sum three 8-byte numbers to report norms and updates, and one more for clipping.
 base::Result<plan::Plan> fsdp(const experiment::Resolved& experiment);
 
 // Tensor (horizontal) model parallelism (Shoeybi et al. 2019, Megatron-LM): layers are split
@@ -139,14 +141,14 @@ base::Result<plan::Plan> tensor_parallel(const experiment::Resolved& experiment)
 // their gradients in buckets, each after the last backward pass that writes it. A rank with S bytes
 // of parameters sends 2 (d - 1) / d S bytes per step. With strategy.mesh.shards_data, ranks at the
 // same pipeline and tensor position shard their state, unit by unit, as fsdp does (options in
-// strategy.fsdp). They then send per micro-batch what fsdp sends per micro-step. The mesh n x 1 x 1
-// equals fsdp.
+// strategy.fsdp). These ranks then send in each micro-batch as many bytes as fsdp sends in a
+// micro-step. The mesh n x 1 x 1 equals fsdp.
 base::Result<plan::Plan> hybrid(const experiment::Resolved& experiment);
 base::Result<plan::Plan> rpc(const experiment::Resolved& experiment);
 
 // `coarse_plan` returns the plan of the experiment's strategy, in which each collective is a single
 // op. `make_plan` returns the plan that ranks run. Its collectives are expanded to sends and
-// receives of chunks by the all-reduce algorithm, or assigned to an engine as they are
+// receives of chunks by the all-reduce algorithm, or stay single ops that an engine runs
 // (plan/engine_lane.h).
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);

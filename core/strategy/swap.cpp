@@ -62,8 +62,8 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // Returns the number of compute ops that come before the group `groups` positions ahead of this
-  // op's group.
+  // Returns the number of compute ops before the group that is `groups` groups earlier than the
+  // group of this op.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }
@@ -73,8 +73,8 @@ class Timeline {
   std::vector<std::int32_t> group_, first_;
 };
 
-// An op for the copy lane. `from`: number of compute ops that it waits for; `until`: compute op
-// that waits for it (0: none).
+// An op for the copy lane. `from`: number of compute ops for which the copy waits. `until`: number
+// of the compute op that waits for the copy (0: none).
 struct Copy {
   Op op;
   std::int32_t from = 0, until = 0;
@@ -94,7 +94,7 @@ Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::ve
 // Offloading of outputs
 // ------------------------------------------------------------------------------------------
 
-// Returns spans of a buffer, in order, such that each access lies within one of them.
+// Returns spans of a buffer, in order. Each access to the buffer lies within one of these spans.
 std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer) {
   std::vector<Access> spans;
   for (const plan::Program& program : rank.programs)
@@ -115,7 +115,7 @@ std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer)
   return pieces;
 }
 
-// Makes each span but the first (`pieces_of`) a separate buffer.
+// Moves each span (from `pieces_of`) except the first one to a separate buffer.
 void split(plan::RankPlan& rank, plan::BufferId buffer) {
   const std::vector<Access> pieces = pieces_of(rank, buffer);
   if (pieces.size() < 2) return;
@@ -155,7 +155,7 @@ std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   return list;
 }
 
-// Access of a compute op to a buffer, to one span only.
+// Access of a compute op to one span of a buffer.
 struct Touch {
   std::int32_t sequence = 0;
   Access span;
@@ -184,7 +184,8 @@ class OffloadWriter {
  public:
   OffloadWriter(plan::RankPlan& rank, MemoryKind place) : rank_(rank), place_(place) {}
 
-  // Returns the place to which a span of an output is offloaded. Creates the buffer on first use.
+  // Returns the span in host memory or on disk to which a span of an output is offloaded. Creates
+  // its buffer on first use.
   Access of(const Access& span) {
     if (homes_.size() < rank_.buffers.size()) homes_.resize(rank_.buffers.size());
     plan::BufferId home = homes_[span.buffer.index()];
@@ -202,7 +203,7 @@ class OffloadWriter {
  private:
   plan::RankPlan& rank_;
   MemoryKind place_;
-  // buffer to which a buffer is offloaded; invalid: not offloaded
+  // for each buffer: the buffer to which it is offloaded; invalid: it is not offloaded
   std::vector<plan::BufferId> homes_;
 };
 
@@ -235,7 +236,7 @@ struct Moment {
 
 bool updates(const Op& op) { return op.kind == OpKind::update && op.segment >= 0; }
 
-// Returns the moments that only updates of segments access.
+// Returns the moments that no ops other than updates of segments access.
 std::vector<Moment> moments_of(const plan::RankPlan& rank) {
   std::vector<Moment> moments;
   for (std::size_t b = 0; b < rank.buffers.size(); ++b) {
@@ -293,7 +294,8 @@ void offload_moments(plan::Program& program, const Timeline& timeline,
 // Outputs and moments
 // ------------------------------------------------------------------------------------------
 
-// Adds copies in the order in which they may begin; offloads first, since they free memory.
+// Adds copies in the order in which they may begin. If an offload and a fetch may begin at the same
+// time, the offload comes first, because it frees memory.
 void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, LaneId compute,
                  std::vector<Copy> copies) {
   std::stable_sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {

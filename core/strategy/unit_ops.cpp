@@ -83,8 +83,8 @@ void UnitOps::gather_updated() {
 // Gradients
 // ------------------------------------------------------------------------------------------
 
-// Frees the slot for the gradients of a unit: first adds the rank's shard of the sum that is still
-// there to its gradients.
+// Frees the slot for the gradients of a unit. If the slot still holds an earlier sum, first adds
+// the rank's shard of that sum to the rank's gradients.
 void UnitOps::free_gradient_slot(int s) {
   const std::int32_t u = shards_ == nullptr ? -1 : units().of(s);
   if (u < 0 || s != units().at(u).bucket.last_segment || units().gradients.stays(u)) return;

@@ -3,7 +3,7 @@
 // (mesh_step.h). If a rank keeps only its shard of the parameters, a unit is gathered before its
 // layers compute, some units ahead. Gradients of a unit are reduce-scattered after the pass has
 // finished the unit, and added to the shard's sum of earlier micro-steps. If gradients are
-// accumulated in place, this happens only in the last micro-step.
+// accumulated in place, they are reduce-scattered only in the last micro-step.
 //
 // All ranks that shard units run the same passes in the same order, with or without samples.
 #pragma once
@@ -18,8 +18,9 @@ namespace trainyard::strategy {
 
 class UnitOps : protected ShardOps {
  protected:
-  // `shards`: null without sharding. `line`: group of the ranks that shard. `micro_batches`: number
-  // of samples by micro-batch of a step; the rank processes those of its `callers`.
+  // `shards`: null without sharding. `line`: group and lane of the ranks that shard.
+  // `micro_batches`: number of samples of each micro-batch of a step. The rank processes the
+  // micro-batches of its `callers`.
   UnitOps(const Replica& replica, const Shards* shards, const Line& line,
           const std::vector<std::int64_t>& micro_batches,
           const experiment::CallerSet& callers = {});
@@ -40,8 +41,8 @@ class UnitOps : protected ShardOps {
     add(collective_op(kind, line, number, whole));
   }
 
-  // Begins a pass through consecutive segments. `gather_for` must precede each of them in order,
-  // and gathers its parameters.
+  // `begin_pass` begins a pass through consecutive segments. `gather_for` gathers the parameters of
+  // one segment; it must be called before each segment of the pass, in order.
   void begin_pass(UnitPass pass, int first_segment, int last_segment);
   void gather_for(int s);
 
@@ -50,8 +51,8 @@ class UnitOps : protected ShardOps {
   void free_gradient_slot(int s);
   void sum_gradient(int s);
   void keep_shards();  // adds the rank's shards of all sums to its gradients
-  // sums the gradients of the rank's shards over the ranks of other shard groups that hold the same
-  // shards
+  // sums the gradients of the rank's shards with those of ranks in other shard groups that hold the
+  // same shards
   void sum_shards(const Line& alike);
 
   // True if the segment's gradient accumulates over micro-steps in place.
@@ -59,13 +60,13 @@ class UnitOps : protected ShardOps {
     return shards_ == nullptr ? !learns_each_
                               : units().gradients.stays(units().of(model_.owner(s)));
   }
-  // True if the rank's full local gradient of the step exists at some time, so that its norm can be
-  // reported.
+  // True if at some time of the step the rank holds its full local gradient, so that the norm of
+  // this gradient can be reported.
   bool leaves_norms() const {
     return shards_ == nullptr || !units().scatters || taken_.size() == 1;
   }
-  // Returns an op for a micro-step without samples. It zeroes the segment's gradient, unless the
-  // gradient already has the sum of earlier micro-steps.
+  // Returns an op for a micro-step without samples. The op zeroes the segment's gradient, unless
+  // the gradient already holds the sum of earlier micro-steps.
   Op zero_gradient(int s) const;
   bool is_last_micro_step() const { return micro_ == taken_.back(); }
   bool is_last_with_samples() const { return micro_ == last_with_samples_; }
@@ -93,7 +94,7 @@ class UnitOps : protected ShardOps {
   std::int32_t last_with_samples_ = -1;
   UnitPass pass_ = UnitPass::forward;
   std::vector<std::int32_t> in_pass_;  // units, in order of the pass
-  // positions in `in_pass_`: units gathered so far; units in use or finished
+  // numbers of the first units in `in_pass_`: units gathered so far; units in use or finished
   std::size_t ahead_ = 0, begun_ = 0;
   // reduce-scattered units whose local shard is not yet in the rank's gradients
   std::deque<Summed> summed_;

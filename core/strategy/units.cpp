@@ -8,7 +8,7 @@ namespace {
 
 using experiment::Shard;
 
-// Returns, by stage, the units that share slots, in the order of the backward pass (last layers
+// Returns for each stage the units that share slots, in the order of the backward pass (last layers
 // first).
 template <class Stays>
 std::vector<UnitSlots::Turns> turns_of(const experiment::Resolved& e,

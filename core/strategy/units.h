@@ -9,15 +9,15 @@ namespace trainyard::strategy {
 
 enum class UnitPass { forward, backward };
 
-// Positions of units in a flat buffer (slots). Some units have a permanent slot. The others share
-// slots in rotation, in the same way in every pass of a stage.
+// Positions of units in a flat buffer (slots). Some units have a permanent slot. The other units of
+// a stage share slots in rotation. Every pass of the stage assigns slots in the same way.
 class UnitSlots {
  public:
-  // Returns slots with all units at their offsets in the model.
+  // Returns slots in which every unit has the same offset as in the model.
   static UnitSlots as_in_model(const std::vector<Bucket>& units, std::int64_t elements);
-  // Units of a stage that share `shared` slots in rotation, in the order of use: in forward passes,
-  // and in backward passes. All other units have a slot each. A slot is as long as the longest unit
-  // that uses it.
+  // Units of a stage that share slots in rotation, in the order of their use: `forward` in forward
+  // passes, `backward` in backward passes. There are `shared` such slots. Each other unit has its
+  // own slot. A slot is as long as the longest unit that uses it.
   struct Turns {
     std::vector<std::int32_t> forward, backward;
   };
@@ -34,7 +34,7 @@ class UnitSlots {
  private:
   UnitSlots() = default;
 
-  // true if the unit has a permanent slot; this vector and the next two are by unit
+  // all three vectors are by unit; `stays_`: true if the unit has a permanent slot
   std::vector<bool> stays_;
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t elements_ = 0;

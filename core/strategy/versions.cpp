@@ -28,7 +28,8 @@ struct Life {
   std::size_t update = 0, last_reader = 0;
 };
 
-// Stashed versions that one program needs. They are read in the order in which they were written.
+// Stashed versions that one program needs. Stashed versions are read in the order in which they
+// were written.
 class Versions {
  public:
   Versions(const plan::Program& program, plan::BufferId parameters) : parameters_(parameters) {
@@ -48,8 +49,9 @@ class Versions {
     return static_cast<std::int64_t>(most);
   }
 
-  // `read_by` returns the index (from 0) of the stashed version that an op reads; `ended_by` that
-  // of the version that an update would overwrite. -1: none.
+  // `read_by` returns the index (from 0) of the stashed version that an op reads. `ended_by`
+  // returns the index of the version that is stashed because an update would overwrite it. -1:
+  // none.
   std::int64_t read_by(std::size_t op) const { return number_in(read_, op); }
   std::int64_t ended_by(std::size_t update) const { return number_in(ended_, update); }
 
@@ -93,7 +95,7 @@ class Versions {
   plan::BufferId parameters_;
   // update ops in order; version n of the parameters exists before update n
   std::map<First, std::vector<std::size_t>> updates_;
-  // version that the forward pass used, by segment and micro-batch
+  // version that the forward pass used; the key is {segment, micro-batch}
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> forward_;
   std::map<First, std::vector<Life>> lives_;
   Numbers read_, ended_;

@@ -11,10 +11,10 @@ namespace trainyard::strategy {
 // of its compute lane. Stashing is needed for parameters that a backward pass or a recomputation
 // reads after an update would have overwritten them. An op STASH, with the number of the update,
 // saves these parameters before the update, and the later op reads the saved copy. Adds a buffer
-// "stash" with room for the older versions of each segment that are needed at once. These are n
-// versions if n other micro-batches are processed between the forward and the backward pass of one.
-// There are none if the segment's backward pass does not read its parameters. Does nothing for
-// ranks that update once per step.
+// "stash" with room for the older versions of each segment that are needed at the same time. If n
+// other micro-batches are processed between the forward and the backward pass of a micro-batch,
+// these are n versions. A segment whose backward pass does not read parameters needs none. Does
+// nothing for ranks that update once per step.
 void keep_versions(plan::RankPlan& rank);
 
 }  // namespace trainyard::strategy

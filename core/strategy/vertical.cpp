@@ -93,7 +93,8 @@ Op partial_products(const Replica& r, const MicroRows& of) {
   return op;
 }
 
-// Makes a forward op apply only bias and activation, to the sum over columns.
+// Reduces a forward op to adding the bias and applying the activation; its input is the sum over
+// columns.
 void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
   forward.reads = {local_rows(r, r.shared_columns.sums, of), bias_of(r)};
   forward.flops = 2 * of.own * row_of(r);

@@ -3,7 +3,8 @@
 // layer's weights, for the rows of all ranks. The products are reduce-scattered, so that each rank
 // gets the sums for its rows. The remaining layers are as in any replica. In the backward pass, the
 // gradients of all rows are gathered, to compute the weight gradient of the local columns. In each
-// rank's gradient, columns of other ranks are zero, so the sum over ranks combines them.
+// rank's gradient, the columns of other ranks are zero. So the sum of these gradients over ranks is
+// the full gradient.
 //
 // Ops of micro-step 0, with O outputs of the first layer:
 //   LOAD.m0      loads the rank's columns of all rows
@@ -37,13 +38,13 @@ void take_columns(const Replica& replica, const MicroRows& rows, plan::Op& load)
 plan::Op partial_products(const Replica& replica, const MicroRows& rows);
 void finish_forward(const Replica& replica, const MicroRows& rows,
                     plan::Op& forward);  // `forward`: op of a replica, which reads the full input
-// makes the op write the gradients of the rank's rows, which are then gathered
+// changes a backward op to write the gradients of the rank's rows, which are then gathered
 void scatter_gradient_rows(const Replica& replica, const MicroRows& rows, plan::Op& backward);
 void take_columns_of_weight(const Replica& replica, const MicroRows& rows,
                             plan::Op& backward_weight);
 
-// Return the buffers that the two collectives of a micro-step access: the sums of products, and the
-// gathered gradients.
+// Each returns the buffer that one of the two collectives of a micro-step accesses: the sums of
+// products, or the gathered gradients.
 plan::Access sums_of(const Replica& replica, const MicroRows& rows);
 plan::Access gradients_of(const Replica& replica, const MicroRows& rows);
 std::int64_t row_of(const Replica& replica);  // number of elements of a row of the products

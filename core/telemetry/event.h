@@ -71,8 +71,9 @@ enum class Metric : std::uint16_t {
   // Total number of the rank's averages with one neighbor, requested or answered. Only for
   // asynchronous gossip, if above 0.
   averages = 32,
-  // Only sent by a worker that pulls only some rows of tables, once per round. Bytes that pulling
-  // and pushing full tables would move / bytes moved for the rows, including row indices.
+  // Only sent by a worker that pulls only some rows of tables, once per round. Ratio: bytes that
+  // full tables would need, pulled and pushed / bytes of the needed rows and their indices, pulled
+  // and pushed.
   table_ratio = 33,
   // [run::MemoryPurpose] Resident bytes of the rank's buffers for that purpose.
   buffer_bytes = 34,

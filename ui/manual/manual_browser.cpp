@@ -146,7 +146,7 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const auto heading = headings_.find(to_qstring(place.slug));
   if (place.slug.empty() || heading == headings_.end()) return verticalScrollBar()->setValue(0);
   QTextBlock block = heading->second;
-  const QTextCursor word = find_word(to_qstring(place.word), block.position());
+  const QTextCursor word = find_word(to_qstring(place.word), block.position() + block.length());
   if (!word.isNull()) block = word.block();
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
   // Scrolls so that the row is in the middle of the view, because the surrounding rows of the table
@@ -171,7 +171,8 @@ void ManualBrowser::highlight_words(const QStringList& words) {
     for (QTextCursor at = find_word(word, 0); !at.isNull(); at = find_word(word, at.selectionEnd()))
       mark(at, colors().selection, colors().text);
   if (const auto heading = headings_.find(to_qstring(now_.place.slug)); heading != headings_.end())
-    if (const QTextCursor word = find_word(to_qstring(now_.place.word), heading->second.position());
+    if (const QTextCursor word = find_word(to_qstring(now_.place.word),
+                                           heading->second.position() + heading->second.length());
         !word.isNull())
       mark(word, colors().accent, colors().on_accent);
   setExtraSelections(selections);

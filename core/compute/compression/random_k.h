@@ -42,7 +42,7 @@ class RandomIndices {
   }
   std::int64_t elements() const { return std::ssize(drawn_); }
   const std::vector<std::int64_t>& in_order() const { return places_; }
-  // By number: 1 if it was drawn, else 0.
+  // For each number of the gradient: 1 if the number was drawn, else 0.
   const std::uint8_t* drawn() const { return drawn_.data(); }
 
  private:

@@ -127,7 +127,7 @@ class Binder : BufferMap {
     return loads;
   }
 
-  // Finds the access to a buffer, or to a piece of it.
+  // Finds the access to a buffer, or to a piece of the buffer.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
       return plan::base_name(plan_.buffers[access.buffer.index()].name) == buffer;
@@ -135,8 +135,8 @@ class Binder : BufferMap {
     return at == accesses.end() ? nullptr : &*at;
   }
 
-  // Returns the number of samples that an op loads, derived from its labels or else from another
-  // output.
+  // Returns the number of samples that an op loads. Derives it from the size of the loaded labels,
+  // or else from another output of the op.
   std::int64_t loaded(const Op& load) const {
     if (const Access* labels = find(load.writes, "labels")) return labels->count / model_.labels();
     if (const Access* input = find(load.writes, "input")) return input->count / model_.features;
@@ -155,7 +155,7 @@ class Binder : BufferMap {
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
     const BoundLoad* load = program.load(op.micro);
-    // no load: only other ranks have samples in this micro-step
+    // without a load, only other ranks have samples in this micro-step
     return load != nullptr ? std::min(program.samples, load->samples) : 0;
   }
 
@@ -280,7 +280,7 @@ class Binder : BufferMap {
     }
   }
 
-  // An op that reads batch norm sums normalizes by the reduced sums.
+  // An op that reads batch norm sums normalizes with these sums, which are already reduced.
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment)))
       return model::normalize(segment(op), tensors(op));
@@ -499,8 +499,8 @@ class Binder : BufferMap {
   }
 
   // Returns the part of a buffer that the op accesses, as rows of `width` elements. A buffer may
-  // hold the rows of several micro-steps. If the op has no access to it, returns the buffer's first
-  // rows.
+  // hold the rows of several micro-steps. If the op has no access to the buffer, returns the
+  // buffer's first rows.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
     return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);

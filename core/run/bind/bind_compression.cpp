@@ -86,7 +86,7 @@ class CompressionBinder {
     return plan_.buffers[access.buffer.index()].name == buffer;
   }
 
-  // Returns an empty tensor if the op has no such access.
+  // Returns the tensor of the access to `buffer`; empty if the op has no such access.
   Tensor in(const std::vector<Access>& accesses, const char* buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(),
                                  [&](const Access& access) { return named(access, buffer); });

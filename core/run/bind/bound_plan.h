@@ -103,9 +103,10 @@ struct BoundOp {
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
   int local_position = -1;     // reduce_many: position of this rank's chunk in the sum
   std::uint32_t transfer = 0;  // id of the transfer, equal at both ends
-  // collective that an engine runs as one op: root's position in the group
+  // for a collective that an engine runs as one op: position of the root in the group
   int root = 0;
-  // for such a collective: lower bound of bytes sent, by formula (core/collective/engine_cost.h)
+  // for a collective that an engine runs as one op: lower bound of the bytes sent, by formula
+  // (core/collective/engine_cost.h)
   std::int64_t engine_bytes = 0;
   std::byte* data = nullptr;       // bytes that are sent or written
   const std::byte* own = nullptr;  // local operand, which is added or copied; usually `data`

@@ -31,7 +31,7 @@ class BufferMap {
   }
 
   // The following functions return an empty tensor if the plan has no such buffer, for example
-  // because it does not train.
+  // because the plan does not train.
   compute::Tensor named(const std::string& name) const;
   // returns the first elements of the buffer
   compute::Tensor flat(const std::string& name, std::int64_t elements) const;

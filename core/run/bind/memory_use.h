@@ -42,7 +42,8 @@ struct MemoryUse {
   std::int64_t total() const;  // sum of all purposes on the device
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
-// "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and 2 MB on disk"
+// Returns text such as "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and
+// 2 MB on disk".
 std::string describe(const MemoryUse& use);
 
 // Returns how many bytes of the range at `begin` are resident (mincore(2)); all bytes if mincore is

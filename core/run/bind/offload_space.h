@@ -30,7 +30,8 @@ class OffloadSpace {
                                          const std::string& where);
   OffloadSpace() = default;  // an object without memory
 
-  // Return the address at an offset of the layout. The file is mapped, for readers between steps.
+  // Return the address at an offset of the layout. The file is mapped into memory, so that
+  // offloaded data can be read between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
   std::byte* disk(std::int64_t offset) const { return mapped_.get() + offset; }
 

@@ -25,7 +25,7 @@ class SlowdownModel {
  public:
   SlowdownModel(std::int64_t seed, int rank, double slow_down, double jitter, OpTimes drawn = {});
 
-  // Sets the slowdown, immediately. May be called by any thread.
+  // Sets the slowdown, with immediate effect. May be called by any thread.
   void set(double slow_down, double jitter);
 
   bool paced() const { return !drawn_.nanoseconds.empty(); }

@@ -8,7 +8,7 @@
 namespace trainyard::run {
 
 namespace {
-// between two waits of this length, the abort word is checked
+// maximum length of one wait; the abort word is checked between two waits
 constexpr std::chrono::microseconds kAbortSlice{2000};
 }  // namespace
 

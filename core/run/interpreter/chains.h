@@ -14,8 +14,8 @@ namespace trainyard::run {
 
 // True if the host must do work when the op is submitted; the device must then be idle.
 bool needs_host(plan::OpKind kind);
-// True if the op writes the loss buffer, from which the host must first have read the loss of an
-// earlier op.
+// True if the op writes the loss buffer. The host must have read the loss of an earlier op from
+// this buffer before.
 bool leaves_loss(const BoundOp& op);
 
 // Range of a lane's ops that form a chain. `links_of` returns all chains of a program on a lane,

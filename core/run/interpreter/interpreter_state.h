@@ -25,7 +25,7 @@
 
 namespace trainyard::run {
 
-// between two waits of this length, the abort word is checked
+// maximum length of one wait; the abort word is checked between two waits
 constexpr std::chrono::microseconds kWaitSlice{2000};
 constexpr std::size_t kGiven = 64;  // maximum number of compute ops submitted to a device
 constexpr std::size_t kLinks =

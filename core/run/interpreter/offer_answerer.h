@@ -38,7 +38,8 @@ class OfferAnswerer {
   // Answers all offers that have arrived, and calls `report` for each. Returns true if there were
   // any.
   base::Result<bool> answer(const std::function<void(const AnsweredOffer&)>& report);
-  // Like above, but answers only one active rank. `number`: index of its pair.
+  // Like the other `answer`, but answers only one active rank. `number`: index of the pair with
+  // this rank.
   base::Result<bool> answer(std::size_t number,
                             const std::function<void(const AnsweredOffer&)>& report);
 

@@ -14,7 +14,7 @@ Staleness::Staleness(const plan::RankPlan& plan) {
     for (const plan::Op& op : program.ops) {
       if (op.kind == plan::OpKind::forward) forward.try_emplace(op.micro, updates);
       const bool counts = op.kind == plan::OpKind::rate && op.micro >= 0;
-      // has no entry if only other ranks have samples of the micro-batch
+      // `forward` has no entry if only other ranks have samples of the micro-batch
       const auto passed = forward.find(op.micro);
       by_op.push_back(counts && passed != forward.end() ? updates - passed->second : -1);
       updates += counts ? 1 : 0;

@@ -51,7 +51,7 @@ void StepMeter::capture(const BoundOp& op, std::int64_t step) {
   Captured& slot = captured(step);
   const auto s = static_cast<std::size_t>(op.segment);
   if (op.leaves_loss) {
-    // the first loss resets the sums; those of later micro-steps are added
+    // the first loss of a step resets the sums; losses of later micro-steps are added to the sums
     if (op.leaves_first_loss) slot.loss_sum = slot.correct = 0;
     slot.loss_sum += bound_.metrics.as<double>()[0];
     slot.correct += bound_.metrics.as<double>()[1];
@@ -144,15 +144,15 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
   now_ns_ = end_ns;
   if (events_ != nullptr) {
     metric(Metric::step_seconds, step, base::seconds(end_ns - times.begin_ns));
-    // must be between the two metrics: readers divide traffic by the step's time, and pair it with
-    // the samples that follow
+    // traffic must be reported after the step's time and before the step's samples: readers divide
+    // traffic by this time, and assign it to the samples that follow
     traffic_metrics(step);
     metric(Metric::loss_sum, step, captured(step).loss_sum);
     metric(Metric::correct, step, captured(step).correct);
     metric(Metric::samples, step, static_cast<double>(program.samples));
     if (learning_rate) metric(Metric::learning_rate, step, *learning_rate);
-    // must precede the metrics that every rank reports: if those arrive without a slowdown before
-    // them, readers conclude that this rank reports none
+    // the slowdown must precede the metrics that every rank reports: if these arrive without a
+    // slowdown, readers conclude that this rank reports no slowdown
     imposed_metrics(step);
     metric(Metric::compute_seconds, step, base::seconds(times.compute_ns));
     metric(Metric::transfer_seconds, step, base::seconds(times.transfer_ns));

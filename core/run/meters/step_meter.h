@@ -35,7 +35,7 @@ class StepMeter {
                 std::int64_t ready_ns, std::int64_t end_ns, std::int64_t bytes,
                 std::int64_t imposed_ns = 0);
   // Records that a compute op was slowed: to `factor` times its real time, or to the drawn device's
-  // time. `late_ns`: time by which the op exceeded the latter.
+  // time. `late_ns`: time by which the op exceeded the time of the drawn device.
   void record_slowed(double factor, std::int64_t imposed_ns, std::int64_t late_ns);
   // Reports the staleness, in updates, of a gradient on a rank that updates after every
   // micro-batch.

@@ -79,7 +79,8 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::receive_from(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  // must precede the receive, so that messages sent before the loss are still handled
+  // the loss must be checked before the receive, so that messages sent before the loss are still
+  // handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;

@@ -115,8 +115,8 @@ Result<bool> Server::State::answer_out_of_turn() {
     if (!to.asks || to.reads >= 0 || awaits_row_list(to) ||
         (static_cast<double>(gathered) < to.request && expects_gradients()))
       continue;
-    // The worker may also wait for an answer to its last gradient, because the update needs others
-    // that will not arrive. Sends that answer first.
+    // The worker may also wait for an answer to its last gradient, because the update needs
+    // gradients of other workers that will not arrive. Sends this answer first.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
     else to.asks = false, to.last_sent = true;

@@ -83,7 +83,8 @@ Result<void> Server::State::receive_all_row_lists() {
   take_failed_workers();
   for (Worker& one : workers) {
     if (!one.owes_rows || one.lost) continue;
-    // must precede the receive, so that messages sent before the loss are still handled
+    // the loss must be checked before the receive, so that messages sent before the loss are still
+    // handled
     const bool lost = parts.transport->has_lost(one.rank);
     const auto heard = receive_row_list(one);
     if (!heard) return base::fail(heard.error());

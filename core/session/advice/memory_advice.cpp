@@ -356,10 +356,11 @@ class FittingOptions {
         said += applies ? (said.empty() ? "" : ", and ") + what : "";
       };
       add(mesh.pipeline > 1,
-          fmt::format("devices are idle at least {} of the time",
+          fmt::format("devices are idle for at least {} of the time",
                       percent(experiment::ideal_bubble_fraction(other).value_or(0))));
       add(mesh.tensor > 1,
-          "activations of every pair of layers are all-reduced, forward and backward");
+          "activations of every pair of layers are all-reduced, in the forward and in the backward "
+          "pass");
       add(fewer, "one update per step instead of one per micro-batch");
       return said;
     };

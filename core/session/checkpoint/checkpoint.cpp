@@ -46,8 +46,8 @@ Problem no_checkpoint_problem(const fs::path& directory) {
           ""};
 }
 
-// The name contains the hash of the content, so a new file never replaces one that a manifest still
-// names.
+// The name contains the hash of the content, so a new file never replaces a file that a manifest
+// still names.
 std::string file_name(const std::string& part, const std::string& xxh64) {
   return part + "-" + xxh64 + std::string(kSuffix);
 }
@@ -192,8 +192,8 @@ Result<void> write_manifest(const fs::path& path, const std::string& text) {
   return {};
 }
 
-// Removes leftovers of an older checkpoint of the same step or of a writer that died. Ignores
-// errors: leftovers are harmless.
+// Removes files that remain from an older checkpoint of the same step, or from a writer that died.
+// Ignores errors, because such files are harmless.
 void remove_stale_files(const fs::path& checkpoint, const std::vector<CheckpointFile>& kept) {
   std::error_code error;
   std::vector<fs::path> old;
@@ -225,9 +225,9 @@ void remove_checkpoint(const fs::path& checkpoint) {
   fs::remove_all(checkpoint, error);
 }
 
-// Removes all checkpoints except `newest`, which was just verified, and the complete one before it.
-// If `keeps_unfinished`, also keeps uncommitted checkpoints of later steps, because ranks may still
-// be writing them.
+// Removes all checkpoints except `newest`, which was just verified, and the complete checkpoint
+// before it. If `keeps_unfinished`, also keeps uncommitted checkpoints of later steps, because
+// ranks may still be writing them.
 void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished) {
   bool kept = false;
   std::error_code error;

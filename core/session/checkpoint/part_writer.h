@@ -34,7 +34,7 @@ class SavedQueue {
 
 class PartWriter {
  public:
-  // `name`: name of the parts. `state`: see Saved. `model`, `device` (which holds the data) and
+  // `name`: name of the parts. `state`: as in `Saved`. `model`, `device` (which holds the data) and
   // `box` must outlive the writer.
   PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
              const model::Model& model, compute::Compute* device, SavedQueue& box);

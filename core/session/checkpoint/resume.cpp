@@ -99,12 +99,13 @@ Result<InitialState> initial_state(const experiment::Resolved& e) {
   auto found = read(e, fs::path(e.document.run.resume_from) / "checkpoints");
   if (!found) return base::fail(found.error());
   if (found->loaded.info.step == e.first_step) return std::move(found->initial_state);
-  return base::fail({"checkpoint_changed", ProblemCode::failed, e.document.run.resume_from,
-                     fmt::format("the newest checkpoint has changed: it is now that of step {}",
-                                 base::format_count(found->loaded.info.step)),
-                     fmt::format("step {}", base::format_count(e.first_step)),
-                     "Another process writes to this directory, or damaged the checkpoint. Start "
-                     "the run again."});
+  return base::fail(
+      {"checkpoint_changed", ProblemCode::failed, e.document.run.resume_from,
+       fmt::format("the newest checkpoint has changed; it is now the checkpoint of step {}",
+                   base::format_count(found->loaded.info.step)),
+       fmt::format("step {}", base::format_count(e.first_step)),
+       "Another process writes to this directory, or damaged the checkpoint. Start "
+       "the run again."});
 }
 
 std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int server,

@@ -41,8 +41,8 @@ class Coordination {
   void update_pacing(std::int64_t now);
   void housekeeping(std::int64_t now);
 
-  // Messages from ranks and viewers.
-  // Returns null if the peer is not connected as this rank.
+  // Handlers of messages from ranks and viewers. `entry_of` returns null if the peer is not
+  // connected as this rank.
   RankEntry* entry_of(const PeerId& peer, std::int32_t rank);
   void take(const PeerId& from, const Hello& hello);
   void take(const PeerId& from, const Planned& planned);

@@ -124,7 +124,8 @@ void Coordination::check_interrupts() {
   if (interrupts >= 2) end(RunState::canceled, canceled());
 }
 
-// Waits a moment for the other ranks' reports, so that the table shows which rank differs.
+// Waits a moment for the other ranks' reports, so that the table in the problem shows which rank
+// differs.
 void Coordination::check_agreement(std::int64_t now) {
   struct Subject {
     const char* of;

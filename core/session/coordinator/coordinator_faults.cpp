@@ -49,8 +49,8 @@ bool Coordination::servers_finished() const {
                      [](const RankEntry& entry) { return entry.finished.has_value(); });
 }
 
-// Marks the rank as lost and kills its process: an unresponsive one could wake up after a
-// replacement has started.
+// Marks the rank as lost and kills its process, because an unresponsive process could wake up after
+// its replacement has started.
 void Coordination::mark_lost(RankEntry& entry, const std::string& why) {
   entry.lost = true;
   entry.stalled = false;

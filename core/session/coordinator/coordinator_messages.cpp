@@ -180,8 +180,8 @@ void Coordination::carry_out(const Ask& ask) {
   if (training()) set_state(ask.command == Command::set_pace ? state_ : training_state());
 }
 
-// Sends the slowdown to the rank and records it. Ranks that have not started training get it when
-// they start.
+// Sends the slowdown to the rank and records it. A rank that has not started training gets the
+// slowdown when it starts.
 void Coordination::slow(const Slow& asked) {
   if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= entries_.size()) return;
   if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))

@@ -45,7 +45,7 @@ struct RankEntry {
   // started and is getting ready.
   bool wanted = false, returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  // Number of confirmations by servers that this rank, or an earlier process of it, left.
+  // Number of confirmations by servers that this rank, or an earlier process of this rank, left.
   int departures_seen = 0;
   int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
   // Grace period that begins when the exit of the rank is noticed.

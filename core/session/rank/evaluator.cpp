@@ -35,8 +35,8 @@ class Evaluator {
   }
 
  private:
-  // Evaluates the newest complete checkpoint. It may be newer than `committed`, which may have been
-  // deleted by now. Ignores newer directories that are still being written.
+  // Evaluates the newest complete checkpoint. This checkpoint may be newer than `committed`, whose
+  // files may have been deleted by now. Ignores newer directories that are still being written.
   Result<void> measure(std::int64_t committed) {
     const run::BoundPlan& bound = *p_.bound;
     const Tensor parameters = compute::on_host(bound.device, bound.parameters, parameters_),

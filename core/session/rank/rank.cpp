@@ -284,8 +284,8 @@ class Rank {
     return interpret(recipe, *bound);
   }
 
-  // Writes the initial state into the rank's memory, which is zero until now, before the first
-  // step.
+  // Writes the initial state into the rank's memory before the first step. Until then, the memory
+  // contains zeros.
   Result<void> begin(const run::BoundPlan& bound) {
     initialize(p_.resolved, p_.rank_plan, bound);
     // Ranks that do not load the saved state receive all of it from others.

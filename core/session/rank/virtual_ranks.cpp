@@ -283,8 +283,8 @@ class VirtualRanks {
     return true;
   }
 
-  // Sends the events of all rings before one is full. The computation waits for this, so no event
-  // is lost.
+  // Sends the events of all rings before one of the rings is full. The computation waits for this,
+  // so no event is lost.
   Result<void> ship_all() {
     for (bool shipped = false; !shipped;) {
       if (auto ok = listen(std::chrono::milliseconds(0)); !ok) return ok;

@@ -65,7 +65,7 @@ struct ReplayedRun {
 };
 
 // Adds the final weights of the ranks to the result. If hashes were recorded, adds only ranks that
-// have one.
+// have a recorded hash.
 template <class Parameters>
 void weigh(ReplayResult& outcome, const ReplayedRun& run, int ranks, const Parameters& parameters) {
   std::vector<std::string> recorded = recorded_hashes(run.directory);

@@ -73,7 +73,7 @@ class SpawnPlan {
 
  private:
   // Passes descriptors to the child. First duplicates them to numbers above all sources and
-  // targets, because the target number of one may be the source number of another.
+  // targets, because the target number of one descriptor may be the source number of another.
   void keep(const std::vector<std::pair<int, int>>& descriptors) {
     int highest_ours = 2, highest_theirs = 2;
     for (const auto& [ours, theirs] : descriptors) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode
-// 0700. It is removed with its owner. A small child process, which does nothing but wait, removes
-// it if this process is killed.
+// 0700. The directory is removed when this object is destroyed. If this process is killed, a small
+// child process, which only waits for that, removes the directory.
 #pragma once
 
 #include <sys/types.h>
