@@ -144,7 +144,7 @@ std::optional<std::pair<int, SearchHit>> match(const Page& page, const Section& 
   if (!in_section) return std::nullopt;
   SearchHit hit{{page.file, section.slug, ""}, page.title, section.title, ""};
   hit.excerpt = excerpt_around(plain.substr(line), first == std::string::npos ? 0 : first - line);
-  if (first != std::string::npos) hit.place.word = plain.substr(first, word_length(body, first));
+  if (first != std::string::npos) hit.place.word = word_at(plain, first);
   return std::pair(rank_of(page, section, words), std::move(hit));
 }
 

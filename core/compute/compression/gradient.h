@@ -52,7 +52,7 @@ inline std::int32_t max_magnitude(const float* values, std::int64_t count) {
 // is reproducible.
 class Sums {
  public:
-  // Returns the sum of of(value) over all `values`. `count` must be a multiple of 8.
+  // Adds of(value) for each value in `values`. `count` must be a multiple of 8.
   template <class Number, class Of>
   void add(const Number* values, std::int64_t count, const Of& of) {
     std::array<double, 8> sums = sums_;
