@@ -237,8 +237,8 @@ std::vector<std::string> unused_settings(const Document& document, const std::st
 Json json_schema(const std::vector<FieldDescription>& fields, std::string_view title);
 
 // Read or set the value at a path such as "topology.hosts[0].name". Reading a missing value is a
-// Problem; so is writing below a value that is no object or list. Writing creates missing objects.
-// A write that fails changes nothing.
+// Problem. Writing below a value that is neither an object nor a list is a Problem, too. Writing
+// creates missing objects. A write that fails changes nothing.
 Result<Json> value_at(const Json& document, const std::string& path);
 Result<void> set_value_at(Json& document, const std::string& path, Json value);
 

@@ -248,8 +248,8 @@ int LinkShares::collect_ways() {
   return used;
 }
 
-// Returns the directed link on which each lane gets the lowest rate. If several do, returns the one
-// with the lowest number, as the simulator does.
+// Returns the directed link on which each lane gets the lowest rate. Of several such links, returns
+// the link with the lowest number, as the simulator does.
 DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
   DirectedLink found = -1;
   for (int u = 0; u < used; ++u) {

@@ -53,8 +53,8 @@ class MailboxTransport : public Transport {
   // location of the bytes.
   virtual base::Result<void> place(const Route& route, std::span<const std::byte> bytes,
                                    Descriptor& descriptor) = 0;
-  // Returns the bytes of a descriptor from the peer of `route`; a Problem if they are not in that
-  // peer's memory.
+  // Returns the bytes of a descriptor from the peer of `route`; a Problem if the bytes are not in
+  // the memory of this peer.
   virtual base::Result<std::span<const std::byte>> find(const Route& route,
                                                         const Descriptor& descriptor) = 0;
 

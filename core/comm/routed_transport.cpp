@@ -29,8 +29,8 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
-// Destroys the transports without an arena first, because they may send from the arena of another
-// transport until they are destroyed.
+// Destroys the transports without an arena first, because such a transport may send from the arena
+// of another transport until it is destroyed.
 RoutedTransport::~RoutedTransport() {
   for (auto& part : parts_)
     if (part->arena().empty()) part.reset();

@@ -86,8 +86,8 @@ class Compute {
     return std::shared_ptr<void>();
   }
   // Allocates memory that other processes of this host may import on the devices with the numbers
-  // `to` (as in topology::Device), which must be of this kind. Returns a Problem if one of them
-  // cannot access it.
+  // `to` (as in topology::Device). All these devices must be of this kind. Returns a Problem if one
+  // of them cannot access the memory.
   virtual base::Result<ExportedMemory> allocate_exported(std::int64_t /*bytes*/,
                                                          std::span<const int> /*to*/,
                                                          const std::string& where) {

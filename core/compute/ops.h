@@ -169,8 +169,8 @@ struct BatchNormForward {
   Activation activation = Activation::none;
 };
 
-// Normalizes like BatchNormForward, but with running means and variances instead of those of the
-// batch.
+// Normalizes like BatchNormForward, but with running means and variances instead of the statistics
+// of the batch.
 struct BatchNormEvaluate {
   Tensor input, weight, bias, running, output;
   double epsilon = 1e-5;
@@ -371,13 +371,13 @@ struct UpdateInputs {
   // fp64 [3], written: sum of gradient^2 (before `factor`), of (new - old)^2, of new^2.
   Tensor statistics;
   // [P], destination of the new parameters (or of the old ones, if the factor is 0). `parameters`
-  // are then only read, so peers may read them at the same time. It must start at the same address
-  // as `parameters`, or not overlap them. Empty: the update is in place.
+  // are then only read, so peers may read them at the same time. The destination must start at the
+  // same address as `parameters`, or not overlap them. Empty: the update is in place.
   Tensor updated = {};
-  // [P], from which the step is subtracted instead of from the parameters: updated = origin - step.
-  // The step is computed from the parameters as usual. For decentralized training: the gradient is
-  // that of the local parameters, and `origin` is the average with neighbors. `origin` is only
-  // read, and must not overlap `updated`. Empty: the parameters.
+  // [P], replaces the parameters as the tensor from which the step is subtracted: updated = origin
+  // - step. The step is computed from the parameters as usual. For decentralized training: the
+  // gradient is computed from the local parameters, and `origin` is the average with neighbors.
+  // `origin` is only read, and must not overlap `updated`. Empty: the parameters.
   Tensor origin = {};
 
   const Tensor& start() const { return origin.empty() ? parameters : origin; }

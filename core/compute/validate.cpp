@@ -206,8 +206,8 @@ void check(const Zero& op, OpCheck& check) {
   check.is("output", op.output, op.output.dtype, op.output.shape);
 }
 
-// Refuses a destination that partly overlaps the parameters: it would overwrite some of them before
-// they are read.
+// Refuses a destination that partly overlaps the parameters, because the update would overwrite
+// some parameters before it reads them.
 void check_updated(const Tensor& updated, const Tensor& parameters, OpCheck& check) {
   check.is_or_empty("updated", updated, parameters.dtype, parameters.shape);
   if (updated.empty()) return;

@@ -13,8 +13,8 @@ constexpr std::int64_t kClasses = 10;
 // Maximum number of cached samples per split; about 235 MB.
 constexpr std::int64_t kKeptAtMost = 300'000;
 
-// Mean and standard deviation of pixels, measured on 8,000 samples at the default difficulty. They
-// are constants, so that a sample does not depend on the others.
+// Mean and standard deviation of pixels, measured on 8,000 samples at the default difficulty. Both
+// are constants, so that a sample does not depend on other samples.
 constexpr float kMeanPixel = 46.0f, kPixelDeviation = 66.0f;
 
 using Pixels = std::array<std::uint8_t, kDigitPixels>;

@@ -134,7 +134,7 @@ struct Labels {
   std::int64_t classes = 0;
 };
 
-// Checks the number of labels against that of images before reading them.
+// Compares the number of labels with the number of images before reading the labels.
 Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples,
                            const std::filesystem::path& images) {
   auto file = open_file(path, 1, 1);

@@ -34,7 +34,7 @@ ShardTable count(const std::vector<std::int32_t>& owners, const TrainingLabels& 
   return table;
 }
 
-// Returns all samples in the order in which they are cut into one contiguous piece per rank.
+// Returns all samples in the order that is later cut into contiguous pieces, one per rank.
 Counts order_of_all(const ShardingSpec& spec, const TrainingLabels& labels) {
   Counts order(labels.classes.size());
   if (spec.kind == ShardingKind::size_skew) return permute(order, random_of(spec, 0)), order;

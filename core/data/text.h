@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Text by character, for models that predict the next character. A sample is a window of `context`
-// characters; its labels are the characters that follow each of them. Characters are numbered in
-// the order of their code points. Windows are contiguous and in the order of the text; the first
+// characters; the label of each character is the character that follows it. Characters are numbered
+// in the order of their code points. Windows are contiguous and in the order of the text; the first
 // are for training, the last are held out. Windows share no character, except that the last label
 // of a window is the first character of the next.
 #pragma once

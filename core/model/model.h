@@ -94,8 +94,8 @@ struct Segment {
   bool accumulates = false, addend_accumulates = false;
 
   // True if the segment's only parameter is a table, stored row by row from `first` on. The first
-  // `slot_count` columns of a sample are the indices of its rows. The output depends only on these
-  // rows, and only they get a gradient.
+  // `slot_count` columns of a sample are indices of rows of the table. The output depends only on
+  // these rows, and only they get a gradient.
   bool looks_up() const { return table.dimensions > 0; }
   std::int64_t channels() const { return output_shape[output_shape.dimensions - 1]; }
   Shape weight_shape() const;  // Shape of the weight; for lookup layers, of the table.
@@ -123,7 +123,8 @@ struct Model {
   std::vector<Parameter> state;  // Training state that is not trained: running means and variances.
   std::int64_t state_elements = 0;  // Size of the flat state buffer.
 
-  // Returns the segment whose parameters the segment uses: itself, or the one it is tied to.
+  // Returns the segment that owns the parameters of the given segment: the segment itself, or the
+  // segment to which it is tied.
   const Segment& owner(const Segment& segment) const {
     return segment.tied_to < 0 ? segment : segments[static_cast<std::size_t>(segment.tied_to)];
   }
@@ -163,9 +164,9 @@ inline base::Result<Model> build(const ModelSpec& spec, std::int64_t features,
 }
 
 // Initializes parameters and state. Weights and biases are uniform in +-1/sqrt(number of inputs of
-// an output), the default of torch.nn.Linear and Conv2d. For an embedding_bag this number is that
-// of the rows that it sums; for an embedding it is the width. Batch normalization starts with scale
-// 1 and shift 0. A wide table starts with 0, as a linear model of TensorFlow does
+// an output), the default of torch.nn.Linear and Conv2d. For an embedding_bag, the number of inputs
+// is the number of rows that it sums; for an embedding, it is the width. Batch normalization starts
+// with scale 1 and shift 0. A wide table starts with 0, as a linear model of TensorFlow does
 // (tf.feature_column.linear_model): there is no symmetry to break, and rows that are never looked
 // up then contribute nothing. The values do not depend on the number of ranks, nor, up to rounding,
 // on the dtype. In `state`, which may be empty, means are 0 and variances 1.

@@ -10,7 +10,8 @@
 namespace trainyard::model {
 
 // Special values in place of a segment: samples, and numbers of samples. Both are sent to ranks
-// that do not load samples. Dropout needs the numbers, so they are sent only in training.
+// that do not load samples. Only dropout needs the numbers, so the numbers are sent only in
+// training.
 inline constexpr int kSamples = -1, kSampleNumbers = -2;
 
 // Transfer between two stages on different ranks. The value is the output of a segment, its

@@ -99,7 +99,7 @@ struct Event {
   std::int64_t ready_ns = 0;
   std::int64_t end_ns = 0;
   // For a metric event: the value. For an op event: payload bytes moved; for a collective of an
-  // engine, they are computed by formula.
+  // engine, these bytes are computed by formula.
   double value = 0;
   std::int32_t step = 0;  // Optimizer step, from 0.
   // For an op event: number of the op in the program. For a metric event: the Metric.

@@ -286,7 +286,7 @@ void History::Gathering::finish(std::int32_t step, double seconds) {
 
 // Publishes complete steps that directly follow the published ones. If more than `kept` complete
 // steps wait for a missing one, publishes the first of them. An evaluation after the last step may
-// have a step number between two regular ones.
+// have a step number between two regular step numbers.
 void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Summary of a recording for a list of runs: its header and its result. In a closed recording the
-// frames between them are not read.
+// Summary of a recording for a list of runs: its header and its result. In a closed recording, the
+// frames between header and result are not read.
 #pragma once
 
 #include <filesystem>

@@ -8,8 +8,8 @@ namespace trainyard::topology {
 
 // Returns the first `ranks` workers, in rank order, with the hosts, switches and links that connect
 // them. Each pair keeps its route in the full drawing. Hosts that become empty are removed. A
-// device that is only on a route stays, with role idle. `drawn` must be valid, connect its workers,
-// and have at least `ranks` of them; `ranks` >= 1.
+// device that is needed only for a route stays, with role idle. `drawn` must be valid, connect its
+// workers, and have at least `ranks` of them; `ranks` >= 1.
 Topology first_ranks(const Topology& drawn, std::int64_t ranks);
 
 }  // namespace trainyard::topology

@@ -28,8 +28,8 @@ void in_blocks(std::int64_t elements, const Work& work) {
     work(first, std::min(kBlock, elements - first));
 }
 
-// Returns an integer that increases with the magnitude of the number. That of Inf is above all
-// finite numbers, and that of NaN is above Inf.
+// Returns an integer that increases with the magnitude of the number. The integer of Inf is above
+// those of all finite numbers, and the integer of NaN is above that of Inf.
 constexpr std::int32_t magnitude(float value) {
   return std::bit_cast<std::int32_t>(value) & 0x7FFFFFFF;
 }

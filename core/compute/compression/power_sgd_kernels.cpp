@@ -79,8 +79,8 @@ class Decode final : public Kernel {
     Sums squares;
     for (const PowerSgdBlock& block : op_.layout.blocks)
       block.rank > 0 ? decode(block, squares) : take_as_it_is(block);
-    // Sets non-finite elements of Q to zero, because they would stay non-finite forever. A column
-    // that is zero restarts from random numbers.
+    // Sets non-finite elements of Q to zero, because such elements would stay non-finite forever. A
+    // column that is zero restarts from random numbers.
     std::transform(op_.right.as<float>(), op_.right.as<float>() + op_.layout.right_elements,
                    op_.guess.as<float>(),
                    [](float value) { return is_finite(value) ? value : 0.0F; });

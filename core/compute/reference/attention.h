@@ -10,8 +10,8 @@
 
 namespace trainyard::compute::reference {
 
-// One head of one sample. Consecutive rows of its queries, keys and values are 3 D elements apart,
-// and those of its outputs D elements.
+// One head of one sample. Consecutive rows of its queries, keys and values are 3 D elements apart;
+// consecutive rows of its outputs are D elements apart.
 template <class T>
 struct Head {
   const T *query, *key, *value;

@@ -20,7 +20,7 @@
 namespace trainyard::compute::reference {
 namespace {
 
-// Returns the tensor whose dtype is that of the op's computation.
+// Returns the dtype in which the op is computed.
 template <class OneOp>
 DType dtype_of(const OneOp& op) {
   return op.input.dtype;

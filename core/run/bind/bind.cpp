@@ -349,8 +349,8 @@ class Binder : BufferMap {
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
-  // If the op reads the gradient, it accumulates: a scratch buffer receives the new gradient, which
-  // is then added. The norm is that of the accumulated gradient.
+  // If the op reads the gradient, the op accumulates: a scratch buffer receives the new gradient,
+  // which is then added to the old one. The norm is the norm of the accumulated gradient.
   std::vector<compute::Op> backward_weight(const Op& op) {
     model::SegmentTensors t = tensors(op);
     const Tensor sum = t.gradients,
@@ -365,8 +365,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Returns the tensors that the op accesses, if the first layer is split by columns. In their
-  // buffer, the gradients of all rows come first, then those of the local rows.
+  // Returns the tensors that the op accesses, if the first layer is split by columns. The buffer
+  // contains the gradients of all rows, followed by the gradients of the local rows.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};

@@ -28,7 +28,7 @@ std::vector<compute::Op> finish_forward(const model::Segment& segment,
 std::vector<compute::Op> scatter_gradient_rows(const model::Segment& segment,
                                                const model::SegmentTensors& t,
                                                const ColumnTensors& c);
-// Writes zeros to the columns of other ranks. The squared norm is that of the full gradient.
+// Writes zeros to the columns of other ranks. The squared norm covers the full gradient.
 std::vector<compute::Op> backward_columns(const model::Segment& segment,
                                           const model::SegmentTensors& t, const ColumnTensors& c);
 

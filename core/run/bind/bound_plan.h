@@ -71,8 +71,8 @@ struct NamedRows {
   std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
 };
 
-// Copy of an offload or fetch: bytes on the device, and where they are offloaded to: an address in
-// host memory, or an offset in a file.
+// Copy of an offload or fetch: bytes on the device, and the place to which they are offloaded,
+// which is an address in host memory or an offset in a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
   // file of the offloaded bytes; null: offloaded to host memory

@@ -47,8 +47,8 @@ void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
 // Runs a `pack` op, which copies the rows of its list to packed memory.
 void pack_rows(compute::Compute& compute, const BoundOp& op);
 
-// Returns the bytes that an op sends or receives: those of the rows in its list, or all rows if it
-// has no list.
+// Returns the number of bytes that an op sends or receives: the bytes of the rows in its list, or
+// of all rows if the op has no list.
 std::int64_t bytes_carried(const BoundOp& op);
 
 // Determines the table rows that the samples of a round look up.

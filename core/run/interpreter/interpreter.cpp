@@ -224,7 +224,7 @@ void Interpreter::State::report_averages(std::int64_t step) {
 }
 
 // Answers all offers of active ranks from steps up to `step`. Must be done before all ranks form
-// their mean, for which they wait for each other.
+// their mean, because ranks wait for each other there.
 base::Result<void> Interpreter::State::answer_all(std::int64_t step) {
   for (int op = answering->next_answer(step); op >= 0; op = answering->next_answer(step)) {
     const auto moved = progress();

@@ -23,8 +23,8 @@ inline constexpr std::size_t kMaxSampledBytes = std::size_t{1} << 18;
 
 bool sampled_step(std::int64_t step);
 
-// Returns the indices of a bucket's sampled elements, ascending. In a chunk of c elements they are
-// c (2 i + 1) / 2 n for i < n = min(c, kSampledOfChunk).
+// Returns the indices of a bucket's sampled elements, ascending. In a chunk of c elements, the
+// indices are c (2 i + 1) / 2 n for i < n = min(c, kSampledOfChunk).
 std::vector<std::int64_t> sampled_places(const collective::Exercise& bucket);
 
 class ChunkSampler {

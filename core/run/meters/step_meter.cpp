@@ -171,9 +171,10 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
 }
 
 // Reports gradient norms, without the loss scale. The reduced gradient is the mean over all samples
-// of the step; only ranks that update report its norm. The local norm is that of the mean over the
-// rank's local samples. If the rank's program counts no samples, the mean is over the samples of
-// its share. The norm is zero without samples. Ranks without gradients report no local norm.
+// of the step; only ranks that update report its norm. The local norm is the norm of the mean
+// gradient over the rank's local samples. If the rank's program counts no samples, the mean is over
+// the samples of its share. The norm is zero without samples. Ranks without gradients report no
+// local norm.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;
@@ -214,8 +215,9 @@ void StepMeter::traffic_metrics(std::int64_t step) {
 }
 
 // Reports traffic between two steps, for example of an evaluation. Readers compute the rate of a
-// step as the difference between its totals and those of the previous step. So the new totals are
-// reported again under the previous step, and traffic between steps is not counted in any rate.
+// step as the difference between the totals of this step and of the previous step. So the new
+// totals are reported again under the previous step, and traffic between steps is not counted in
+// any rate.
 void StepMeter::traffic_between_steps() {
   for (std::size_t peer = 0; peer < reported_messages_.size(); ++peer) {
     const comm::Traffic traffic = reported_messages_[peer] > 0

@@ -54,7 +54,8 @@ class ServerShare {
   static std::int64_t bytes_pushed(const BoundOp& takes, int worker);
   static std::int64_t bytes_wanted(const BoundOp& gives, int worker);
   // Returns the rows of version slot `place` that are in a worker's list, packed and valid until
-  // the next call for this worker. If the list has all rows, returns them in place.
+  // the next call for this worker. If the list contains all rows, returns the rows in place,
+  // without a copy.
   std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
 
   // Starts the update to version `version` in step `step`, from gradients of the given staleness,

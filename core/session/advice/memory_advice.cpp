@@ -74,7 +74,7 @@ class FittingOptions {
   }
 
  private:
-  // Returns the experiment with the settings applied; nothing if they are invalid.
+  // Returns the experiment with the settings applied; nothing if the result is invalid.
   std::optional<Resolved> with(const Settings& settings) const {
     base::Json json = written_;
     for (const std::string& setting : settings)
@@ -94,8 +94,8 @@ class FittingOptions {
   }
 
   // Returns the largest memory that a rank needs with the settings of `other`. Considers only ranks
-  // that lack memory with the drawn settings. Returns nothing if one of them would still lack
-  // memory.
+  // that lack memory with the drawn settings. Returns nothing if one of these ranks would still
+  // lack memory.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -366,8 +366,8 @@ class FittingOptions {
     };
   }
 
-  // Tries pipeline schedules that hold activations of fewer micro-batches. "naive" holds those of
-  // one micro-batch, but only one device works at a time.
+  // Tries pipeline schedules that hold activations of fewer micro-batches. The schedule "naive"
+  // holds the activations of one micro-batch, but only one device works at a time.
   void schedules() {
     if (!experiment::has_stages(document_.strategy.kind)) return;
     for (const char* schedule : {"1f1b", "naive"})

@@ -6,8 +6,8 @@
 
 namespace trainyard::session {
 
-// Returns, for each rank, by how many bytes its buffers exceed the memory of its device; 0 if they
-// fit.
+// Returns, for each rank, by how many bytes its buffers exceed the memory of its device; 0 if the
+// buffers fit.
 std::vector<std::int64_t> excess_bytes(const experiment::Resolved& experiment,
                                        const std::vector<run::MemoryUse>& memory);
 

@@ -15,7 +15,7 @@
 
 namespace trainyard::session {
 
-// Queue of written parts, from the writing thread to the thread that reports them.
+// Queue of written parts, from the writing thread to the thread that reports the parts.
 class SavedQueue {
  public:
   void put(Saved saved) {

@@ -172,7 +172,8 @@ CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
 }  // namespace
 
 // If several ranks hold the same shard, only the rank in the chief's shard group writes it. In a
-// mesh, this group is that of the rank's peer in the chief's replica (`peer_in_chief_replica`).
+// mesh, the shard group of the rank's peer in the chief's replica takes the place of the chief's
+// shard group (`peer_in_chief_replica`).
 bool writes_part(const experiment::Resolved& e, int rank) {
   const bool splits = experiment::splits_model(e.document.strategy.kind);
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);

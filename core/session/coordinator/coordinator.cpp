@@ -95,8 +95,8 @@ void Coordination::check_processes(std::int64_t now) {
     if (entry.reported_end || !entry.handle) continue;
     const auto how = entry.handle->ended();
     if (!how || entry.finished) continue;
-    // Waits for messages that the rank sent before it exited: they explain more than its exit
-    // status.
+    // Waits for messages that the rank sent before it exited, because messages explain more than an
+    // exit status.
     if (!entry.handle->killed() && !entry.end.over(now)) continue;
     entry.reported_end = true;
     if (ended_) continue;

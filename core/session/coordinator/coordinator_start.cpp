@@ -50,8 +50,8 @@ std::int64_t evaluated_between(const experiment::Resolved& resolved) {
   return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps;
 }
 
-// Returns the limits for the heartbeat check. NCCL ranks connect within a minute, or report that
-// they could not.
+// Returns the limits for the heartbeat check. NCCL ranks connect within a minute, or report an
+// error.
 LivenessLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   LivenessLimits limits;

@@ -55,9 +55,9 @@ Json known_bytes(double bytes) {
   return bytes > 0 ? Json(static_cast<std::int64_t>(bytes)) : Json();
 }
 
-// Returns the result of one rank. If the rank finished, its bytes are exact, and include those of
-// earlier processes that it replaced. Otherwise they are the last values in the telemetry; null if
-// there are none.
+// Returns the result of one rank. If the rank finished, its bytes are exact, and include the bytes
+// of earlier processes that this process replaced. Otherwise, the bytes are the last values in the
+// telemetry; null if the telemetry has none.
 Json rank_json(const telemetry::RankSummary& heard, const std::string& duty,
                const std::optional<Finished>& finished) {
   Json json{{"rank", heard.rank}, {"role", duty}};

@@ -89,8 +89,8 @@ struct Samples {
 // Events of a server or passive rank (`run::keeps_order`) since its last Order message.
 struct Order {
   std::int32_t rank = -1;
-  // Events of a server in the format of `plan::served_of`, or of a passive gossip rank in that of
-  // `plan::answers_of`.
+  // Events of a server in the format of `plan::served_of`, or events of a passive gossip rank in
+  // the format of `plan::answers_of`.
   std::string events;
 };
 

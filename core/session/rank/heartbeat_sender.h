@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Heartbeats of a rank, or of all ranks in one process. A thread with its own connection reports a
-// few times a second which step and op the ranks are in, and what they wait for. It does so from
-// the assignment to the end, however busy the other threads are.
+// few times a second which step and op the ranks are in, and what they wait for. The thread sends
+// reports from the assignment to the end, however busy the other threads are.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace trainyard::session {
 
 class HeartbeatSender {
  public:
-  // `hellos`: first messages of the ranks, at least one. Sent again on this connection, they prove
-  // that it belongs to these ranks.
+  // `hellos`: first messages of the ranks, at least one. They are sent again on this connection, to
+  // prove that the connection belongs to these ranks.
   HeartbeatSender(std::unique_ptr<ControlClient> client, std::vector<Hello> hellos);
   ~HeartbeatSender();
   HeartbeatSender(const HeartbeatSender&) = delete;

@@ -39,7 +39,7 @@ class DataPlane {
   virtual std::string not_on_device_reason() const {
     return "";
     // Returns why the shared buffers could not be placed on the device: no memory left, or no way
-    // to share it. Empty if they are on the device, or need not be.
+    // to share it. Empty if the buffers are on the device, or need not be there.
   }
   virtual base::Result<std::unique_ptr<comm::Transport>> connect(
       const std::vector<std::string>& endpoints) = 0;

@@ -13,8 +13,8 @@ namespace trainyard::session {
 
 run::Recipe recipe(const experiment::Resolved& experiment);
 
-// True if the rank initializes its parameters. If the plan broadcasts them, only the broadcast's
-// root does.
+// True if the rank initializes its parameters. If the plan broadcasts the parameters, only the root
+// of the broadcast initializes them.
 bool initializes(const plan::RankPlan& rank);
 
 // Returns the parts that a `run::Server` needs. Parts that an interpreter needs, too, are copied

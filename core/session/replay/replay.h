@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Replays a recorded run whose ranks have no common steps, from its experiment and its order file.
-// For parameter servers, the order is that of pushes and pulls; for asynchronous gossip, that of
-// answers. Computes every gradient and every update in one thread. On the same kind of machine the
-// weights are bit-identical.
+// For parameter servers, the file contains the order of pushes and pulls; for asynchronous gossip,
+// the order of answers. Computes every gradient and every update in one thread. On the same kind of
+// machine the weights are bit-identical.
 #pragma once
 
 #include <filesystem>

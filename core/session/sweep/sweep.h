@@ -93,9 +93,10 @@ std::int64_t warm_up_steps(std::int64_t steps);
 std::optional<base::Problem> sweep_problem(const experiment::Experiment& whole,
                                            const SweepRequest& request);
 
-// Returns all variants in the order in which they run, by ranks and then algorithm. One rank is run
-// only once, because it reduces nothing. Variants that the drawing or the batch does not allow are
-// marked as left out, with the reason. Fails if `sweep_problem` returns a Problem.
+// Returns all variants in the order in which they run, by ranks and then algorithm. There is only
+// one variant with one rank, because a single rank reduces nothing. Variants that the drawing or
+// the batch does not allow are marked as left out, with the reason. Fails if `sweep_problem`
+// returns a Problem.
 base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& request);
 
 // Figures of a finished variant. Based on the median step, because a mean would include other load
