@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of the answers that passive ranks gave to active ranks (pairing.h), in the order of each
-// passive rank. The results of an asynchronous gossip run depend only on its experiment and on this
-// log. An active rank's parameters follow from the answers that it receives. A passive rank's
-// parameters follow from the positions among its ops at which it answered. With the log, a run can
-// be replayed bit for bit (run/replay/gossip_replay.h).
+// Log of the answers that passive ranks gave to active ranks (pairing.h). Each passive rank logs
+// its answers in the order in which it gave them. The results of an asynchronous gossip run depend
+// only on its experiment and on this log. An active rank's parameters follow from the answers that
+// it receives. A passive rank's parameters follow from the positions among its ops at which it
+// answered. With the log, a run can be replayed bit for bit (run/replay/gossip_replay.h).
 #pragma once
 
 #include <compare>
@@ -50,7 +50,8 @@ void append(const Answer& event, std::string& bytes);
 base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes);
 
 // Recorded answers of all passive ranks, merged into one order. The order is consistent with every
-// log, and an active rank is answered for a step only after it was answered for all earlier steps.
+// log. In it, the answer to an active rank's offer of a step follows the answers to its offers of
+// all earlier steps.
 class RecordedAnswers {
  public:
   // `ranks`: logs by rank, for all ranks; the log of a rank that never answers is empty. Returns a
@@ -58,7 +59,8 @@ class RecordedAnswers {
   static base::Result<RecordedAnswers> make(std::vector<std::vector<Answer>> ranks,
                                             std::int64_t first_step);
 
-  // returns nothing at the end, or if the next event depends on one that was not recorded
+  // returns the next event; nothing at the end, or if the next event depends on an event that was
+  // not recorded
   std::optional<Answer> next();
   std::int64_t left() const { return static_cast<std::int64_t>(merged_.left()); }
 

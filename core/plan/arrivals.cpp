@@ -9,8 +9,8 @@ namespace trainyard::plan {
 ArrivalQueue::ArrivalQueue(const ArrivalRule& rule)
     : rule_(rule), workers_(static_cast<std::size_t>(rule.workers)) {}
 
-// Continues from a checkpoint, which does not contain the rounds that were assigned but not pushed.
-// So samples that workers had in progress are skipped or used twice.
+// Continues from a checkpoint. A checkpoint does not record rounds that were assigned but not
+// pushed. So samples that workers had in progress are skipped or used twice.
 void ArrivalQueue::resume_from(std::int64_t version, std::int64_t steps) {
   version_ = version;
   given_ = pushed_ = steps;
@@ -18,8 +18,8 @@ void ArrivalQueue::resume_from(std::int64_t version, std::int64_t steps) {
 
 void ArrivalQueue::allow(std::int64_t steps) { allowed_ = std::max(allowed_, steps); }
 
-// Adds a worker. A rejoined worker gets the round count of the slowest worker, so that no worker
-// waits for it to catch up.
+// Adds a worker. A rejoined worker gets the round count of the slowest worker, so that the other
+// workers do not wait until it has caught up.
 void ArrivalQueue::join(int worker) {
   Worker& joins = workers_[static_cast<std::size_t>(worker)];
   joins.clock = std::max(joins.clock, slowest());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Arrival rule of a parameter server. It decides when a gradient that arrived becomes part of an
-// update, when a gradient is dropped as stale, and when the worker that pushed it may pull
-// parameters again. The server, the simulator and the virtual clock share it. It holds no model
-// data and reads no clock.
+// Arrival rule of a parameter server. The rule decides whether a gradient becomes part of an update
+// or is dropped as stale. It also decides when the worker that pushed the gradient may pull
+// parameters again. The server, the simulator and the virtual clock share this class. It holds no
+// model data and reads no clock.
 //
 // A worker's round: pull the parameters of one version, compute, push the gradient. A push is also
-// the request for the next pull. The version is the number of updates. λ is the number of workers.
+// the worker's request for its next pull. The version of parameters is the number of updates made
+// so far. λ is the number of workers.
 //
 // rule                    gradients    when a worker is answered
 //                         per update
@@ -54,14 +55,14 @@ class ArrivalQueue {
 
   // Adds a worker, which requests its first parameters, at the start or after it rejoined.
   void join(int worker);
-  // Removes a worker: the others no longer wait for it. A round that was assigned to it, but not
-  // pushed, goes to the next worker that asks.
+  // Removes a worker, so that the other workers no longer wait for it. If a round was assigned to
+  // the worker but not pushed, that round goes to the next worker that requests one.
   void leave(int worker);
 
   struct Push {
     std::int64_t pulled = 0;  // version that the gradient was computed from
-    // current version minus `pulled`; for a dropped gradient, the number of versions by which it is
-    // too late
+    // current version minus the version `pulled`; for a dropped gradient, the number of versions by
+    // which it is late
     std::int64_t staleness = 0;
     std::int64_t round = 0;  // number of the assigned round, counted over all workers
     bool dropped = false;
@@ -79,8 +80,8 @@ class ArrivalQueue {
     std::int64_t round = 0;
   };
   // Answers the next worker that may continue, with the current version; returns nothing if no
-  // worker may continue. Of the workers that the rule and `ready` (if set) allow, it is the one
-  // that asked first.
+  // worker may continue. If the rule and `ready` (if set) allow several workers to continue,
+  // answers the one that requested parameters first.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names of buffers. A buffer that holds one piece of a larger buffer is named after it: its name,
-// '@' and the piece, as in "act.s3@1" and "moment1@near".
+// Names of buffers. The name of a buffer that holds one piece of a larger buffer is the name of the
+// larger buffer, '@', and the name of the piece: "act.s3@1" or "moment1@near".
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ inline std::string_view base_name(std::string_view name) {
   return name.substr(0, name.find(kPiece));
 }
 
-// Returns the name of the buffer for a parameter version on a server. A server keeps several,
-// because one may still be sent while the next is computed.
+// Returns the name of the buffer for a parameter version on a server. A server keeps several
+// versions, because it may still send one version while it computes the next.
 inline std::string version_name(std::ptrdiff_t version) {
   return "params.v" + std::to_string(version);
 }

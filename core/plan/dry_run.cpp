@@ -17,7 +17,7 @@ struct Channel {
   std::size_t matched = 0;
 };
 
-// A receive or a collective (not expanded) that waits for some of its peers.
+// A receive, or a collective that is not expanded, that waits for some of its peers.
 struct Waiting {
   At at;
   std::size_t missing = 0;
@@ -132,8 +132,8 @@ class Run {
     }
   }
 
-  // Adds `source` to the sources of the op at `at`, which waits for it. Completes the op if no
-  // other source is missing.
+  // Adds the send `source`, if not null, to the sources of the waiting op at `at`. Completes the op
+  // if it waits for no other send.
   void arrive(const At& at, const At* source) {
     const auto waiting = waiting_.find(key(at));
     if (source != nullptr) {
@@ -192,9 +192,9 @@ class Run {
   std::vector<char> changed_;  // by rank: true if an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  // members that have started a collective, by group and number of the collective
+  // members that have started a collective; the key is {group, number of the collective}
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
-  // number of collectives that a rank has started so far, by group and rank
+  // number of collectives that a rank has started so far; the key is {group, rank}
   std::unordered_map<std::uint64_t, std::size_t> met_;
   std::vector<At> finishing_;
   std::size_t left_ = 0;

@@ -26,20 +26,23 @@ struct DryRun {
     // number of the op on its lane, counted over all programs since the start
     std::int64_t sequence = 0;
   };
-  // Events in an order that respects every dependency and every match. Sends and collectives have
-  // two events. The first is their start. The second, their completion, is a source of the event
-  // that completes them. All other ops have one event.
+  // Events in an order that respects every dependency and every match. A send or collective has an
+  // event for its start. It completes in a later event, which lists it as a source: the event of
+  // the matching receive, or of the member that starts the collective last. All other ops have one
+  // event.
   struct Event {
     At at;
     bool completes = true;
-    // events of the sends that this event consumes, or of the same collective on other members
+    // ops that this event completes in addition to `at`: the sends that it consumes, or the same
+    // collective on other members
     std::uint32_t first_source = 0, source_count = 0;
   };
 
-  // programs in the order in which they run, by rank
+  // programs of each rank, in the order in which they run
   std::vector<std::vector<int>> instances;
   std::vector<std::vector<std::vector<OpRun>>> places;  // all ops in order, by rank and lane
-  // number of ops before a program, by rank, number of the program in `instances`, and lane
+  // number of ops on a lane before a program instance; indices: rank, number of the program in
+  // `instances`, lane
   std::vector<std::vector<std::vector<std::int64_t>>> base;
   std::vector<Event> events;
   std::vector<At> sources;
@@ -62,8 +65,8 @@ struct DryRun {
   }
 };
 
-// Runs the programs `instances` (by rank, in order). Numbers of lanes, dependencies, groups and
-// peers must be in range.
+// Runs the programs `instances`, which are listed for each rank in order. The numbers of lanes,
+// dependencies, groups and peers in the plan must be in range.
 DryRun dry_run(const std::vector<RankPlan>& ranks, const std::vector<Group>& groups,
                std::vector<std::vector<int>> instances);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Engine that runs the collectives of a plan, each as a single op. The lanes of an engine bear its
-// name ("gloo.g0" instead of "comm.g0"), so that the plan's text and hash include the choice.
+// Engine that runs the collectives of a plan, each as a single op. The names of its lanes contain
+// the name of the engine ("gloo.g0" instead of "comm.g0"), so that the plan's text and hash depend
+// on the choice of the engine.
 #pragma once
 
 #include <string>
@@ -9,8 +10,8 @@
 
 namespace trainyard::plan {
 
-// Assigns the collectives of a plan, which are not expanded, to an engine. In the result no buffer
-// is shared with peers.
+// Assigns the collectives of a plan to an engine. The collectives must not be expanded. In the
+// result no buffer is shared with peers.
 RankPlan assign_to_engine(RankPlan coarse, const std::string& engine);
 Plan assign_to_engine(const Plan& coarse, const std::string& engine);
 

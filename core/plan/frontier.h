@@ -44,15 +44,15 @@ class Frontier {
   // Returns the op that may start now on this lane, or nothing. Does not change any state.
   std::optional<Ready> next(LaneId lane) const;
   // Like `next`, for a lane whose device runs ops in order (a stream). It may return an op while
-  // earlier ops of the lane in the same instance are unfinished: the device's order satisfies
-  // dependencies between them.
+  // earlier ops of the lane in the same instance are unfinished, because the device executes ops of
+  // the lane in order.
   std::optional<Ready> next_in_order(LaneId lane) const;
   void start(LaneId lane);  // marks the op that `next` returned as started
   // marks an op as complete; ops of one round may finish in any order
   void finish(LaneId lane, const Ready& ready);
 
   std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
-  // `instance`: number of an instance, one of the last `window`
+  // `instance`: number of one of the last `window` instances
   bool instance_complete(std::int64_t instance) const;
   // number of completed ops of the lane, over all instances
   std::int64_t completed(LaneId lane) const;
@@ -62,7 +62,7 @@ class Frontier {
   struct CompiledProgram {
     std::vector<std::vector<int>> lane_ops;      // indices of ops in the program, in order, by lane
     std::vector<std::vector<Dependency>> after;  // dependencies by op
-    // by op: key of its round, whose ops may run at the same time; -1: none
+    // for each op: key of its round; ops with the same key may run at the same time; -1: none
     std::vector<std::int64_t> round;
   };
   struct Instance {

@@ -49,7 +49,7 @@ class Elements {
 LaneKind kind_of(const RankPlan& rank, LaneId lane) { return rank.lanes[lane.index()].kind; }
 
 // Range of ops in program order during which an op may be in progress. `bounded`: true if compute
-// ops of the program determine both ends.
+// ops of the program determine both ends of the range.
 struct UnderWay {
   OpRange ops;
   bool bounded = true;
@@ -60,8 +60,8 @@ struct UnderWay {
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
-  // By copy lane: earliest position at which its next op may run, that is, right after the latest
-  // compute op for which an op of the lane has waited.
+  // For each copy lane: the earliest position at which its next op may run. It is right after the
+  // latest compute op for which an op of the lane has waited.
   std::vector<std::size_t> from(rank.lanes.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];

@@ -16,7 +16,7 @@
 
 namespace trainyard::plan {
 
-// Range of ops of a program, `last` included.
+// Range of ops of a program, from `first` to `last`, both included.
 struct OpRange {
   std::size_t first = 0, last = 0;
   bool operator==(const OpRange&) const = default;

@@ -29,7 +29,8 @@ class MergedLogs {
       : logs_(std::move(logs)), at_(logs_.size()) {}
 
   // Returns the next event that is possible after all events taken so far; null if none is possible
-  // or all logs ended. Takes as many events as possible from one log before it changes to the next.
+  // or all logs ended. The function takes as many events as possible from one log before it goes to
+  // the next log.
   template <class Possible>
   const Event* take(const Possible& possible) {
     for (std::size_t i = 0; i < logs_.size(); ++i) {

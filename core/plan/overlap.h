@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// True if two accesses share an element.
+// True if two accesses have an element of a buffer in common.
 #pragma once
 
 #include "core/plan/plan.h"

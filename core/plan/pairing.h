@@ -4,14 +4,15 @@
 // is active or passive, and neighbors have different roles: the graph is bipartite. In every local
 // step an active rank offers its parameters x_a to one neighbor, its partner of the step. The
 // partner atomically replaces its parameters x_p by x = (x_a + x_p) / 2 and sends x back. The
-// active rank applies its update to x, and makes no other offer before that. So no pair's sum of
-// parameters is lost or counted twice. The mean of all ranks is preserved, since the pair's mixing
-// matrix is the doubly stochastic [1/2 1/2; 1/2 1/2].
+// active rank applies its update to x before it makes another offer. So the sum of the two ranks'
+// parameters is preserved. The mean of all ranks is preserved, since the pair's mixing matrix is
+// the doubly stochastic [1/2 1/2; 1/2 1/2].
 //
 // No rank deadlocks. During its steps a passive rank never waits for another rank. It answers
 // between any two of its ops, while it waits for samples, while it is paused, and after its last
 // step. An active rank waits only for its partner's answer. So during steps an active rank may wait
-// for a passive one, but never the reverse, and waits form no cycle.
+// for a passive rank, but a passive rank never waits for an active one. Therefore waits cannot form
+// a cycle.
 //
 // Between steps, all ranks may form their mean, for which they wait for each other. A passive rank
 // first answers all offers of earlier steps. It can compute the number of these offers, because the

@@ -90,7 +90,7 @@ class Parser : private WordReader {
 
   RankPlan& rank() { return ranks_.back(); }
   bool before_programs() {
-    return rank().programs.empty() || fail(first(), "the line follows a program of the rank",
+    return rank().programs.empty() || fail(first(), "the line is after a program of the rank",
                                            "lanes and buffers before programs");
   }
 
@@ -120,8 +120,8 @@ class Parser : private WordReader {
 
   bool rule_line() {
     if (rank().rule || !rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
-      return fail(first(), "the rule is not the first line of the rank",
-                  "one rule, before all other lines");
+      return fail(first(), "the arrival rule is not the first line after the rank line",
+                  "one arrival rule, before all other lines of the rank");
     ArrivalRule rule;
     if (!number(rule.gradients_per_update) || !expect("of") || !number(rule.workers)) return false;
     if (take_if("in") && !(rule.answers_after_update = expect("step"))) return false;
@@ -132,7 +132,7 @@ class Parser : private WordReader {
 
   bool pair_line() {
     if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
-      return fail(first(), "the pair follows other lines of the rank",
+      return fail(first(), "the pair is after lanes, buffers or programs of the rank",
                   "pairs before lanes, buffers and programs");
     Pairing pairing;
     if (!number(pairing.active) || !expect("with")) return false;
@@ -196,7 +196,7 @@ class Parser : private WordReader {
 
   bool wanted_line() {
     if (!rank().programs.back().ops.empty())
-      return fail(first(), "the bucket follows an op of the program", "buckets before ops");
+      return fail(first(), "the bucket line is after an op of the program", "buckets before ops");
     const Word at = peek();
     Op op;
     if (!op_token(op)) return false;
@@ -249,7 +249,7 @@ class Parser : private WordReader {
       return false;
     columns.count = end - columns.first;
     return (columns.count > 0 && end <= columns.of) ||
-           fail_at_word(at, "columns that end after they start, within all columns");
+           fail_at_word(at, "a range first:end/all with first < end and end at most all");
   }
 
   static constexpr const char* kWeightsAccepted = "weights, such as 1:1:1/3";
@@ -307,7 +307,7 @@ class Parser : private WordReader {
         !number(at, text.substr(colon + 1, text.size() - colon - 2), end))
       return false;
     access.count = end - access.first;
-    return access.count >= 0 || fail_at_word(at, "a range that does not end before it starts");
+    return access.count >= 0 || fail_at_word(at, "a range whose end is not before its start");
   }
 
   bool dependencies(std::vector<Dependency>& list) {

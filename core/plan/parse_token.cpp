@@ -13,8 +13,8 @@ constexpr std::string_view kNumberExpected = "expected a number here";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes `prefix` and its digits off the front of `rest`. Returns -1 if the prefix is missing,
-// nothing if no number follows.
+// Removes `prefix` and the number after it from the front of `rest`, and returns the number.
+// Returns -1 if the prefix is missing, and nothing if no number follows the prefix.
 std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view prefix) {
   if (!rest.starts_with(prefix)) return -1;
   rest.remove_prefix(prefix.size());
@@ -26,7 +26,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
   return static_cast<std::int32_t>(*value);
 }
 
-// Parses "-5" after the first chunk as the last chunk.
+// Parses the last chunk after the first one: in "c3-5", the text "-5".
 bool take_last_chunk(std::string_view& rest, Op& op) {
   if (op.chunk < 0 || !rest.starts_with("-")) return true;
   const auto last = take_field(rest, "-");
@@ -78,7 +78,8 @@ TokenOutcome read_token(std::string_view text) {
     if (!found) return failed(kNumberExpected);
     *value = *found;
   }
-  if (!take_last_chunk(rest, op)) return failed("expected a later chunk here");
+  if (!take_last_chunk(rest, op))
+    return failed("expected a number above that of the first chunk here");
   if (op.kind == OpKind::reduce_many || op.kind == OpKind::mix) {
     if (!take_summands(rest, op)) return failed(kNumberExpected);
   } else {

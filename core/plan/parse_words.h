@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads a plan's text word by word. Every reader returns false after the first problem, which is
-// kept.
+// Reads a plan's text word by word. Every reading function returns false after the first problem.
+// The class keeps this problem.
 #pragma once
 
 #include <fmt/core.h>

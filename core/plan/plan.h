@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The plan: the ops of every rank, as data. A rank has a few programs. A program is a list of ops
-// on in-order lanes with explicit dependencies; the schedule names the program of each step. A plan
-// holds only integers and names, so that its hash is the same on all machines.
+// The plan: the ops of every rank, as data. A rank has a few programs. A program is a list of ops.
+// Each op is on a lane, which runs its ops in order, and may depend on ops of other lanes. The
+// schedule names the program of each step. A plan holds only integers and names, so that its hash
+// is the same on all machines.
 #pragma once
 
 #include <cstdint>
@@ -70,17 +71,17 @@ enum class OpKind : std::uint8_t {
   stash,
   swap_out,  // OUT.s2.m0: offloads a buffer to host memory or disk until it is needed
   swap_in,   // IN.s2.m0: fetches an offloaded buffer
-  // WEIGH.s2: a segment's parameters times the rank's fraction of the step's samples, so that their
-  // sum over ranks is the mean
+  // WEIGH.s2: multiplies a segment's parameters by the rank's fraction of the step's samples, so
+  // that the sum over ranks is the weighted mean
   weigh,
   // MIX.b1<r0,r1,r3: weighted sum of the parameters of these ranks; the op reads one span per rank,
-  // in this order; without ranks: weighted sum of local spans
+  // in this order; without ranks: weighted sum of spans of this rank
   mix,
   send,         // SEND.b1.t0.c3>r1: bucket, round, chunk, destination
   recv,         // RECV.b1.t0.c3-5<r1: overwrites the chunks
   recv_reduce,  // RED.b1.t0.c3<r1: adds to the chunk
   // SUM.b1.t0.c3<r0,r2: sums the chunk over these ranks, including the local one, in this order;
-  // without ranks: over all of the group, in order of position
+  // without ranks: sums over all ranks of the group, in order of position
   reduce_many,
   copy,  // COPY.b1.t1.c0: copies a sum that reduce_many left in scratch to its destination
   pack,  // PACK.b0: copies the listed rows of a table's gradient to contiguous memory
@@ -91,14 +92,14 @@ enum class OpKind : std::uint8_t {
   // without a bucket: requests work, or announces that the worker leaves
   push,
   pull,  // PULL.b1<r4: receives parameters, all of one version
-  // TAKE.b1: on a server, adds a worker's pushed gradient to the update or drops it; or receives
-  // the list of table rows that the worker needs
+  // TAKE.b1: on a server, receives what a worker pushed. A gradient is added to the update or
+  // dropped; a list tells which table rows the worker needs
   take,
   give,  // GIVE.b1: on a server, sends a work assignment or parameters to a worker that may have it
   offer,  // OFFER: an active rank sends its parameters to its partner of the step (pairing.h)
   agree,  // AGREE: an active rank receives the average from its partner
-  // ANSWER<r2: a passive rank averages its parameters with those that r2 offers; writes the result
-  // to its parameters and, as second output, sends it to r2
+  // ANSWER<r2: a passive rank averages its parameters with those that r2 offers; writes the average
+  // to its parameters and to its second output, which r2 receives
   answer,
 };
 
@@ -109,7 +110,8 @@ struct Access {
   bool operator==(const Access&) const = default;
 };
 
-// Coefficients of a weighted sum, one per span that is read: numerators[i] / denominator.
+// Coefficients of a weighted sum, one per span that the op reads. Coefficient i is numerators[i] /
+// denominator.
 struct Weights {
   std::vector<std::int64_t> numerators;
   std::int64_t denominator = 1;
@@ -127,7 +129,8 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
-// Features of a sample that a rank holds: [first, first + count) out of `of`.
+// Columns (features of a sample, or outputs of a layer) that a rank holds: [first, first + count)
+// of a total of `of`.
 struct Columns {
   std::int64_t first = 0, count = 0, of = 0;
   bool any() const { return count > 0; }
@@ -137,20 +140,22 @@ struct Columns {
 struct Op {
   OpKind kind = OpKind::load;
   LaneId lane;
-  // Fields of the token, such as F.s2.m0; -1 if the kind has no such field.
+  // Numbers in the op's token, such as segment 2 and micro-batch 0 in F.s2.m0; -1 if this kind of
+  // op has no such number.
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;  // number of chunks, starting at `chunk`
-  // reduce_many: ranks that are summed, if not the full group; mix: rank of each span that it reads
+  // reduce_many: ranks whose chunks are summed (empty: the full group); mix: rank of each span that
+  // the op reads
   std::vector<std::int32_t> summands;
-  // mix: coefficient of each span that it reads; loss, if each micro-batch is an update: the rank's
-  // samples as a fraction of those on all ranks
+  // mix: coefficient of each span that the op reads; loss, if each micro-batch is an update: the
+  // rank's samples as a fraction of those on all ranks
   Weights weights = {};
   Columns columns;  // load, partial and backward_weight: the rank's features, if it has only some
-  // collectives that split a bucket into chunks: elements of a row, which is never split across
-  // chunks
+  // for collectives that split a bucket into chunks: number of elements of a row; no row is split
+  // across chunks
   std::int64_t row = 1;
-  // pack, push, pull, take and give: true if only listed table rows of `row` elements are
-  // transferred; the last access that the op reads is the list
+  // for pack, push, pull, take and give: true if the op transfers only listed table rows, of `row`
+  // elements each; the list is the last access that the op reads
   bool named = false;
   std::vector<Access> reads, writes;
   std::vector<Dependency> after;
@@ -160,8 +165,8 @@ struct Op {
 
 enum class LaneKind : std::uint8_t { input, compute, comm, send, recv, copy };
 
-// Lane: its ops start and complete in order. Ops of one round of one bucket are an exception: they
-// may be in progress together.
+// Lane of a rank. The ops of a lane start and complete in order, except that ops of one round of
+// one bucket may be in progress together.
 struct Lane {
   std::string name;  // name of the lane, such as "compute" or "send.g0"
   LaneKind kind = LaneKind::compute;
@@ -169,7 +174,7 @@ struct Lane {
   bool operator==(const Lane&) const = default;
 };
 
-// Kind of memory in which a buffer is.
+// Kind of memory that holds a buffer.
 enum class MemoryKind : std::uint8_t { device, host, disk };
 
 struct Buffer {
@@ -182,9 +187,10 @@ struct Buffer {
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
 };
 
-// Result that a bucket must have at the end of the program. Recorded for a collective that was
-// expanded to chunks, and for the averages of gossip (kind `mix`: every rank gets its weighted
-// sum). Buckets without an entry are all-reduced: every member has the sum.
+// Result that a bucket must have at the end of the program. A program has such an entry for every
+// collective that was expanded to chunks, and for the averages of gossip (kind `mix`: every rank
+// gets its weighted sum). A bucket without an entry is all-reduced: at the end every member has the
+// sum.
 struct Wanted {
   OpKind kind = OpKind::all_reduce;  // kind of the collective that was expanded, or mix
   std::int32_t group = -1, bucket = -1;
@@ -215,8 +221,9 @@ struct RankPlan {
   // by steps
   std::optional<ArrivalRule> rule = {};
   // Pairings of a rank that averages with one neighbor at a time. An active rank has its own
-  // pairing. A passive rank has the pairings of all active ranks that may make it an offer; its
-  // program "answer" has one op for each of them, which runs when an offer arrives.
+  // pairing. A passive rank has the pairings of all active ranks that may make it an offer. Its
+  // program "answer" has one op for each of these active ranks; the op runs when an offer of that
+  // rank arrives.
   std::vector<Pairing> pairs = {};
 
   // returns an invalid id if the plan has no such buffer
@@ -236,9 +243,9 @@ struct Group {
 // Purpose of a program, derived from its name. "start" runs once, before the first step, and "end"
 // once, after the last. If ranks have local parameters, "average" runs before every evaluation,
 // which then uses the average. It also runs after steps at which the schedule measures how far the
-// ranks' parameters differ. A worker of servers also has "turn", before every round, and "last" and
-// "leave", after all rounds. A server's programs run when messages arrive: "arrival", "update",
-// "answer", and "named" after a worker has listed the table rows that it needs.
+// ranks' parameters differ. A worker of parameter servers also has "turn", before every round, and
+// "last" and "leave", after all rounds. A server's programs run when messages arrive: "arrival",
+// "update", "answer", and "named" after a worker has listed the table rows that it needs.
 enum class Purpose { start, training, average, evaluation, exchange, arrival, end };
 Purpose purpose(std::string_view program);
 
@@ -247,7 +254,8 @@ struct Schedule {
   std::int64_t steps = 0;
   // number of steps of program "train" at the beginning of an epoch
   std::int64_t full_steps_per_epoch = 0;
-  // number of steps of programs "tail", "tail2", ... after these, with fewer samples per rank
+  // numbers of steps of the programs "tail", "tail2", ..., which follow in the epoch and have fewer
+  // samples per rank
   std::vector<std::int64_t> tails;
   std::int64_t evaluate_every_steps = 0;  // 0: never; evaluation also runs after the last step
   // interval in steps of program "average", for ranks that have it; "average" also runs at every
@@ -281,25 +289,26 @@ struct Plan {
   std::int32_t ranks = 0;
   std::vector<Group> groups;
   Schedule schedule;
-  // pure function of the rank; so the plans of only a few ranks can be computed
+  // function that returns the plan of one rank; it is pure, so plans of single ranks can be
+  // computed separately
   std::function<RankPlan(std::int32_t rank)> rank_plan;
 };
 
-// Returns the access with the data that an op between servers and workers transfers: the first one
-// read if the op sends, else the first one written. Null for requests without data. If only listed
-// rows are transferred, the size is an upper bound.
+// Returns the access to the data that an op transfers between server and worker: the first access
+// that the op reads if it sends, else the first access that it writes. Null for requests without
+// data. If only listed rows are transferred, the size is an upper bound.
 const Access* carried(const Op& op);
 
 // Layout of a list of table rows (an int32 buffer): the number of listed rows, a flag that the
-// worker needs all rows, then the row numbers. These are ascending, and relative to the first row
-// of the span. Everything after the number of rows is sent.
+// worker needs all rows, then the row numbers. The row numbers are ascending, and relative to the
+// first row of the span. All elements except the number of rows are sent.
 inline constexpr std::int64_t kListHead = 2, kListHeadSent = 1;
 
 // True if a rank neither trains nor serves: it evaluates held-out samples with parameters from
 // other ranks. Evaluators have the highest rank numbers.
 bool is_evaluator(const RankPlan& rank);
-// Returns the plan without its evaluators. The simulator uses it: evaluators do not affect the
-// other ranks.
+// Returns the plan without its evaluators. The simulator uses this plan, because evaluators do not
+// affect the other ranks.
 Plan without_evaluators(Plan plan);
 
 // Creates a plan from the plans of all ranks, as the parser does.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kServedBytes = 56;
 constexpr unsigned kFlags = 4;
-// limit of the absolute value of numbers, so low that adding one never overflows
+// maximum absolute value of a number in an event; low enough that adding 1 never overflows
 constexpr std::int64_t kFurthest = std::int64_t{1} << 62;
 
 std::array<std::int64_t, 5> numbers_of(const ServerEvent& event) {
@@ -83,9 +83,9 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<ServerEv
   return order;
 }
 
-// True if an event is possible after those so far. A gradient is possible once all servers gave the
-// parameters from which it was computed. A join is possible once all servers saw the worker's
-// predecessor leave.
+// True if the event is possible after all events taken so far. A gradient is possible once all
+// servers gave the parameters from which it was computed. A join is possible once all servers saw
+// the worker's predecessor leave.
 bool RecordedOrder::possible(const ServerEvent& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];

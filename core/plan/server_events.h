@@ -23,14 +23,16 @@ struct ServerEvent {
     leaves,  // a worker left; if it was lost, it may join again
   };
   Kind kind = Kind::joins;
-  // for takes: `dropped`: the gradient was dropped as stale; `completes`: it completes the update
+  // for `takes`: `dropped`: the gradient was dropped as stale; `completes`: the gradient completes
+  // the update
   bool dropped = false, completes = false;
-  // for gives of the first server: `evaluates`: the worker first evaluates with these parameters;
+  // for `gives` of the first server: `evaluates`: the worker first evaluates with these parameters;
   // `last`: no work is left
   bool evaluates = false, last = false;
   std::int32_t server = 0, worker = 0;  // numbers of the server and of the worker, each from 0
   std::int64_t step = 0;  // for gives of the first server: step that the worker computes
-  // for takes: version from which the gradient was computed; for gives: version sent
+  // for `takes`: parameter version with which the gradient was computed; for `gives`: version that
+  // was sent
   std::int64_t version = 0;
   std::int64_t staleness = 0;  // for takes: staleness of the gradient (arrivals.h)
   std::int64_t done = 0;       // completed steps of the run, as this server counts them
@@ -45,16 +47,17 @@ void append(const ServerEvent& event, std::string& bytes);
 base::Result<std::vector<ServerEvent>> served_of(std::span<const std::byte> bytes);
 
 // Source of server events: a virtual clock that generates them, or a recorded run. The events of
-// each server come in its order. A gradient is taken after all servers gave the parameters from
-// which it was computed. A lost worker joins again after all servers saw it leave.
+// each server are returned in the order in which they occurred on it. A gradient is taken after all
+// servers gave the parameters from which it was computed. A lost worker joins again after all
+// servers saw it leave.
 class ServerEventSource {
  public:
   virtual ~ServerEventSource() = default;
 
   // Raises the limit of the run, in steps; it never decreases. `last`: the limit is final.
   virtual void allow(std::int64_t steps, bool last) = 0;
-  // From now on the rank computes `slow_down` times slower, and each step is slower by a further
-  // random fraction, up to `jitter`.
+  // Slows down a rank: from now on it computes `slow_down` times slower, and each step takes longer
+  // by a random fraction of at most `jitter`.
   virtual void slow(int rank, double slow_down, double jitter) = 0;
   // Returns the next event; nothing if the limit is reached or the run is over.
   virtual base::Result<std::optional<ServerEvent>> next() = 0;
@@ -82,7 +85,7 @@ class RecordedOrder final : public ServerEventSource {
   // Counters of one worker on one server. `left` counts the processes of the worker that are gone,
   // including those that were lost before they joined.
   struct Between {
-    // `given` and `taken` count since the previous process of the worker left
+    // `given` and `taken` count the events since the previous process of the worker left
     std::int64_t left = 0, given = 0, taken = 0;
   };
   std::vector<std::vector<Between>> between_;  // counters by worker and server

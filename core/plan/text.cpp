@@ -84,8 +84,8 @@ Op coarse_op(const Wanted& wanted) {
   return op;
 }
 
-// Returns the text of the schedule that lists the tails, the last steps of an epoch with fewer
-// samples. A single tail of one step is written as the word "tail" alone.
+// Returns the part of the schedule's text that lists the tails (steps at the end of an epoch with
+// fewer samples). A single tail of one step is written as the word "tail" without a number.
 std::string tails_text(const Schedule& schedule) {
   if (schedule.tails.empty()) return "";
   std::string text = " tail";

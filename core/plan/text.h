@@ -66,7 +66,7 @@ std::string_view word(MemoryKind place);  // returns a word such as "host"
 // true if the text may be the name of a lane, buffer or program
 bool is_name(std::string_view text);
 std::string token(const Op& op);  // returns a token such as "F.s2.m0"
-// parses kind and numbers only; a Problem names the column
+// parses an op's token: its kind and numbers; a Problem names the column
 base::Result<Op> parse_token(std::string_view text);
 
 std::string to_text(const RankPlan& rank);
@@ -79,8 +79,8 @@ std::string hash(const Plan& plan);  // returns 16 hex digits: xxh64 of the text
 
 // Prints a program as a table. Rows are ranks and lanes. Columns are ticks of a run in which each
 // op starts as early as possible and takes one tick; a legend follows. Numbers of lanes,
-// dependencies and groups of the plan must be in range. The op `marked` {rank, index in the
-// program} is printed as >token<; then only the columns and ranks near it are printed.
+// dependencies and groups of the plan must be in range. If `marked` {rank, index in the program} is
+// given, that op is printed as >token<, and only the columns and ranks near it are printed.
 struct Mark {
   std::int32_t rank = -1;
   int op = -1;

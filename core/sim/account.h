@@ -41,7 +41,7 @@ class TimeAccount {
     since_ = now;
   }
 
-  // number of operations in progress, by activity; waiting is the remaining time
+  // number of operations in progress, by activity; while all are 0, the rank is waiting
   std::array<int, kActivities - 1> under_way_{};
   Times times_{};
   Picoseconds since_ = 0;

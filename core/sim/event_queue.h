@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Event queue of the simulation, in one deterministic order. Events are ordered by time; at equal
-// times ends and arrivals come before ranks that continue; then by rank and engine.
+// Event queue of the simulation, in one deterministic order. Events are ordered by time. At equal
+// times, ends and arrivals come before events that let a rank continue. Remaining ties are ordered
+// by rank, then by engine.
 #pragma once
 
 #include <queue>
@@ -17,8 +18,8 @@ struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  // meaning by kind of event; busy_ends: engine; arrives: message; collective_ends: pending
-  // collective
+  // number of an object that depends on the kind of event; busy_ends: engine; arrives: message;
+  // collective_ends: pending collective
   int number = 0;
 
   bool operator>(const Moment& other) const {

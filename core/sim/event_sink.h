@@ -21,8 +21,8 @@ class EventSink {
   void metric(int rank, telemetry::Metric metric, std::int64_t step, Picoseconds now, double value,
               int index = 0);
 
-  // Returns the xxh64 hash of all events: each step hashes (fingerprint so far, rank, event),
-  // little-endian like all of the project's files.
+  // Returns the fingerprint of all events. For each event it is updated to the xxh64 hash of
+  // (fingerprint so far, rank, event), in little-endian byte order.
   std::string fingerprint() const;
 
  private:

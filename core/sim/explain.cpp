@@ -17,8 +17,8 @@ using topology::Network;
 // between updates, and some updates extend beyond the simulated interval.
 constexpr double kOverTotal = 1.005;
 
-// Returns the bound of the busiest thread, or, with one engine per lane, of the busiest lane.
-// Offload copies do not count, because they run on their own thread.
+// Returns the bound that the busiest thread imposes. If each lane has its own engine, it is the
+// bound of the busiest lane. Offload copies do not count, because they run on a separate thread.
 Bound device_bound(const Simulation& simulation, std::string_view program,
                    LanesPerThread lanes_per_thread) {
   Bound bound;
@@ -35,14 +35,14 @@ Bound device_bound(const Simulation& simulation, std::string_view program,
   return bound;
 }
 
-// Returns the bound of the group with the most latency. The rounds of a group are sequential, and
-// each takes at least the latency of its slowest message.
+// Returns the bound of the group whose rounds have the largest sum of latencies. The rounds of a
+// group are sequential, and each round takes at least the latency of its slowest message.
 Bound latency_bound(const Simulation& simulation, std::string_view program) {
   Bound bound;
   bound.kind = BoundKind::latency;
   for (const auto& rank : simulation.ranks()) {
     const RankModel& model = rank->model();
-    // by send lane: slowest latency of each round
+    // for each send lane: the longest latency of a message in each of its rounds
     std::map<int, std::map<std::pair<int, int>, Picoseconds>> lanes;
     for (const OpModel& op : model.programs[static_cast<std::size_t>(model.program(program))].ops) {
       if (op.kind != plan::OpKind::send) continue;
@@ -80,7 +80,8 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// Two pieces of text of an explanation, such as "Compute" and "cpu2 is busy for 461 us".
+// Two parts of an explanation: the name of a bound, such as "Compute", and the reason for its time,
+// such as "cpu2 is busy for 461 us".
 struct Words {
   std::string what, how;
 };
@@ -169,16 +170,16 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
 }
 
 // Returns the sentence that explains the time of a step. If the longest bound is less than half of
-// the step, no single bound explains it, because the parts of the step are sequential.
+// the step, no single bound explains the step, because the parts of the step are sequential.
 std::string explain(const Outcome& outcome, const Network& network) {
   const Bound& bound = outcome.bounds.front();
   const std::string step = base::format_seconds(outcome.median_step_seconds);
   auto [what, how] = words(bound, outcome, network);
   if (bound.seconds > kOverTotal * outcome.median_step_seconds)
-    return fmt::format("{} bounds the step of {}: {} per step, and is never idle.", what, step,
+    return fmt::format("{} bounds the step of {}: {} per step, without idle time.", what, step,
                        how);
   if (bound.seconds >= outcome.median_step_seconds / 2)
-    return fmt::format("{} bounds the step: {} of {}.", what, how, step);
+    return fmt::format("{} bounds the step: {} of a total of {}.", what, how, step);
   what.front() = static_cast<char>(std::tolower(what.front()));
   return fmt::format(
       "No single part bounds the step of {}: its parts run in sequence. The longest is {}: {}.",

@@ -78,8 +78,9 @@ void Links::recompute_shares(Picoseconds now) {
   for (const DirectedLink way : ways) seen_way_[at(way)] = false;
 }
 
-// Returns the directed links whose transfers changed, and those that share transfers with them,
-// directly or through other directed links, in order. Marks the transfers on all of them as open.
+// Returns, in order, the directed links whose transfers changed, and all directed links that share
+// a transfer with one of them, directly or through other directed links. Marks the transfers on all
+// returned links as open.
 std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
   std::vector<DirectedLink> ways;
   const auto add = [&](DirectedLink way) {

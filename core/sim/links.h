@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Bandwidth sharing on the drawn links. Every edge has two directions, each with the full
 // bandwidth. Transfers in one direction of an edge share it max-min fairly (Bertsekas and Gallager,
-// Data Networks, section 6.5.2). All rates grow together until a direction is full. The transfers
-// that use this direction keep their rate, and the others grow further. When a transfer starts or
-// ends, rates change for all transfers that share a direction with it, directly or through other
-// transfers. All arithmetic is in integers, so that results do not depend on the machine.
+// Data Networks, section 6.5.2). The rates of all transfers are raised together until a direction
+// is full. The transfers that use this direction then keep their rate, and the rates of the others
+// are raised further. When a transfer starts or ends, rates change for all transfers that share a
+// direction with it, directly or through other transfers. All arithmetic is in integers, so that
+// results do not depend on the machine.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +38,8 @@ class Links {
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none.
   // `now` must be the time of all starts since the last call.
   Picoseconds next_end(Picoseconds now);
-  // Returns the numbers of the transfers that end at `now`, which must be a result of `next_end`.
+  // Returns the numbers of the transfers that end at `now`. The time `now` must be a result of
+  // `next_end`.
   std::vector<int> take_ended(Picoseconds now);
 
   std::int64_t bytes(DirectedLink way) const {
@@ -49,11 +51,11 @@ class Links {
   int ways() const { return static_cast<int>(ways_.size()); }
 
  private:
-  // Amount of data, in bits times 1e12 times kRateUnit: what one unit of rate moves in a
-  // picosecond.
+  // Amount of data, in bits times 1e12 times kRateUnit: one unit of this amount is what one unit of
+  // rate moves in a picosecond.
   __extension__ using Amount = __int128;
-  // a rate is a multiple of 1/512 bit/s: 1e16 bit/s fit in 64 bits, and shares of 1 kbit/s are
-  // precise
+  // number of rate units per bit/s: with rates in units of 1/512 bit/s, 1e16 bit/s fit in 64 bits,
+  // and shares of 1 kbit/s are precise
   static constexpr std::int64_t kRateUnit = 512;
 
   struct Transfer {
@@ -85,7 +87,8 @@ class Links {
   std::vector<Transfer> transfers_;
   std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // Scratch memory of `share`, by direction and by transfer.
+  // Scratch memory of `share`: `left_`, `sharers_` and `seen_way_` are by direction, `open_` is by
+  // transfer.
   std::vector<std::int64_t> left_, sharers_;
   std::vector<bool> seen_way_, open_;
 };

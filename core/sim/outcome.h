@@ -6,8 +6,8 @@
 
 namespace trainyard::sim {
 
-// Computes the figures of the outcome, except predictions. The times of the shorter steps at the
-// end of an epoch, and of evaluation, are missing if this simulation did not reach them.
+// Computes the figures of the outcome, except predictions. If this simulation did not reach the
+// shorter steps at the end of an epoch, or an evaluation, their times are missing.
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread);
 
@@ -17,7 +17,7 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
                           std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);
 
-// Returns the bound of the edge whose bytes of a step take longest.
+// Returns the bound of the edge that needs the longest time to transfer its bytes of a step.
 Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
 std::string explain(const Outcome& outcome, const topology::Network& network);

@@ -21,8 +21,8 @@ base::Result<int> PendingCollectives::join(int rank, const OpModel& op, std::int
       std::tie(first.kind, first.bucket, first.bytes) != std::tie(op.kind, op.bucket, op.bytes))
     return base::fail({"collectives_differ", base::ProblemCode::bad_input,
                        fmt::format("rank {}, step {}", rank, step),
-                       fmt::format("the rank reached the collective of bucket {}, {} B, but a peer "
-                                   "reached bucket {}, {} B, of step {}",
+                       fmt::format("the rank reached the collective of bucket {} ({} B), but a "
+                                   "peer reached the collective of bucket {} ({} B) of step {}",
                                    op.bucket, op.bytes, first.bucket, first.bytes, pending.step),
                        "collectives in the same order on all ranks", ""});
   if (++pending.here == op.members.size()) complete_.push_back(number);

@@ -42,7 +42,7 @@ class PendingCollectives {
 
   // Returns the duration after the last member joined. Fails if two members have no route.
   base::Result<Picoseconds> duration(const OpModel& op);
-  // duration if it was computed before, else 0
+  // returns the duration of the op's collective if it was computed before, else 0
   Picoseconds known_duration(const OpModel& op) const;
 
  private:
@@ -53,7 +53,7 @@ class PendingCollectives {
   std::vector<topology::DeviceId> ranks_;
   std::vector<PendingCollective> collectives_;
   std::vector<int> complete_;
-  // by group: numbers of the group's collectives, in order
+  // for each group, the numbers of its collectives, in order
   std::map<int, std::vector<int>> of_group_;
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank
   std::map<Key, Picoseconds> durations_;

@@ -40,7 +40,7 @@ bool exchanges(OpKind kind) {
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  // an op without a given peer may have any worker as peer
+  // an op that names no peer may have any worker as peer, so all workers are listed
   if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
@@ -122,9 +122,11 @@ base::Result<void> check(const Op& op, const plan::RankPlan& rank, const plan::P
                          const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (plan::coarse(op.kind) && plan::engine_of(rank.lanes[op.lane.index()]).empty())
-    return base::fail(refusal("plan_not_expanded", rank, program,
-                              fmt::format("{} is not expanded to chunks", plan::token(op)),
-                              "Expand the plan to chunks first."));
+    return base::fail(
+        refusal("plan_not_expanded", rank, program,
+                fmt::format("the collective {} is not expanded to sends and receives of chunks",
+                            plan::token(op)),
+                "Expand the collectives of the plan before you simulate it."));
   if (op.group < 0 || static_cast<std::size_t>(op.group) >= plan.groups.size())
     return base::fail(refusal("op_without_group", rank, program,
                               fmt::format("{} has no group", plan::token(op)), ""));

@@ -20,8 +20,8 @@
 
 namespace trainyard::sim {
 
-// Connection between a device and its host's memory. For a GPU it is the host's bus. A CPU uses
-// host memory itself, so a copy is one read and one write.
+// Connection between a device and its host's memory. For a GPU it is the host's bus. A CPU computes
+// in host memory, so for a CPU a copy is one read and one write of that memory.
 struct HostLink {
   double bytes_per_second = 0, latency_seconds = 0;
 };
@@ -40,7 +40,7 @@ struct OpModel {
   std::int64_t bytes = 0;         // size of one message, or of the buffer of an engine's collective
   std::vector<int> members = {};  // members of an engine's collective
   int element_bytes = 1;
-  // bytes that the rank sends for an engine's collective, by formula
+  // for an engine's collective: bytes that the rank sends, computed by formula
   std::int64_t engine_bytes = 0;
   // For ops that transfer only some rows of a table: bytes of a row, and maximum number of rows.
   // `bytes` is the size of the maximum number of rows.
@@ -63,8 +63,8 @@ struct RankModel {
   int program(std::string_view name) const;  // -1 if not found
 };
 
-// Fails for a collective that is neither expanded nor assigned to an engine, for a peer that is not
-// in the plan, and for more ops than the number in an event can count.
+// Fails if a collective is neither expanded nor assigned to an engine, if a peer is not in the
+// plan, or if there are more ops than the op number of an event can hold.
 base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan& plan,
                                    const topology::Device& device, const HostLink& to_host,
                                    Picoseconds launch);

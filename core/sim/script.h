@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sequence of a rank's program instances, admitted as by run::Interpreter. An instance is open from
-// its admission until it is complete. A step may be admitted before the previous step is complete.
-// An evaluation runs alone.
+// Sequence of a rank's program instances (runs of its programs). Instances are admitted by the
+// rules of run::Interpreter. An instance is open from its admission until it is complete. A step
+// may be admitted before the previous step is complete. An evaluation runs alone.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,8 @@ struct ProgramInstance {
 
 class ProgramSequence {
  public:
-  // Creates the sequence of steps 0 to `steps`, with the evaluations of the schedule. The model
-  // must have the programs of the schedule.
+  // Creates the sequence of steps 0 to `steps`, with the evaluations of the schedule. The rank
+  // model must have the programs that the schedule names.
   static base::Result<ProgramSequence> make(const RankModel& model, const plan::Schedule& schedule,
                                             std::int64_t steps);
 

@@ -35,7 +35,8 @@ Result<std::unique_ptr<ServerClock>> ServerClock::make(ServedClockParts parts) {
   return clock;
 }
 
-// Models each rank without its drawn slow-down, which is applied per step of the worker instead.
+// Creates each rank's timing model without its drawn slow-down. The slow-down is instead applied to
+// each step of a worker.
 Result<void> ServerClock::open() {
   for (int rank = 0; rank < parts_.plan->ranks; ++rank) {
     const plan::RankPlan plan = parts_.plan->rank_plan(rank);
@@ -100,9 +101,9 @@ void ServerClock::allow(std::int64_t steps, bool last) {
   if (!is_at_limit()) begin_job(0);
 }
 
-// True if the allowed steps are complete. Virtual time then stops at a moment when all workers
-// compute, so no worker waits because of the limit. If the caller later allows more steps, the
-// events are the same as without the limit.
+// True if the allowed steps are complete. Virtual time then stops before the first server starts
+// its next job, so no worker is answered differently because of the limit. If the caller later
+// allows more steps, the events are the same as without the limit.
 bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
@@ -202,7 +203,7 @@ void ServerClock::arrive(const Message& message) {
 // Servers
 // ------------------------------------------------------------------------------------------
 
-// Starts a server's next job, which adds a gradient, and makes the update if this gradient is the
+// Starts a server's next job. The job adds a gradient, and makes the update if this gradient is the
 // last one that the update needs. The server is busy until the job ends; messages that arrive
 // meanwhile queue.
 void ServerClock::begin_job(int number) {
@@ -221,7 +222,7 @@ void ServerClock::begin_job(int number) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
-        // skips an op that receives a request and not a gradient
+        // skips an op that receives a request instead of a gradient
         if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;
         const Picoseconds busy = slowed(ops[op], factor);
         op_event(rank_of(number), at, static_cast<int>(op),
@@ -313,8 +314,8 @@ Picoseconds ServerClock::evaluation_time(const Worker& who) const {
   return takes;
 }
 
-// Calls `visit(pull op)` for each share on a server of which the worker pulls only the rows that
-// its samples look up.
+// Calls `visit(pull op)` for each share of a table on the server, if the worker pulls only the rows
+// that its samples look up.
 template <class Visit>
 void ServerClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;
@@ -345,7 +346,7 @@ void ServerClock::name_rows(int number) {
 
 // Handles the list of table rows that a worker needs. The first server has already answered the
 // worker's request for samples, so it only sends the rows. For the other servers the list is the
-// request, which they answer now.
+// worker's request, so they answer it now.
 void ServerClock::receive_row_list(int number, int server) {
   if (server == 0) return send(PayloadKind::rows, number, server, bytes_of_rows(number, server));
   servers_[static_cast<std::size_t>(server)]->listed[static_cast<std::size_t>(number)] = true;
@@ -362,7 +363,8 @@ std::int64_t ServerClock::bytes_of_rows(int number, int server) const {
   return bytes;
 }
 
-// Runs a worker's round: its ops in order, and each push as soon as its dependencies are complete.
+// Runs a worker's round: executes its ops in order, and sends each push as soon as the ops that the
+// push depends on are complete.
 void ServerClock::begin_round(int number) {
   Worker& who = worker(number);
   who.program = who.model.program(parts_.plan->schedule.program(who.turn.step));
@@ -395,7 +397,7 @@ void ServerClock::post(int number, int op) {
        bytes);
 }
 
-// Ends the run without further computation. The other servers take the same gradients as the first
+// Ends the run without further computation. The other servers take all gradients that the first
 // server has taken. Then all workers get the final parameters and leave.
 void ServerClock::end() {
   closing_ = true;

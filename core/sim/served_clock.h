@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Virtual clock for parameter servers on the drawn devices and links. It determines when each
-// worker requests parameters, computes and pushes, and when servers take its gradients and answer
-// by the plan's rule (plan::ArrivalQueue). It handles no parameter values; run::ServerReplay can
-// compute them from its events. Deterministic: the same plan, drawing and seed give the same events
-// on every machine.
+// worker requests parameters, computes and pushes. It also determines when servers take gradients,
+// and when they answer under the plan's arrival rule (plan::ArrivalQueue). It handles no parameter
+// values; run::ServerReplay can compute them from its events. Deterministic: the same plan, drawing
+// and seed give the same events on every machine.
 //
 // A worker's compute ops take the drawn device's time (rank_model.h) times the factor of its step
 // (run::SlowdownModel: slow-down and seeded jitter). A push is sent when the compute ops that it
@@ -39,14 +39,15 @@ struct ServedClockParts {
   double launch_seconds = 2e-6;             // added to every input and compute op
   std::function<void(int rank, const telemetry::Event&)> on_event =
       {};  // receives op events, whose times are virtual nanoseconds from 0
-  // number of rows that a worker pulls; empty: the maximum number of rows of each list
+  // function that returns the number of table rows that a worker pulls; empty: every worker pulls
+  // the maximum number of rows
   run::RowCount row_count = {};
 };
 
 class ServerClock final : public plan::ServerEventSource {
  public:
-  // Creates the clock for a plan with servers. Fails if a worker and a server have no route, and
-  // for the same reasons as `simulate`.
+  // Creates the clock for a plan with servers. Fails if there is no route between a worker and a
+  // server, and for the same reasons as `simulate`.
   static base::Result<std::unique_ptr<ServerClock>> make(ServedClockParts parts);
 
   void allow(std::int64_t steps, bool last) override;
@@ -59,8 +60,8 @@ class ServerClock final : public plan::ServerEventSource {
   const Links& links() const { return links_; }
 
  private:
-  // Content of a message. From a worker to a server: request, gradient, names (a list of rows).
-  // From a server to a worker: parameters, rows.
+  // Content of a message. From a worker to a server: request, gradient, names (a list of table
+  // rows). From a server to a worker: parameters, rows.
   enum class PayloadKind : std::uint8_t { request, gradient, names, parameters, rows };
   struct Message {
     PayloadKind carries = PayloadKind::request;
@@ -71,9 +72,9 @@ class ServerClock final : public plan::ServerEventSource {
   struct Moment {
     Picoseconds time = 0;
     MomentKind kind = MomentKind::arrives;
-    // worker and server of the message; a `served` event has only a server
+    // worker and server that the event concerns; a `served` event concerns only a server
     int worker = 0, server = 0;
-    // meaning by kind of event; arrives: number of the message; posts: number of the op
+    // number of an object that depends on the kind of event; arrives: message; posts: op
     int number = 0;
     bool operator>(const Moment& other) const {
       return std::tie(time, kind, worker, server, number) >
@@ -85,7 +86,7 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     run::WorkAssignment turn;
     int program = -1;
-    // by server: number of shares of this round's gradient that the server has not received yet
+    // for each server: number of shares of this round's gradient that it has not received yet
     std::vector<int> pushes_missing;
     int answers_missing = 0;    // number of servers that have not answered
     bool rows_missing = false;  // the first server still has to send the rows

@@ -25,8 +25,8 @@ struct Heard {
       gradient_intervals;      // times between consecutive gradients of one worker, for all workers
   double staleness = 0;        // sum of the staleness of counted gradients
   std::int64_t gradients = 0;  // number of counted gradients
-  // Number of applied gradients. With n workers, the first n of them are less stale than later ones
-  // and are not counted in `gradients`.
+  // Number of applied gradients. With n workers, the first n gradients are less stale than later
+  // ones, so they are not counted in `gradients`.
   std::int64_t warm = 0;
   std::int64_t last_ns = 0;
 };
@@ -82,7 +82,8 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Adds the use of each rank, per step of the run. The step may be executed by another worker.
+// Adds the use of each rank. Seconds are means per step of the run, and the run's steps include
+// those of all workers.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();
@@ -106,8 +107,8 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
   outcome.bubble_fraction = idle / static_cast<double>(plan.ranks);
 }
 
-// Adds the bounds of the busiest rank and of the slowest edge. A worker is no bound for the run,
-// because steps of workers overlap, so the busiest rank counts only if it is a server.
+// Adds the bounds of the busiest rank and of the slowest edge. Steps of workers overlap, so the
+// compute time of a worker does not limit the run; the explanation then says that steps overlap.
 void add_constraints(int workers, const topology::Network& network, Outcome& outcome) {
   Bound device;
   for (std::size_t rank = 0; rank < outcome.ranks.size(); ++rank) {
@@ -153,7 +154,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   EventSink event_sink(options.on_event);
   ServedClockParts parts;
   parts.plan = &plan;
-  // the network outlives the clock
+  // a shared pointer without ownership, because the network outlives the clock
   parts.network = std::shared_ptr<const topology::Network>(std::shared_ptr<void>(), &network);
   parts.devices = network.ranks();
   parts.seed = options.seed;

@@ -10,7 +10,7 @@ namespace trainyard::sim {
 
 class Simulation {
  public:
-  // Runs steps 0 to `steps` of `schedule`, which may differ from the schedule of the plan.
+  // Runs steps 0 to `steps` of `schedule`. This schedule may differ from the schedule of the plan.
   static base::Result<std::unique_ptr<Simulation>> run(
       const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
       const topology::Network& network, const Options& options, EventSink::Listener listener);

@@ -21,7 +21,7 @@ struct Counts {
   std::vector<std::int64_t> tails;
 };
 
-// Returns after how many of the first `steps` steps the local parameters are averaged.
+// Returns how often local parameters are averaged during the first `steps` steps.
 std::int64_t count_averages(const Schedule& schedule, std::int64_t steps) {
   const std::int64_t evaluate = schedule.evaluate_every_steps,
                      average = schedule.average_every_steps;
@@ -55,9 +55,9 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// Bytes that all ranks together send: at the start, in a full step, in an average, in an
-// evaluation, and in a step of each tail (shorter steps at the end of an epoch). `meeting`:
-// additional bytes of a step that synchronizes parameters.
+// Bytes that all ranks together send: before the first step (`start`), in a full step, for an
+// average, for an evaluation, and in a step of each tail (shorter steps at the end of an epoch).
+// `meeting`: additional bytes of a step that synchronizes local parameters.
 struct ProgramBytes {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -111,8 +111,8 @@ void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t st
 // Returns the time of all shorter steps at the end of an epoch (tails). `step_seconds` are the step
 // times of the short epoch, which has one full step and one step of each tail. Steps overlap: the
 // time of a step includes some work of the next one, so single step times cannot be added.
-// Therefore the result is the time of the short epoch, minus its full step, plus the time of each
-// further step of a tail.
+// Therefore the result is the time of the short epoch, minus its full step, plus the time of all
+// further steps of the tails.
 double tail_seconds(const std::vector<double>& step_seconds, const Schedule& schedule,
                     double median_step_seconds) {
   const std::size_t full = step_seconds.size() - schedule.tails.size();
@@ -127,8 +127,8 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
   return seconds;
 }
 
-// Simulates a short epoch. Adds the figures that the first steps of the run do not show: the time
-// and bytes of the shorter steps at the end of an epoch (tails), and of evaluation.
+// Simulates a short epoch. Adds figures that are missing in a simulation of the first steps: the
+// time and bytes of an evaluation, and of the shorter steps at the end of an epoch (tails).
 base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
@@ -203,9 +203,9 @@ Work work_of_epoch(const Outcome& outcome, const Schedule& schedule, const plan:
   return work;
 }
 
-// Returns the time in which as many samples are processed as in a full step. If ranks run out of
-// samples at different steps, this is a mean over the epoch or the run, because full steps alone
-// would be too optimistic.
+// Returns the time that the run needs, on average, for as many samples as a full step has. If ranks
+// run out of samples at different steps, this is a mean over the epoch or the run, because full
+// steps alone would be too optimistic.
 double full_batch_seconds(const Outcome& outcome, const Schedule& schedule,
                           const plan::RankPlan& rank) {
   if (schedule.tails.size() < 2)
@@ -251,16 +251,17 @@ void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedu
           counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// Returns the problem that asynchronous gossip cannot be simulated. How often a passive rank is
-// interrupted, and how long an active rank waits, depends on the order of events in a real run.
+// Returns a problem that says that asynchronous gossip cannot be simulated, because how often a
+// passive rank is interrupted, and how long an active rank waits, depends on the order of events in
+// a real run.
 base::Problem is_asynchronous_gossip() {
   return {"gossip_not_simulated",
           base::ProblemCode::bad_input,
           "strategy.gossip.mode",
-          "the simulator does not model asynchronous gossip, whose order of averages is decided "
-          "during a run",
+          "the simulator does not support asynchronous gossip, because the order of its averages "
+          "is known only after a run",
           "synchronous",
-          "Run the experiment, or set gossip to synchronous."};
+          "Run the experiment, or set strategy.gossip.mode to synchronous."};
 }
 
 bool serves(const plan::Plan& plan) { return plan.rank_plan(plan.ranks - 1).rule.has_value(); }

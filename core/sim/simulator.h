@@ -42,16 +42,17 @@ struct Options {
   // last peer had sent. An idle rank counts as transferring while bytes travel to or from it, and
   // as waiting otherwise.
   std::function<void(int rank, const telemetry::Event&)> on_event;
-  // returns the number of table rows that workers pull; empty: the maximum of each list
+  // function that returns the number of table rows that a worker pulls; empty: every worker pulls
+  // the maximum number of rows
   run::RowCount row_count;
-  // if a stop is requested, the simulation soon fails with Problem `canceled`
+  // requests the simulation to stop; it then soon fails with Problem `canceled`
   std::stop_token stop;
 };
 
 struct WireBytes {
   int from = 0, to = 0;
-  // Payload of the first step. If ranks synchronize only every H steps, it is the payload of a
-  // synchronizing step divided by H.
+  // Payload bytes from one rank to another in the first step. If ranks synchronize only every H
+  // steps, it is the payload of a synchronizing step divided by H.
   std::int64_t step_bytes = 0;
   std::int64_t bytes = 0;  // payload in the full simulation
 };
@@ -65,7 +66,8 @@ struct EdgeUse {
   double busy_fraction = 0;  // fraction of the simulated time with traffic
 };
 
-// Mean seconds per training step, by activity. They add up to the time of a step.
+// Mean seconds per training step, by activity. The values of all activities add up to the time of a
+// step.
 struct RankUse {
   // size of the rank's memory with the same layout as in a real run
   std::int64_t peak_memory_bytes = 0;
@@ -86,8 +88,8 @@ enum class BoundKind {
   engine,   // sequential collectives of an engine, computed by formula
 };
 
-// Lower bound of the time of a full step that one resource imposes, if everything else overlaps
-// perfectly. The comment of each member names the kinds of bounds that use the member.
+// Lower bound of the time of a full step. It is the time that one resource needs if everything else
+// overlaps perfectly. The comment of each member names the kinds of bounds that use the member.
 struct Bound {
   BoundKind kind = BoundKind::device;
   double seconds = 0;
@@ -104,8 +106,8 @@ struct Outcome {
   std::int64_t steps = 0;            // simulated steps, from step 0
   std::vector<double> step_seconds;  // time of each step on the slowest rank
   double median_step_seconds = 0;    // median over full steps
-  // median time of a rank's own full step. It exceeds median_step_seconds if ranks make separate
-  // steps, as with parameter servers
+  // median time of a rank's own full step. It exceeds median_step_seconds if each rank makes its
+  // own steps, as with parameter servers
   double local_step_seconds = 0;
   double first_step_seconds = 0;
   // total time of the shorter steps at the end of an epoch; 0: there are none
@@ -118,7 +120,8 @@ struct Outcome {
   double start_seconds = 0;      // time before the first step
   double end_seconds = 0;        // time after the last step and its evaluation
   double simulated_seconds = 0;  // total virtual time
-  // engine that runs collectives; empty: none. It does not report bytes, so none are counted
+  // engine that runs collectives; empty: none. An engine does not report bytes, so the bytes of its
+  // collectives are not counted
   std::string engine;
   std::vector<WireBytes> wire;  // pairs of ranks with traffic, by sender and receiver
   std::vector<EdgeUse> edges;   // directions of edges with traffic
@@ -132,7 +135,7 @@ struct Outcome {
   // Predicted time of the full run, extrapolated from the values above.
   double predicted_seconds = 0;
   // Time for the number of samples of a full step: the median step plus its share of an average. If
-  // an epoch has several kinds of shorter steps, it is computed from the mean over an epoch.
+  // an epoch has several kinds of shorter steps, this is a mean over an epoch.
   double full_batch_seconds = 0;
   double predicted_samples_per_second = 0;  // derived from full_batch_seconds
   std::int64_t predicted_wire_bytes = 0;    // payload of the full run, of all ranks

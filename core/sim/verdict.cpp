@@ -32,7 +32,7 @@ std::optional<std::size_t> too_small(const Outcome& outcome) {
 }
 
 std::string of_memory(const RankUse& use) {
-  return fmt::format("{}, but its device has {}",
+  return fmt::format("{}, but the device of the rank has {}",
                      base::format_bytes(static_cast<double>(use.peak_memory_bytes)),
                      base::format_bytes(static_cast<double>(use.memory_bytes)));
 }
@@ -51,8 +51,8 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
   return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
 }
 
-// Returns the largest cost. Costs may occur one after the other, so a single cost may be less than
-// the difference in time.
+// Returns the largest cost. Several costs may add up, so the largest cost may be less than the
+// difference in time.
 struct Cost {
   VerdictCause cause;
   double seconds;
@@ -77,8 +77,8 @@ Cost wire_part(const Bound& wire) {
           fmt::format("moving {}", what)};
 }
 
-// Returns the largest cost. Costs may be sequential, so a single cost may be less than the time
-// saved.
+// Returns the largest cost. Several costs may add up, so the largest cost may be less than the time
+// that the plan saves.
 Cost largest_part(const Outcome& plan) {
   std::vector<Cost> parts{{VerdictCause::reduction, most(plan, &RankUse::adding_seconds),
                            "reduces received data", "reducing received data"},
@@ -98,19 +98,17 @@ struct Reason {
   std::string because;
 };
 
-// Returns the reason that some ranks run out of samples before the epoch ends.
+// Returns the reason "some ranks run out of samples before the epoch ends", with its cost.
 Reason uneven_samples_reason(const Outcome& plan) {
-  return {
-      VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
-      fmt::format(
-          "ranks run out of samples: a global batch takes {} while all ranks have samples, but {} "
-          "averaged over an epoch",
-          base::format_seconds(plan.median_step_seconds),
-          base::format_seconds(plan.full_batch_seconds))};
+  return {VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
+          fmt::format("some ranks run out of samples before the others: a global batch takes {} "
+                      "while all ranks have samples, but {} on average over an epoch",
+                      base::format_seconds(plan.median_step_seconds),
+                      base::format_seconds(plan.full_batch_seconds))};
 }
 
-// Returns the reason that all ranks wait for the slowest: a straggler, a slower device, or a rank
-// with more samples.
+// Returns the reason "all ranks wait for the slowest rank", with its cost. The slowest rank may be
+// a straggler, have a slower device, or have more samples.
 Reason straggler_reason(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
@@ -135,15 +133,15 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
                       saved > 0 ? base::format_seconds(saved) : std::string("no time"))};
 }
 
-// Returns the most expensive reason.
+// Returns the reason with the highest cost.
 Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), uneven_samples_reason(plan),
                            straggler_reason(plan)};
   return *std::ranges::max_element(reasons, {}, &Reason::seconds);
 }
 
-// Compares the speeds, for a plan and a model on one device that are both within the memory.
-// Returns the sentence.
+// Compares the speeds of the plan and of one device, if both fit in memory. Returns the sentence of
+// the verdict.
 std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (verdict.speedup >= kSpeedTolerance)
     return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));
@@ -181,7 +179,7 @@ Verdict judge(const Outcome& plan, const Outcome& one_device) {
   verdict.speedup = one / together;
   verdict.sentence = comparison(verdict, plan, one_device);
   if (!plan.engine.empty())
-    verdict.sentence += fmt::format(" (the time of {} is an estimate)", plan.engine);
+    verdict.sentence += fmt::format(" (the time of {} is an estimate by formula)", plan.engine);
   return verdict;
 }
 

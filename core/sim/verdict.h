@@ -29,7 +29,8 @@ struct Verdict {
   double efficiency() const { return speedup / ranks; }
 };
 
-// Compares two outcomes of the same global batch: the plan's, and that of one device.
+// Compares two outcomes for the same global batch: the outcome of the plan, and the outcome of one
+// device.
 Verdict judge(const Outcome& plan, const Outcome& one_device);
 
 // Simulates the plan and one device, and compares them.

@@ -15,12 +15,12 @@ using telemetry::Metric;
 
 namespace {
 
-// activity of ops on another thread (copies); their time is not accounted, and the rank may wait
-// for them
+// marks ops on another thread (copies); the account does not count their time, so the rank may be
+// waiting meanwhile
 constexpr Activity kOtherThread = Activity::waiting;
 
-// True if the older op is a receive from the same peer on the same channel. The next message is
-// then for the older op.
+// True if the older op is a receive from the same peer on the same channel. The next message on
+// that channel is then for the older op.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) {
     return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
@@ -124,7 +124,8 @@ void VirtualRank::start_transfers(Engine& engine, Picoseconds now) {
   engine.stage = Stage::poll;
 }
 
-// Advances all transfers of an engine, in order. Completed ones finish together, at the same time.
+// Advances all transfers of an engine, in order. All transfers that are complete finish at the same
+// time.
 base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   Engine& engine = engines_[number];
   while (engine.cursor < engine.under_way.size()) {
@@ -151,14 +152,15 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
   // After a transfer completes, the next transfer is polled before a compute op starts. If a step
-  // is complete, it ends first, so that later sends do not count in its traffic.
+  // is complete, it ends before the next transfer is polled, so that later sends do not count in
+  // the traffic of that step.
   engine.stage =
       engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
 }
 
-// Polls an engine's collective. The engine does not report when peers were ready, so its bar in the
-// timeline begins at submission.
+// Polls an engine's collective. The engine does not report when peers were ready, so the
+// collective's bar in the timeline begins when the rank submits it.
 base::Result<bool> VirtualRank::poll_coarse(Work& work, Engine& engine) {
   if (work.message < 0) {
     const auto number = world_.pending_collectives.join(rank(), *work.op, work.ready.step);
@@ -183,7 +185,8 @@ bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   return true;
 }
 
-// Returns true if all messages of a receive have arrived. Fails if they are not the expected ones.
+// Returns true if all messages of a receive have arrived. Fails if a message is not the one that
+// the receive expects.
 base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const {
   const OpModel& own = *work.op;
   for (std::size_t i = 0; i < engine.kept; ++i)
@@ -200,10 +203,10 @@ base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const 
       return base::fail({"messages_differ", base::ProblemCode::bad_input,
                          fmt::format("rank {}, step {}", rank(), work.ready.step),
                          fmt::format("expected bucket {}, round {}, chunk {} of {} B from rank {}, "
-                                     "which sent bucket {}, round {}, chunk {} of {} B",
+                                     "but that rank sent bucket {}, round {}, chunk {} of {} B",
                                      own.bucket, own.round, own.chunk, own.bytes, peer, sent.bucket,
                                      sent.round, sent.chunk, sent.bytes),
-                         "messages in the same order at both ends", ""});
+                         "sends and receives in the same order on both ranks", ""});
     ready = std::max(ready, message.posted);
   }
   work.peer_ready = ready;
@@ -253,7 +256,8 @@ void VirtualRank::finish(const Work& work, Picoseconds end) {
       work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));
 }
 
-// Ends completed program instances and admits the next ones. Returns true if there were any.
+// Ends completed program instances and admits the next ones. Returns true if it ended or admitted
+// at least one instance.
 bool VirtualRank::advance_parts(Picoseconds now) {
   bool any = false;
   while (const auto part = script_.take_complete(frontier_)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One rank on the virtual clock. It executes the same loop as run::Interpreter, op by op. Where
-// that loop reads the clock, works or waits, this class schedules an event in the event queue, and
+// One rank on the virtual clock. It executes the same loop as run::Interpreter, op by op. Where the
+// loop of the interpreter computes or waits, this class schedules an event in the event queue, and
 // continues when the event occurs.
 #pragma once
 
@@ -49,7 +49,7 @@ class VirtualRank {
   const RankModel& model() const { return *model_; }
   const Times& training_times() const { return training_times_; }
 
-  // Oldest transfer in progress, for deadlock messages.
+  // Oldest transfer in progress. The message of a deadlock names it.
   struct BlockedOp {
     int program = 0, op = 0;
     std::int64_t step = 0;

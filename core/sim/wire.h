@@ -49,8 +49,9 @@ class Wire {
   // Returns the path between two ranks. Fails if there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Sends a message and returns its number. The message belongs to a training step, to the start
-  // before it, or to the evaluation after it. The path must have been requested with `path` before.
+  // Sends a message and returns its number. The message belongs to a training step, to program
+  // "start" before the first step, or to the evaluation after a step. The path must have been
+  // requested with `path` before.
   int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
   std::vector<int> take_posted() {
     return std::exchange(posted_, {});
@@ -65,7 +66,7 @@ class Wire {
   int oldest(int to, int from,
              int channel) const;  // the receiver's next message if it has arrived, else -1
   void consume(int message);
-  // frees the message's number, once the sender knows that the message was consumed
+  // frees the message's number; called after the sender knows that the message was consumed
   void forget(int message) { free_.push_back(message); }
 
   const Message& message(int number) const { return at(number); }
