@@ -96,8 +96,8 @@ std::string_view description(Algorithm algorithm) {
     case Algorithm::ring:
       return "Reduce-scatter, then all-gather around a ring: minimum bytes, 2(n-1) rounds";
     case Algorithm::direct:
-      return "Pairwise reduce-scatter, then all-gather, with a share per rank: minimum bytes, 2 "
-             "rounds, all links at once";
+      return "Pairwise reduce-scatter, then all-gather, in which each rank sums one share: minimum "
+             "bytes, 2 rounds, all links at once";
     case Algorithm::halving_doubling:
       return "Reduce-scatter by recursive halving, then all-gather by doubling: minimum bytes, 2 "
              "log2 n rounds; if n is not a power of 2, extra ranks first send their bucket to "
@@ -106,14 +106,14 @@ std::string_view description(Algorithm algorithm) {
       return "Reduce up a binary tree, then broadcast down it: 2 log2 n rounds, an inner rank "
              "sends 3 times the bucket";
     case Algorithm::double_binary_tree:
-      return "Half of the bucket over each of two binary trees: 2 log2 n rounds, no rank sends "
-             "more than about twice the bucket";
+      return "Reduce and broadcast half of the bucket over each of two binary trees: 2 log2 n "
+             "rounds, no rank sends more than about twice the bucket";
     case Algorithm::star:
       return "Reduce to one rank, which sends the sum to all others (reduce to one device): 2 "
-             "rounds, one busy rank";
+             "rounds, with the load on one rank";
     case Algorithm::all_to_all:
       return "Every rank sends its full bucket to every other rank and sums locally (naive): 1 "
-             "round, n/2 times the bytes of the others";
+             "round, n/2 times the bytes of ring or direct";
     case Algorithm::leader_hierarchical:
       return "Reduce to the leader of each host, a ring between leaders, then broadcast in each "
              "host: few bytes between hosts";
@@ -124,7 +124,7 @@ std::string_view description(Algorithm algorithm) {
       return "Reduce-scatter along the rows of a grid, a ring along its columns, then all-gather "
              "along rows: minimum bytes, rings of neighbors";
     case Algorithm::automatic:
-      return "The algorithm with the lowest cost on the drawn links for the bucket size";
+      return "Chooses the algorithm with the lowest cost for the bucket size on the drawn links";
   }
   return "";
 }

@@ -17,15 +17,15 @@
 
 namespace trainyard::collective {
 
-// All-reduce algorithms, one file each. `tree` means a tree of members; some literature uses the
-// word for halving and doubling.
+// All-reduce algorithms, one file each. Here `tree` means a tree of members; some literature calls
+// recursive halving and doubling a tree.
 enum class Algorithm {
   ring,              // reduce-scatter around a ring, then all-gather around it
   direct,            // every member owns a chunk: pairwise reduce-scatter, then all-gather
   halving_doubling,  // reduce-scatter by recursive halving, then all-gather by recursive doubling
   binary_tree,       // reduce up a binary tree, then broadcast down it
-  // two trees with half of the buffer each; an inner node of one is a leaf of the other, except one
-  // member of an odd group
+  // two trees, each of which reduces half of the buffer; an inner node of one tree is a leaf of the
+  // other, except for one member if the group size is odd
   double_binary_tree,
   star,        // one member sums, and sends the result to all
   all_to_all,  // every member sends its full buffer to every other (naive)
@@ -51,7 +51,8 @@ enum class StepKind : std::uint8_t {
   send,         // sends the chunks to `peer`
   recv,         // receives from `peer`, and overwrites the chunks
   recv_reduce,  // receives from `peer`, and adds to the local chunks
-  // receives from all other `summands`, and writes the sum of all chunks, added in that order
+  // receives the chunk from all other `summands`, and writes the sum of the chunks of all summands,
+  // added in the order of the list
   reduce_many,
   // like reduce_many, but writes the sum to scratch, because peers still read the local chunks
   sum_to_scratch,
@@ -84,11 +85,11 @@ Rounds leader_hierarchical(const Formation& formation, int position);
 Rounds sharded_hierarchical(const Formation& formation, int position);
 Rounds torus(const Formation& formation, int position);
 
-// Programs of other collectives; `root` is a position. Many all-reduces consist of a reduce-scatter
-// and an all-gather; these collectives run one of the two phases. Collectives with a root use a
-// binomial tree or a single round. So several algorithms use the same program for a collective.
-// `program_algorithm` returns the algorithm that gives its name to the program that `algorithm`
-// uses.
+// Programs of other collectives; `root` is a position. Many all-reduce algorithms consist of a
+// reduce-scatter and an all-gather. A separate reduce-scatter or all-gather runs one of these two
+// phases. Collectives with a root use a binomial tree or a single round. So several algorithms may
+// use the same program for a collective. `program_algorithm` returns the algorithm after which the
+// program that `algorithm` uses is named.
 Algorithm program_algorithm(Collective collective, Algorithm algorithm);
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
@@ -107,7 +108,7 @@ std::string_view description(Algorithm algorithm);  // returns one line: method,
 // True if the algorithm is defined for groups of this formation.
 bool fits(Algorithm algorithm, const Formation& formation);
 
-// True if a member begins or ends with only one chunk.
+// True if in this collective a member begins or ends with only one chunk.
 constexpr bool is_sharded(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather ||
          collective == Collective::scatter || collective == Collective::gather;
@@ -123,16 +124,16 @@ inline constexpr std::int64_t kSegmentBytesInMemory = std::int64_t{2} << 20;
 inline constexpr std::int64_t kMaxSegments = 256;
 int segments(std::int64_t elements, int element_bytes, std::int64_t segment_bytes);
 
-// Returns {first, count} of part `index` of `parts` of [0, elements). Counts differ by at most one,
-// larger ones first.
+// Divides [0, elements) into `parts` parts and returns {first, count} of part `index`. Counts
+// differ by at most one; larger parts come first.
 constexpr std::pair<std::int64_t, std::int64_t> part(std::int64_t elements, int parts, int index) {
   const std::int64_t base = elements / parts, extra = elements % parts;
   const std::int64_t first = base * index + (index < extra ? index : extra);
   return {first, base + (index < extra ? 1 : 0)};
 }
 
-// Returns {first, count} of a step's chunks in a segment of `elements` elements, which has `chunks`
-// chunks.
+// Returns {first, count} of the elements of a step's chunks, in a segment that has `elements`
+// elements and `chunks` chunks.
 constexpr std::pair<std::int64_t, std::int64_t> span(const Step& step, std::int64_t elements,
                                                      int chunks) {
   const std::int64_t first = part(elements, chunks, step.chunk).first;

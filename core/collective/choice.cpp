@@ -18,15 +18,15 @@ Choice choice(const std::vector<Offer>& offers, const Work& work) {
   const Offer& best = *by_cost[0];
   const auto takes = [](const Offer& offer) { return base::format_seconds(offer.cost.seconds); };
   const auto name = [](const Offer& offer) { return std::string(base::name_of(offer.algorithm)); };
-  // Algorithms of equal cost have the same or an equivalent program for this group, so they do not
-  // explain the choice and are skipped.
+  // Skips algorithms whose cost equals that of the cheapest one: their program for this group is
+  // the same or equivalent, so they do not explain the choice.
   const auto next = std::ranges::find_if(
       by_cost, [&](const Offer* offer) { return offer->cost.seconds > best.cost.seconds; });
   return {best.algorithm,
           fmt::format("{}: {} for {} on this drawing; {}", name(best), takes(best),
                       base::format_bytes(static_cast<double>(work.bytes())),
                       next == by_cost.end()
-                          ? std::string("all algorithms take equally long")
+                          ? std::string("all algorithms take the same time")
                           : fmt::format("next best: {}, {}", name(**next), takes(**next)))};
 }
 

@@ -15,7 +15,8 @@ struct ChunkSpan {
   bool operator==(const ChunkSpan&) const = default;
 };
 
-// Returns the spans by chunk number; empty if there are more than kMaxPlayedChunks.
+// Returns the span of each chunk, by chunk number. Empty if there are more than kMaxPlayedChunks
+// chunks.
 std::vector<ChunkSpan> chunk_spans(const Exercise& exercise);
 
 }  // namespace trainyard::collective

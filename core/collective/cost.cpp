@@ -11,7 +11,7 @@
 namespace trainyard::collective {
 namespace {
 
-// Routes between positions. Each is computed on first use.
+// Routes between positions. Each route is computed when it is first used.
 class Routes {
  public:
   Routes(const Work& work, const topology::Network& network)
@@ -36,12 +36,12 @@ class Routes {
   std::vector<std::optional<topology::Route>> known_;
 };
 
-// Load of the links and devices by all positions together: in one round of one segment, or in all
-// rounds that different segments are in at the same time.
+// Load that all positions together put on the links and devices. It is the load of one round of one
+// segment, or of all rounds in which different segments are at the same time.
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
-  // on each directed link, in the order: edge 0 forward, edge 0 backward, edge 1 forward, ...
+  // bytes on each directed link, in the order: edge 0 forward, edge 0 backward, edge 1 forward, ...
   std::vector<double> bytes;
   std::vector<double> touched;  // bytes read and written, by position
 
@@ -122,8 +122,8 @@ class Estimate {
 
   // Rounds [low, high] of the program that are in progress at the same time, each for another
   // segment. Segment s is in round t of the program when segment 0 is, or would be, in round t + s.
-  // Rounds from `longer` on are of the longer segments. In most consecutive rounds this range is
-  // the same, and so is the time of a round.
+  // Rounds from `longer` on are rounds of longer segments. The range, and so the time of a round,
+  // mostly stays the same from round to round.
   struct UnderWay {
     int low = 0, high = -1, longer = 0;
     bool operator==(const UnderWay&) const = default;
@@ -170,7 +170,7 @@ class Estimate {
   Routes& routes_;
   Formation formation_;
   Pieces pieces_;
-  // load by round of the program: [0] of a shorter segment, [1] of a longer one
+  // load of each round of the program: [0] for a shorter segment, [1] for a longer segment
   std::vector<Load> loads_[2];
   Cost cost_;
 };
@@ -202,8 +202,8 @@ base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& 
           return fits(algorithm, formation(hosts));
         })) {
       offer.unfit_reason = fmt::format(
-          "{} needs the same number of ranks on every host, also in the other groups "
-          "that reduce",
+          "{} needs the same number of ranks on every host, in this group and in all other groups "
+          "that use it",
           name);
       continue;
     }

@@ -31,8 +31,8 @@ struct Work {
   std::vector<int> hosts;  // host numbers, by position
   // for all_gather, `elements` is the sum over all positions
   Collective collective = Collective::all_reduce;
-  // `hosts` of other groups, which must use the same algorithm; their cost does not affect the
-  // choice
+  // values of `hosts` of other groups. They must use the same algorithm, but their cost does not
+  // affect the choice
   std::vector<std::vector<int>> concurrent_groups = {};
 
   std::int64_t bytes() const { return elements * element_bytes; }
@@ -61,15 +61,16 @@ struct Offer {
   bool operator==(const Offer&) const = default;
 };
 
-// Returns one offer per algorithm, in the order of their table. For all-gather, only algorithms
-// whose programs contain an all-gather are supported. Fails if two devices have no route, or soon
-// after `stop` is requested.
+// Returns one offer per algorithm, in the order of the table of algorithms. For all-gather, only
+// algorithms whose programs contain an all-gather are supported. Fails if two devices have no
+// route, or soon after `stop` is requested.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
                                         const topology::Network& network,
                                         const std::stop_token& stop = {});
 
-// The cheapest algorithm, with a one-line reason. If several algorithms have equal cost, it is the
-// first of them in the table. The reason names the next best algorithm that costs more.
+// The cheapest algorithm, with a one-line reason. If several algorithms have the lowest cost, this
+// is the one that comes first in the table of algorithms. The reason names the next best algorithm
+// that costs more.
 struct Choice {
   Algorithm algorithm = Algorithm::ring;
   // Text such as "direct: 1.2 ms for 4 MB on this drawing; next best: ring, 2.0 ms".
@@ -79,14 +80,14 @@ Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,
                             const topology::Network& network);
 
-// Bytes that one member sends to another over all rounds, whatever links they take.
+// Bytes that one member sends to another in all rounds together, whatever links the messages take.
 struct Flow {
   int from = 0, to = 0;  // positions of the members
   std::int64_t bytes = 0;
   bool operator==(const Flow&) const = default;
 };
 
-// Returns the flows by `from` and `to`, computed from the members' programs.
+// Returns the flows, ordered by `from`, then by `to`. Computes them from the members' programs.
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
 
 // Returns the bytes that each position sends in any collective, computed from the members'

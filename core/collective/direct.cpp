@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Direct all-reduce: member p owns chunk p. In the first round every member sends each owner its
-// chunk, and the owner sums in order of position. In the second every owner sends its sum to all.
-// Rounds: 2. Member p sends S - c[p] and then (n - 1) c[p].
+// Direct all-reduce: member p owns chunk p. In the first round every member sends each chunk to the
+// owner of the chunk, and the owner sums the received chunks in order of position. In the second
+// round every owner sends its sum to all members. Rounds: 2. Member p sends S - c[p] and then (n -
+// 1) c[p].
 #include "core/collective/member_ring.h"
 
 namespace trainyard::collective {

@@ -11,8 +11,8 @@ namespace trainyard::collective {
 namespace {
 
 // Returns the parent in the first tree, whose root is position 0. Let b be the lowest set bit of a
-// position. Its parent is the position in which b is replaced by the next higher bit, if that
-// position exists, else the one without b.
+// position. The parent is the position in which b is replaced by the next higher bit. If that
+// position does not exist, the parent is the position without b.
 int parent(int position, int members) {
   if (position == 0) return -1;
   const int lowest = position & -position, without = position ^ lowest,
@@ -20,7 +20,8 @@ int parent(int position, int members) {
   return above < members ? above : without;
 }
 
-// Merges the rounds of both trees, which have equal height, so that they run at the same time.
+// Merges round t of both trees, for every t, so that the two trees run at the same time. The trees
+// have equal height.
 Rounds both(Rounds first, const Rounds& second) {
   for (std::size_t t = 0; t < first.size(); ++t)
     first[t].insert(first[t].end(), second[t].begin(), second[t].end());

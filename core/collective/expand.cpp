@@ -40,7 +40,8 @@ OpKind kind_of(StepKind kind) {
   return OpKind::send;
 }
 
-// Adds a dependency. Keeps only the one with the highest sequence number per lane and `steps_back`.
+// Adds a dependency. For each lane and `steps_back`, keeps only the dependency with the highest
+// sequence number.
 void add_dependency(std::vector<Dependency>& after, Dependency added) {
   for (Dependency& known : after)
     if (known.lane == added.lane && known.steps_back == added.steps_back) {
@@ -54,8 +55,8 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
 }
 
 // Returns the flops that one addition counts as. 16-bit operands are widened and the sum is
-// rounded, which takes a core as long as this many flops (for the unit see
-// core/strategy/compression.cpp).
+// rounded, which takes as long on a core as this many flops in matrix products (see encoding_flops
+// in core/strategy/compression.cpp).
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
     case base::DType::fp16: return 220;
@@ -78,8 +79,8 @@ struct Job {
   }
   std::int32_t rank(int position) const { return group.ranks[static_cast<std::size_t>(position)]; }
 
-  // Returns {first, count} of a step's elements, relative to the start of the bucket. They are full
-  // rows.
+  // Returns {first, count} of a step's elements, relative to the start of the bucket. The range
+  // consists of full rows.
   std::pair<std::int64_t, std::int64_t> span(const Step& step, int segment) const {
     const auto [begin, length] = part(whole.writes.front().count / row(), segments, segment);
     const auto [first, count] = collective::span(step, length, chunks);
@@ -113,8 +114,8 @@ Program empty(const Program& program) {
           {},           program.wanted};
 }
 
-// The lanes of a rank after expansion. A communication lane is replaced by a send lane with the
-// same number, and a receive lane at the end of the list.
+// The lanes of a rank after expansion. Each communication lane is replaced by two lanes: a send
+// lane with the same number, and a receive lane at the end of the list.
 struct Lanes {
   std::vector<plan::Lane> lanes;
   std::map<std::int32_t, LaneId> receive_of;  // receive lane by number of the communication lane
@@ -156,7 +157,8 @@ class Expansion {
   }
 
  private:
-  // An expanded collective: numbers of its last ops on the two lanes, and what it wrote.
+  // An expanded collective: the numbers of its last ops on the send lane and on the receive lane,
+  // and the spans that it wrote.
   struct Reduced {
     std::int32_t sends = 0, receives = 0;
     std::vector<Access> writes;
@@ -231,8 +233,8 @@ class Expansion {
       op.writes = {step.kind == StepKind::sum_to_scratch ? beside : chunk};
   }
 
-  // Returns the scratch buffer for sums. There is one per group and dtype, as long as the group's
-  // longest bucket.
+  // Returns the scratch buffer for sums. There is one such buffer per group and dtype. It is as
+  // long as the group's longest bucket.
   plan::BufferId scratch_buffer_for(const Job& job) {
     std::string name = "aside.g" + std::to_string(job.whole.group);
     const Access& bucket = job.whole.writes.front();
@@ -247,8 +249,8 @@ class Expansion {
   }
 
   // Adds dependencies between the chunk ops of a collective. An op depends on earlier ops that
-  // conflict with it on a chunk. The first op on a chunk, and the ops of its round, instead depend
-  // on what the collective depends on.
+  // access the same chunk, if either op writes it. The first op on a chunk, and the ops of the same
+  // round, instead get the dependencies of the collective.
   void order_after_touches(const Op& whole, Op& op, bool changes) {
     for (int c = 0; c < op.chunks; ++c) {
       bool ordered = false;
@@ -292,8 +294,8 @@ class Expansion {
     if (overwrites) wait(dependency.lane, last.sends);
   }
 
-  // True if the op overwrites data that the communication lane writes in any program: the previous
-  // step may have run any of them.
+  // True if the op overwrites data that the communication lane writes in any program. All programs
+  // matter, because the previous step may have run any of them.
   bool overwrites_any(const Op& op, LaneId comm) const {
     for (const Program& program : coarse_.programs)
       for (const Op& other : program.ops)
@@ -314,7 +316,7 @@ class Expansion {
   std::map<std::int32_t, std::size_t> seen_;
   // accesses of the current collective so far, by chunk
   std::vector<std::vector<Touch>> touched_;
-  // dependencies of the collective that a new op belongs to, by index of the op
+  // for each new op, by its index: dependencies of the collective to which the op belongs
   std::map<std::size_t, const std::vector<Dependency>*> coarse_after_;
   Program result_;
 };
@@ -362,7 +364,8 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
       for (const Access& read : std::span(op.reads).first(
-               // the second access is the list of rows, which is counted elsewhere
+               // counts only the first access; the second one is the list of rows, whose bytes are
+               // counted separately
                op.named ? 1 : op.reads.size()))
         bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;
@@ -371,7 +374,8 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
 namespace {
 
 // Returns the bytes that a rank sends per step if ranks average in pairs. An active rank sends its
-// offer. A passive rank sends answers to its active ranks; of these, the mean per step is counted.
+// offer. A passive rank sends answers to active ranks; the result counts the mean number of answers
+// per step.
 std::int64_t pair_bytes(const RankPlan& expanded) {
   double bytes = 0;
   for (const plan::Pairing& pairing : expanded.pairs) {

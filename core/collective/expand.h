@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Expands the collectives of a plan: every collective op becomes the sends and receives of its
 // algorithm, on a send lane and a receive lane of its group. Dependencies follow from the data: an
-// op waits for the ops that accessed its elements, if either writes. An op that only reads a result
-// waits for the receives. An op that overwrites it also waits for the sends, since peers read the
-// data in place.
+// op waits for earlier ops that access the same elements, if either op writes them. An op that only
+// reads a result waits for the receives. An op that overwrites it also waits for the sends, since
+// peers read the data in place.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -11,7 +11,7 @@
 
 namespace trainyard::collective {
 
-// How to run the collectives of a plan.
+// Options for the expansion of collectives.
 struct Method {
   Method(Algorithm by)
       : algorithm(by) {}  // NOLINT(google-explicit-constructor): an algorithm is a method

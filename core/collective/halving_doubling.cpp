@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recursive halving and doubling (Thakur, Rabenseifner and Gropp 2005; Goyal et al. 2017). Let m be
 // the largest power of 2 that is at most n. The first 2 (n - m) members form pairs: the even member
-// sends its full buffer to the odd one, which adds it, and then waits. The m remaining members are
-// renumbered. In the halving phase, at distance m/2, m/4 .. 1, a member sends its partner one half
-// of the span that it holds and adds the other half, until it owns chunk i of m. The doubling phase
-// runs the same exchanges in reverse. Rounds: 2 log2 m, plus 2 if there are pairs. A remaining
-// member sends S - c[i] in the halving phase. In the doubling phase it sends all chunks that it
-// holds before each round (1, 2, 4 .. m/2). If m divides the number of elements, it sends 2 (m -
-// 1)/m S in total, plus S to the even member of its pair.
+// sends its full buffer to the odd member, and then waits for the result; the odd member adds the
+// received buffer to its own. The m remaining members are renumbered. In the halving phase, at
+// distance m/2, m/4 .. 1, a member sends its partner one half of the span that it holds and adds
+// the other half, until it owns chunk i of m. The doubling phase runs the same exchanges in
+// reverse. Rounds: 2 log2 m, plus 2 if there are pairs. A remaining member sends S - c[i] in the
+// halving phase. In the doubling phase it sends all chunks that it holds before each round (1, 2, 4
+// .. m/2). If m divides the number of elements, it sends 2 (m - 1)/m S in total, plus S to the even
+// member of its pair.
 #include <bit>
 
 #include "core/collective/member_ring.h"
@@ -33,7 +34,7 @@ Rounds halve_and_double(const FoldedGroup& folded, int number) {
   Rounds halving, doubling;
   for (int distance = folded.most / 2; distance > 0; distance /= 2) {
     const int partner = number ^ distance, peer = folded.position(partner);
-    // first chunks of the half that the member keeps and of the half that it sends
+    // first chunk of the half that the member keeps, and first chunk of the half that it sends
     const int own = number / distance * distance, other = partner / distance * distance;
     halving.push_back(
         {{StepKind::send, peer, other, distance}, {StepKind::recv_reduce, peer, own, distance}});

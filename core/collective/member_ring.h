@@ -27,8 +27,8 @@ MemberRing full_ring(const Formation& formation, int position);
 Rounds ring_reduce_scatter(const MemberRing& circle);
 Rounds ring_all_gather(const MemberRing& circle);
 
-// The same phases with one round, in which members exchange pieces directly; no round for a single
-// member.
+// The same phases with one round each, in which members exchange pieces directly. If there is only
+// one member, there is no round.
 Rounds direct_reduce_scatter(const MemberRing& circle);
 Rounds direct_all_gather(const MemberRing& circle);
 

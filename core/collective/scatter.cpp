@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Scatter and gather: each member's chunk is sent from the root (scatter) or to it (gather), in one
-// round. Total: S - c[root].
+// round. All sends together: S - c[root].
 #include "core/collective/algorithm.h"
 
 namespace trainyard::collective {

@@ -2,9 +2,9 @@
 // Sharded hierarchical: h hosts of g members each. A direct reduce-scatter in each host leaves
 // every member one of g shards. The members of all hosts that hold the same shard all-reduce it in
 // a ring. A direct all-gather in each host completes the buffer. Every shard has h chunks. If hosts
-// have unequal numbers of members, the shards do not match and the program is empty; the checker
-// then reports that no sum is computed. Rounds: 2 (h - 1), plus 2 within hosts if g > 1. A member
-// sends 2 (g - 1)/g S within its host and 2 (h - 1)/h S/g between hosts.
+// have unequal numbers of members, the shards do not match. The program is then empty, and the
+// checker reports that no sum is computed. Rounds: 2 (h - 1), plus 2 within hosts if g > 1. A
+// member sends 2 (g - 1)/g S within its host and 2 (h - 1)/h S/g between hosts.
 #include <algorithm>
 
 #include "core/collective/member_ring.h"

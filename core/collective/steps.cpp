@@ -101,7 +101,8 @@ class StepPlayer {
     return plans_[static_cast<std::size_t>(position)].programs.front().ops;
   }
 
-  // Adds a member's op as a move. Sends are not added; they are part of their receiver's move.
+  // Adds a member's op as a move. A send is not added, because it is part of the move of its
+  // receive.
   void add(int position, std::size_t line) {
     const Op& op = ops(position)[line];
     Move move{op.peer, position, op.chunk, op.chunks, op.round};
@@ -215,7 +216,7 @@ base::Result<Steps> steps(const Exercise& exercise) {
     return base::fail(cannot_play(
         "algorithm",
         fmt::format("{} does not support these ranks", base::name_of(exercise.algorithm)),
-        "another algorithm; sharded_hierarchical if all hosts have the same number of ranks"));
+        "another algorithm; sharded_hierarchical only if all hosts have the same number of ranks"));
   if (exercise.root < 0 || exercise.root >= exercise.members())
     return base::fail(cannot_play("root", fmt::format("there is no rank {}", exercise.root),
                                   fmt::format("0 to {}", exercise.members() - 1)));

@@ -2,9 +2,9 @@
 // A collective step by step, for teaching: plays the programs that ranks run (expand.h), with one
 // number per chunk. A step is one send together with its effect on the receiver, or the copy of a
 // sum from scratch to its chunk. Rounds are sequential. Within a round, receivers are ordered by
-// position, and the summands of a sum as they are added. The order within a round does not affect
-// values, because no chunk changes in a round in which it is sent (verified by core/check). Members
-// are identified by position.
+// position, and summands in the order in which they are added. The order within a round does not
+// affect values, because no chunk changes in a round in which it is sent (verified by core/check).
+// Members are identified by position.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace trainyard::collective {
 
-// Maximum numbers of members and chunks that the stepper shows; more would be too much to follow.
+// Maximum numbers of members and chunks that the stepper shows; a viewer could not follow more.
 inline constexpr int kMaxPlayedMembers = 64, kMaxPlayedChunks = 1024;
 
 struct Exercise {
@@ -29,7 +29,8 @@ struct Exercise {
   std::int64_t segment_bytes = 0;  // maximum size of a segment, as in Method
   std::int64_t row = 1;            // elements of a row; chunks consist of full rows, as in plan::Op
   int bucket = 0;                  // bucket number in the program's text
-  // rank number in the program's text, by position; empty: the position
+  // rank numbers that the program's text uses, by position; empty: positions are used as rank
+  // numbers
   std::vector<int> ranks = {};
 
   int rank(int position) const {
@@ -62,8 +63,8 @@ struct Move {
   int round = 0;
   Effect effect = Effect::replaces;
   std::int64_t bytes = 0;  // bytes of the payload
-  // members whose values the step adds to a sum, in order: the sender and, if it is next in order,
-  // the receiver
+  // members whose values the step adds to a sum, in order: the sender, and also the receiver if its
+  // value is added next
   std::vector<int> taken = {};
   bool begins = false;  // true if `taken` are the first summands of a sum
   bool ends = false;    // true if the sum is complete and overwrites the chunks
@@ -89,12 +90,12 @@ struct Steps {
   int members() const { return exercise.members(); }
   int chunks() const { return static_cast<int>(chunk_bytes.size()); }
   int count() const { return static_cast<int>(moves.size()); }
-  // `given`: true if the member's chunk is an input of the collective. `wanted`: true if it is an
-  // output.
+  // Each answers for one chunk of one member. `given`: true if the chunk is an input of the
+  // collective. `wanted`: true if the chunk is an output.
   bool given(int position, int chunk) const;
   bool wanted(int position, int chunk) const;
-  // Each returns a number of completed steps. `after_round`: the number at the end of the next
-  // round. `before_round`: the number at the end of the previous round.
+  // Each returns a number of completed steps, from a current number: `after_round` the number at
+  // the end of the next round, `before_round` the number at the end of the previous round.
   int after_round(int step) const;
   int before_round(int step) const;
 };
@@ -103,9 +104,9 @@ struct Steps {
 // are more members or chunks than the stepper shows.
 base::Result<Steps> steps(const Exercise& exercise);
 
-// One number per chunk, by position and chunk.
+// One number per chunk; indices: position, chunk.
 using Values = std::vector<std::vector<double>>;
-// returns random integers from 1 to 9
+// returns values that are random integers from 1 to 9
 Values seeded_values(std::uint64_t seed, int members, int chunks);
 
 // A number, and the members whose values it sums, in order of addition; no members: undefined.
@@ -130,7 +131,7 @@ inline double plain_sum(double a, double b) { return a + b; }
 // and chunks of the steps.
 State state_at(const Steps& steps, const Values& start, int step, Add add = plain_sum);
 
-// Payload bytes that all members together send, as a formula that does not depend on a program. S:
+// Payload bytes that all members together send, computed by a formula and not from a program. S:
 // bytes of the bucket; c: bytes of the root's chunk.
 struct Formula {
   std::string text;  // formula, such as "2 (n - 1) S"

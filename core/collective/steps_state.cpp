@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// State of all members between two steps. Every state is computed from the start, so that stepping
-// forward and back gives equal results.
+// State of all members between two steps. Every state is computed from the first step on, so that
+// stepping forward and back gives equal results.
 #include <algorithm>
 #include <utility>
 

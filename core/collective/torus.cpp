@@ -2,8 +2,8 @@
 // 2-D torus of b rows with a members each (Ying et al. 2018; Jia et al. 2018). A ring
 // reduce-scatter along every row leaves each member one of a shards. A ring all-reduce along every
 // column sums the shard over the rows, in b chunks. A ring all-gather along the row completes the
-// buffer. All neighbors in these rings are neighbors in the torus. Rounds: 2 (a - 1) + 2 (b - 1). A
-// member sends 2 (a - 1)/a S along its row and 2 (b - 1)/b S/a along its column.
+// buffer. Members that are neighbors in a ring are also neighbors in the torus. Rounds: 2 (a - 1) +
+// 2 (b - 1). A member sends 2 (a - 1)/a S along its row and 2 (b - 1)/b S/a along its column.
 #include "core/collective/member_ring.h"
 
 namespace trainyard::collective {

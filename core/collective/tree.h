@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rooted tree over the members of a group, with its reduce and broadcast. They are not pipelined;
-// if the buffer is split into segments, all levels are busy at the same time.
+// A rooted tree over the members of a group, with its reduce and broadcast. Within a segment,
+// levels of the tree run one after another. If the buffer is split into segments, all levels are
+// busy at the same time, with different segments.
 #pragma once
 
 #include "core/collective/algorithm.h"
