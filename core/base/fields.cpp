@@ -53,7 +53,7 @@ bool is_integer(const Json& value) {
 // Returns the number of insertions, deletions, replacements and swaps of adjacent letters (optimal
 // string alignment: Boytsov 2011).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // rows of the table of distances, for the first i - 2, i - 1 and i letters of a
+  // rows of the distance table: for the first i - 2, the first i - 1 and the first i letters of `a`
   std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {

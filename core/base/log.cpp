@@ -69,8 +69,8 @@ bool add_log_file(const std::string& path) {
   try {
     const auto sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path);
     sink->set_pattern("%Y-%m-%d %H:%M:%S.%e %n %l: %v");
-    // creates the logger before this sink is added, because that sets the pattern of all existing
-    // sinks
+    // the logger must exist before this sink is added, because creating it sets the pattern of all
+    // existing sinks
     logger();
     sinks()->add_sink(sink);
     return true;

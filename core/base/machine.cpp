@@ -30,7 +30,8 @@ std::string group_of_this_process() {
 // Returns the quota of one group, ignoring its ancestors; 0 if none is set.
 double quota_here(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
-  // microseconds; quota stays 0 if the file contains "max" instead of a number
+  // both numbers are in microseconds; `quota` stays 0 if the file contains "max" instead of a
+  // number
   double quota = 0, period = 0;
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
@@ -48,7 +49,7 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
   const auto regard = [&least](double quota) {
     if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
   };
-  // also reads the root, because in a container the root is a control group of the host
+  // the root is read, too, because in a container the root is a control group of the host
   std::filesystem::path here = root;
   regard(quota_here(here));
   for (const auto& name : std::filesystem::path(group).relative_path())

@@ -13,7 +13,7 @@ namespace trainyard::comm {
 
 struct alignas(64) FutexEvent {
   std::atomic<std::uint32_t> rings{0};  // the futex word: number of signals so far
-  // number of threads that are in the system call, or about to enter it
+  // number of threads that sleep in the futex system call, or are about to enter it
   std::atomic<std::uint32_t> sleepers{0};
 };
 

@@ -147,7 +147,8 @@ void Mailbox::offer(int peer, int channel, const Descriptor& descriptor) {
 
 Result<std::uint64_t> Mailbox::consumed(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
-  // read before the counter, so that messages that the peer consumed before leaving count
+  // the peer's presence must be read before the counter, so that messages that the peer consumed
+  // before leaving count
   const bool absent = left(peer);
   if (auto ok = read_consumed(peer, channel); !ok) return base::fail(ok.error());
   const Side& side = out(peer, channel);
@@ -173,7 +174,8 @@ Result<std::optional<Mailbox::Arrival>> Mailbox::oldest(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   Side& side = in(peer, channel);
   if (side.own == side.others) {
-    // read before the counter, so that messages that the peer posted before leaving count
+    // the peer's presence must be read before the counter, so that messages that the peer posted
+    // before leaving count
     const bool absent = left(peer);
     if (auto ok = read_posted(peer, channel); !ok) return base::fail(ok.error());
     if (absent && side.own == side.others && !is_loss_allowed(peer))

@@ -42,7 +42,7 @@ struct Lane {
 };
 
 struct alignas(64) Presence {
-  // number of arrivals and departures: odd while a process is present
+  // number of arrivals and departures of the rank's processes; odd while a process is present
   std::atomic<std::uint32_t> moves{0};
   std::atomic<std::int64_t> process{0};  // process id; 0 if ranks are threads
   // start time in clock ticks since boot; distinguishes processes with the same id

@@ -35,7 +35,7 @@ constexpr const char* kWhere = "shaped links";
 // the links yet. A sender posts a message to the transport first, and to the links immediately
 // afterwards.
 constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;
-// maximum time until the next check, because a cut link may be restored
+// maximum time until the next check; needed because a cut link may be restored
 constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
 
 // maximum wait for the lock in seconds, on a very busy machine

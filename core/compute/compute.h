@@ -61,7 +61,7 @@ class Chain {
 // Arbitrary bytes that identify the memory.
 struct ExportedMemory {
   Memory memory;
-  std::string name;  // Arbitrary bytes that identify it.
+  std::string name;  // Arbitrary bytes that identify the memory.
 };
 
 class Compute {

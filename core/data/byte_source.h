@@ -50,7 +50,8 @@ class ByteSource {
   };
 
   ByteSource(std::filesystem::path path, std::uint64_t size);
-  bool refill();  // Reads the next block if the last is used up; false at the end of the file.
+  bool refill();  // Reads the next block if all bytes of the last block are used; false at the end
+                  // of the file.
   base::Result<void> sniff();
   base::Result<std::size_t> read_plain(std::span<std::uint8_t> bytes);
   base::Result<std::size_t> read_gzip(std::span<std::uint8_t> bytes);

@@ -95,7 +95,7 @@ Survey survey_generated(const DataSpec& spec) {
 bool starts_with_path(const std::string& where, const std::filesystem::path& directory,
                       const std::string& name) {
   const std::string path = (directory / name).lexically_normal().string();
-  // a line number may follow the path: ", line 3"
+  // a line number such as ", line 3" may follow the path in `where`
   return !name.empty() && where.starts_with(path) &&
          (where.size() == path.size() || where[path.size()] == ',');
 }

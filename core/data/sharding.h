@@ -25,8 +25,8 @@ enum class ShardingKind {
 
 struct ShardingSpec {
   ShardingKind kind = ShardingKind::iid;
-  // label_skew: with a small alpha, each class has few owners; with a large one, all ranks own a
-  // similar mix.
+  // Dirichlet concentration for label_skew. With a small alpha, few ranks own samples of a class.
+  // With a large alpha, all ranks own a similar mix of classes.
   double alpha = 0.5;
   double size_ratio = 4;  // size_skew: (samples of rank 0) / (samples of the last rank).
   std::int64_t seed = 1;  // Only for label_skew and size_skew.

@@ -46,8 +46,8 @@ MaybeProblem window_problem(const LayerSpec& layer, const Shape& input, const st
 MaybeProblem sum_problem(const Shape& input, const Shape& added, const std::string& where) {
   if (input == added) return {};
   return at("shapes_differ", where + ".back",
-            fmt::format("the added layer has the shape {}, but the input has {}", to_text(added),
-                        to_text(input)),
+            fmt::format("the added layer has the shape {}, but the input has the shape {}",
+                        to_text(added), to_text(input)),
             "a layer of equal shape",
             "All layers between the two need the same number of channels, a stride of 1, and "
             "padding that keeps the size.");

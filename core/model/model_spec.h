@@ -17,8 +17,8 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh it is a segment,
-  // because its gradient needs its input.
+  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh, gelu is a segment of
+  // its own, because its gradient needs its input.
   gelu,
   // Convolution with a window that slides over an image; see `compute::Conv2dForward`.
   conv2d,
@@ -62,7 +62,8 @@ constexpr bool looks_up(LayerKind kind) {
 struct LayerSpec {
   LayerKind kind = LayerKind::linear;
   std::int64_t units = 0;  // linear: outputs; 0: number of classes.
-  // linear, last layer: true if its weight is the table of the embedding; it then has no bias.
+  // linear as the last layer: true if its weight is the table of the embedding. The layer then has
+  // no bias.
   bool tied = false;
   std::int64_t channels = 32;  // conv2d: channels of the output.
   std::int64_t kernel = 3;     // conv2d and pools: the window is kernel x kernel pixels.

@@ -130,7 +130,7 @@ void History::take_log(int rank, const base::Json& json) {
 
 void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
-  // initializes the time origin, because this may be the first entry with a time
+  // this call initializes the time origin, because this entry may be the first one with a time
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),

@@ -21,8 +21,8 @@ enum class Role {
   // worker
   chief,
   parameter_server,  // keeps variables for the workers; only for strategies with servers
-  // does not train: evaluates held-out samples from checkpoints; only for strategies with servers,
-  // at most one
+  // does not train, but evaluates checkpoints on held-out samples; only for strategies with
+  // servers; at most one device
   evaluator,
   idle,  // drawn, but not a rank
 };

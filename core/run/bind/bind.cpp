@@ -155,7 +155,7 @@ class Binder : BufferMap {
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
     const BoundLoad* load = program.load(op.micro);
-    // without a load, only other ranks have samples in this micro-step
+    // if the program has no load for this micro-step, only other ranks have samples in it
     return load != nullptr ? std::min(program.samples, load->samples) : 0;
   }
 

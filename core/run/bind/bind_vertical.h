@@ -20,7 +20,7 @@ struct ColumnTensors {
   compute::Tensor gradients, local_gradients;  // [R, O], [B, O]: before the activation
 };
 
-// `t`: tensors as for any segment, with the local rows.
+// `t`: tensors of the segment, with the local rows only.
 std::vector<compute::Op> partial_products(const model::Segment& segment,
                                           const model::SegmentTensors& t, const ColumnTensors& c);
 std::vector<compute::Op> finish_forward(const model::Segment& segment,

@@ -63,7 +63,7 @@ bool is_result(const plan::Buffer& buffer, const RankPlan& plan) {
 bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   const plan::Buffer& buffer = plan.buffers[number];
   if (buffer.shared || buffer.place != plan::MemoryKind::device) return false;
-  // int32: a list of table rows
+  // a buffer of dtype int32 contains a list of table rows
   const bool is_small = is_result(buffer, plan) || buffer.dtype == base::DType::int32;
   return plan::is_host_accessed(buffer.name) || (is_small && host_participates(plan, number));
 }

@@ -11,7 +11,8 @@
 namespace trainyard::run {
 
 struct WorkAssignment {
-  // step of the round; determines its samples, and the worker reports under this step
+  // step of the round; it determines the samples of the round, and the worker uses it in its
+  // reports
   std::int64_t step = 0;
   std::int64_t done = 0;       // completed steps of the run when the parameters were sent
   std::int64_t gradients = 0;  // gradients that the servers had taken by then

@@ -17,7 +17,7 @@ CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& 
     : plan_(plan), bound_(bound), exchange_(exchange), mean_of_(mean_of), frontier_(plan) {}
 
 base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
-  // cannot fail: the frontier is empty, since all earlier programs are complete
+  // the call cannot fail: the frontier is empty, because all earlier programs are complete
   frontier_.admit(program, step);
   while (!frontier_.instance_complete(frontier_.admitted() - 1)) {
     const auto moved = progress();

@@ -60,7 +60,8 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
       return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
                          fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
-    // must precede the call of the engine, because the call may complete immediately
+    // this entry must exist before the call of the engine, because the call may complete
+    // immediately
     std::uint64_t& handed = handed_over(op.channel);
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});

@@ -17,8 +17,8 @@ struct Transfer {
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
   std::int64_t bytes = 0;  // payload exchanged with peers
-  // send: complete when the peer has consumed this many messages; collective of an engine: number
-  // of the call in its group
+  // for a send: number of messages that the peer must have consumed when the send is complete; for
+  // a collective of an engine: number of the call in its group
   std::uint64_t ticket = 0;
 };
 

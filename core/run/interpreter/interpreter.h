@@ -98,7 +98,7 @@ class Interpreter {
   // Replaces `run` for a thread that runs several ranks and decides which one proceeds
   // (gossip_replay.h). The interpreter then answers no offers.
   void open(std::int64_t first_step);  // sets the first step
-  // admits a program to run next
+  // admits `program` as the next program to run
   base::Result<void> admit(const std::string& program, std::int64_t step);
   // runs what can run now, at most one compute op; returns false if a peer must proceed first
   base::Result<bool> progress();

@@ -86,7 +86,8 @@ struct Interpreter::State {
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
   // number of checkpoint intervals (save_every_steps) up to the last checkpoint
   std::int64_t saved = 0;
-  // null: no offloading. Declared last, because its thread uses the frontier
+  // null if nothing is offloaded; declared last, because the thread of this object uses the
+  // frontier
   std::unique_ptr<Offloading> offloading;
 
   explicit State(InterpreterParts p);

@@ -105,7 +105,7 @@ void Offloading::notify_thread() {
 void Offloading::run() {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
-    // must follow the read of `changes_`: a stop is set before its notification
+    // the stop flag must be read after `changes_`, because a stop is set before its notification
     if (stop_.load()) return;
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);

@@ -39,7 +39,7 @@ class Offloading {
   Offloading(const Offloading&) = delete;
   Offloading& operator=(const Offloading&) = delete;
 
-  // tells the thread that other lanes advanced, or that a program was admitted
+  // notifies the thread that other lanes have advanced, or that a program was admitted
   void notify_thread();
   // Notifies the thread if a copy waits for op `ended` of another lane.
   void notify_after(const plan::Frontier::Ready& ended) {

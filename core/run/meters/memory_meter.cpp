@@ -17,7 +17,7 @@ using telemetry::Metric;
 
 // nanoseconds between reports: reading /proc takes microseconds, so twice a second is enough
 constexpr std::int64_t kPeriod = 500'000'000;
-// limits measuring to 1 / kMost of the time, even if there are many pages
+// measuring takes at most 1 / kMost of the time, even if there are many pages
 constexpr std::int64_t kMost = 500;
 
 }  // namespace

@@ -27,7 +27,7 @@ struct PairTrainingParts {
   data::Sampler sampler{0, 1, 1, 1};
   std::function<int(int rank)> share;  // `share` and `held_out`: as in InterpreterParts
   std::function<std::pair<std::int64_t, std::int64_t>(int rank)> held_out;
-  // sets the weights before the first step
+  // function that sets the weights before the first step
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;
   std::int64_t first_step = 0;
   std::string offload_directory;  // directory for buffers offloaded to disk

@@ -357,7 +357,7 @@ Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.assigned = true;
-    // reset, because every server will give the final parameters
+    // `has` is reset, because every server will also give the final parameters
     if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
@@ -408,7 +408,7 @@ void ServerReplay::State::count_rows(Worker& worker) {
         list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)),
         false);
     for (const std::int64_t carried : {given, rows * op.named.row_bytes})
-      // counted twice, because the rows are pulled and later pushed
+      // the bytes of the rows count twice, because the rows are pulled and later pushed
       worker.meter->carried_rows(op.named, carried, false);
   }
 }

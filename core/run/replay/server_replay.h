@@ -27,7 +27,7 @@ struct ServedTrainingParts {
   data::Sampler sampler{0, 1, 1, 1};
   // held-out samples of a worker: first and count, as in InterpreterParts
   std::function<std::pair<std::int64_t, std::int64_t>(int worker)> held_out;
-  // sets the weights before the first step
+  // function that sets the weights before the first step
   std::function<void(const plan::RankPlan& rank, const BoundPlan& bound)> initialize;
   std::function<telemetry::EventRing*(int rank)> events = {};  // null: no recording
   // updates that the servers completed before the start

@@ -43,7 +43,7 @@ struct ServerParts {
   // Called between two updates when a multiple of save_every_steps is complete. `step`: this
   // multiple, which names the checkpoint. The function must copy what it saves.
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
-  // lambda of delay compensation; used if the plan has memory for it
+  // factor lambda of delay compensation; used if the plan has buffers for delay compensation
   double delay_compensation = 0;
 };
 

@@ -20,7 +20,7 @@ struct ServedShareParts {
   // more than 1
   bool divides_by_staleness = false;
   compute::Compute* compute = nullptr;
-  // lambda of delay compensation; used if the plan has memory for it
+  // factor lambda of delay compensation; used if the plan has buffers for delay compensation
   double delay_compensation = 0;
 };
 

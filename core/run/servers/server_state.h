@@ -31,7 +31,8 @@ struct Server::State {
     double request = 0;  // wish of a worker that requests parameters out of turn
     // version slot that the worker is still reading; -1: none
     int reads = -1;
-    // true if the worker still gets table rows from that slot, after it has sent its list of rows
+    // true if the server must still send table rows from slot `reads`, after the worker has sent
+    // its list of rows
     bool owes_rows = false;
     bool has_list = false;      // true if the worker's list of rows has arrived
     std::int64_t given_ns = 0;  // time of the last answer to the worker

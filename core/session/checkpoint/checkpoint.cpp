@@ -34,7 +34,7 @@ constexpr std::int64_t kMaxHeaderBytes = std::int64_t{32} << 20;
 Problem damaged(const fs::path& path, std::string what) {
   return {"damaged_checkpoint",    ProblemCode::bad_input,
           path.string(),           std::move(what),
-          "a complete checkpoint", "Use another checkpoint; this one is damaged."};
+          "a complete checkpoint", "Use another checkpoint, because this checkpoint is damaged."};
 }
 
 Problem no_checkpoint_problem(const fs::path& directory) {

@@ -13,7 +13,7 @@ namespace trainyard::session {
 struct CheckpointFile {
   std::string name, xxh64;
   std::int64_t bytes = 0;
-  std::int64_t version = 0;  // Steps made by the writer of the part, or updates if it is a server.
+  std::int64_t version = 0;  // Number of steps completed; for a server, number of updates.
 };
 
 struct CheckpointManifest {

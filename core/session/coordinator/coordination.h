@@ -118,7 +118,7 @@ class Coordination {
   std::map<std::int32_t, double> links_;
   plan::Plan plan_;
   std::string plan_hash_;
-  std::uint64_t run_key_;  // Random number that frames of other runs on the data plane do not have.
+  std::uint64_t run_key_;  // Random number that identifies this run in frames of the data plane.
   std::optional<Journal> journal_;
   // Commits parts that are written by servers, or by ranks that hold only some of the parameters.
   // Not set if one rank, the chief, writes complete checkpoints.

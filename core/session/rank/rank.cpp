@@ -243,9 +243,9 @@ class Rank {
     problem.what += fmt::format("; the buffers of the rank need {}",
                                 run::describe(run::memory_use(p_.rank_plan, p_.layout)));
     problem.advice += fmt::format(
-        "{} \"{}\" with the memory that is really free on this machine. The command validate then "
-        "lists settings that fit.",
-        problem.advice.empty() ? "Draw" : " Or draw", drawn);
+        "{} the memory of \"{}\" in the drawing to the memory that is free on this machine. The "
+        "command validate then lists settings that fit.",
+        problem.advice.empty() ? "Set" : " Or set", drawn);
     return problem;
   }
 

@@ -138,9 +138,9 @@ std::vector<std::string> row(const SweepVariant& variant, const std::optional<Sc
 
 std::string scaling_text(const Sweep& sweep) {
   return sweep.scaling == experiment::Scaling::weak
-             ? "weak scaling: constant batch per rank, the global batch grows with the ranks"
-             : "strong scaling: constant global batch, that of the full drawing, divided among "
-               "ranks";
+             ? "weak scaling: constant batch per rank; the global batch grows with the number of "
+               "ranks"
+             : "strong scaling: the global batch of the full drawing, divided among ranks";
 }
 
 std::string baseline_text(const Sweep& sweep) {
