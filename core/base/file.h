@@ -13,8 +13,8 @@ namespace trainyard::base {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
-// Returns the target of a symbolic link, so that writing keeps the link; `path` itself if it is no
-// link.
+// Returns the target of a symbolic link, so that writing keeps the link; if `path` is not a link,
+// returns `path` itself.
 std::filesystem::path resolve_link(const std::filesystem::path& path);
 
 // True for a directory, a device or a named pipe, which must never be replaced by a file.

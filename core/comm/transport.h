@@ -72,7 +72,7 @@ class Transport {
   virtual base::Result<std::uint64_t> consumed(int peer, int channel) = 0;
 
   // Returns the oldest unreleased message from `peer`, or nothing. Repeated calls return the same
-  // message. The caller checks that it is the expected one (core/comm/expect.h).
+  // message. The caller checks that the message is the expected one (core/comm/expect.h).
   virtual base::Result<std::optional<Message>> receive(int peer, int channel) = 0;
   virtual base::Result<void> release(int peer, int channel) = 0;
 

@@ -54,7 +54,7 @@ class Chain {
  public:
   virtual ~Chain() = default;
   // Enqueues all ops. Returns the mark after the first op; the marks after the other ops are
-  // consecutive. It must not be enqueued again before the last mark is reached.
+  // consecutive. The chain must not be enqueued again before the last mark is reached.
   virtual std::uint64_t enqueue(Queue& queue) = 0;
 };
 
@@ -71,7 +71,7 @@ class Compute {
   virtual std::unique_ptr<Queue> make_queue() = 0;
 
   // Allocates zero-initialized memory for tensors. If `on_host` is false, only devices can access
-  // it, and the host uses `copy`.
+  // the memory, and the host uses `copy`.
   virtual base::Result<Memory> allocate(std::int64_t bytes, const std::string& where) {
     return compute::allocate(bytes, where);
   }

@@ -28,8 +28,8 @@ inline Tensor on_host(Compute* device, const Tensor& tensor, std::vector<std::by
   return {tensor.dtype, tensor.shape, memory.data()};
 }
 
-// Calls fill(tensor), which must write the full tensor. It writes the tensor itself, or one in host
-// memory that is then copied to the device.
+// Calls fill(tensor), which must write the full tensor. `fill` gets the tensor itself, or a tensor
+// in host memory that is then copied to the device.
 template <class Fill>
 void fill(Compute* device, const Tensor& tensor, const Fill& fill_it) {
   if (is_host_accessible(device) || tensor.empty()) return fill_it(tensor);

@@ -44,7 +44,7 @@ struct LogLine {
   std::string level, text;
 };
 
-// Executed op. Its times count from the same origin as those of a Series.
+// Executed op. Its times count from the same origin as the times of a Series.
 struct OpRecord {
   int rank = 0, step = 0, program = 0, op = 0;
   double begin = 0, ready = 0, end = 0;
@@ -53,7 +53,7 @@ struct OpRecord {
 };
 
 // Fault of a rank (lost, killed, stalled, slowed, came back) or of a link (cut, slowed, restored).
-// Its time counts from the same origin as those of a Series.
+// Its time counts from the same origin as the times of a Series.
 struct Fault {
   std::string kind, text;
   int rank = -1;          // -1: a link.
@@ -75,8 +75,9 @@ struct BadGradients {
 
 class History {
  public:
-  // Adds a frame. Returns a Problem if the frame is malformed; events before the invalid one are
-  // then kept, and other frames change nothing. Ignores unknown frame types and metrics.
+  // Adds a frame. Returns a Problem if the frame is malformed; of a malformed events frame, the
+  // events before the invalid event are kept; any other malformed frame changes nothing. Ignores
+  // unknown frame types and metrics.
   base::Result<void> take(const Frame& frame);
   // Ends the history: publishes values of steps that wait for earlier steps. A result frame does
   // the same.

@@ -311,7 +311,8 @@ bool Interpreter::State::averages_after(std::int64_t step) const {
   return parts.plan->program("average") >= 0 && parts.schedule.averages_after(step);
 }
 
-// Computes the mean of all ranks' parameters, and the distance of this rank's parameters from it.
+// Computes the mean of all ranks' parameters, and the distance of this rank's parameters from this
+// mean.
 base::Result<void> Interpreter::State::average(std::int64_t step) {
   if (answering)
     if (auto ok = answer_all(step); !ok) return ok;

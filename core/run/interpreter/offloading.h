@@ -54,7 +54,7 @@ class Offloading {
   bool under_way() const;
   // Waits until an op has completed, at most `limit`.
   void wait(std::chrono::microseconds limit);
-  // Returns the failed op and its Problem. No op runs after it.
+  // Returns the failed op and its Problem. After a failure, no further op runs.
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
 
  private:

@@ -234,7 +234,8 @@ void Coordination::housekeeping(std::int64_t now) {
     flushed_ns_ = now;
     journal_->flush();
   }
-  // Skipped at the end: the observer gets the final state in `close`, where nothing waits for it.
+  // The observer is not called here at the end of the run. `close` calls it with the final state,
+  // when nothing waits for the observer any more.
   if (p_.observe && !ended_ && now - observed_ns_ > kObservePeriod) {
     observed_ns_ = now;
     p_.observe(status(0), journal_->history());

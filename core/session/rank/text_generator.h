@@ -37,8 +37,8 @@ class TextGenerator {
   TextGenerator(const TextGenerator&) = delete;
   TextGenerator& operator=(const TextGenerator&) = delete;
 
-  // Announces a checkpoint of `steps` steps. If several come during a generation, only the newest
-  // is used.
+  // Announces a checkpoint of `steps` steps. If several checkpoints are announced during a
+  // generation, only the newest is used.
   void notify(std::int64_t steps);
   // Returns the text finished since the last call; nothing if there is none.
   std::optional<base::Result<std::string>> look();

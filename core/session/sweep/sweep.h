@@ -27,15 +27,15 @@ struct SweepVariant {
   double began_unix_seconds = 0;  // Start time; 0: not started.
   double seconds = 0;             // Duration, including start and end of the run's processes.
 
-  // Measured values, valid if `state` is done.
-  // Algorithm that ran, if `auto` was requested.
+  // The following values are measured, and valid if `state` is done. `used`: algorithm that ran if
+  // `auto` was requested.
   collective::Algorithm used = collective::Algorithm::ring;
   std::int64_t measured_steps = 0;  // Full steps after the warm-up.
   std::int64_t step_samples = 0;    // Samples of one full step, over all ranks.
   double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
   // Payload sent in the full run: by all ranks, and by the rank that sent the most.
   std::int64_t sent_bytes = 0, busiest_sent_bytes = 0;
-  // The same two numbers of bytes by formula; -1: no formula known.
+  // Payload by formula: of all ranks, and of the rank that sends the most; -1: no formula is known.
   std::int64_t formula_sent_bytes = -1, formula_busiest_sent_bytes = -1;
   // Step time simulated with the drawn speeds; 0: not simulated.
   double simulated_step_seconds = 0;

@@ -28,8 +28,8 @@ struct ProcessOptions {
 
 class Process {
  public:
-  // Starts the program with default signal handlers. It inherits only the descriptors named in
-  // `options`.
+  // Starts the program with default signal handlers. The program inherits only the descriptors
+  // named in `options`.
   static base::Result<Process> start(const ProcessOptions& options);
   ~Process();  // Kills and reaps the process.
   Process(Process&& other) noexcept;
