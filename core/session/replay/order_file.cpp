@@ -54,10 +54,9 @@ base::Problem unreadable_order(base::Problem problem, const std::filesystem::pat
   if (problem.where.find(path.string()) == std::string::npos) problem.where = path.string();
   problem.advice = fmt::format(
       "Copy {} again from the machine on which the run was made. If the file is damaged on that "
-      "machine, too, the run cannot be "
-      "recomputed: its recording can still be replayed without --recompute, and its weights are in "
-      "checkpoints/. A run of servers with run.clock=virtual needs no such file: it can be "
-      "repeated.",
+      "machine, too, the run cannot be recomputed: its recording can still be replayed without "
+      "--recompute, and its weights are in checkpoints/. A run of servers with run.clock=virtual "
+      "needs no such file: it can be repeated.",
       path.string());
   return problem;
 }
