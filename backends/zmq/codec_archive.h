@@ -18,7 +18,7 @@
 namespace trainyard::zmq {
 
 static_assert(std::endian::native == std::endian::little,
-              "bodies are copied as they lie in memory");
+              "message bodies are copied byte by byte, so the host must be little-endian");
 
 // Reports an invalid message body; `id` names the kind of error.
 struct BadMessage : cereal::Exception {

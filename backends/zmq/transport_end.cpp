@@ -87,10 +87,10 @@ Result<void> End::check(int peer, int channel) {
   const bool known = peer >= 0 && peer < ranks() && peer_at(peer).link != nullptr && channel >= 0 &&
                      channel < options_.channels;
   if (known) return {};
-  return base::fail({"unknown_channel", ProblemCode::bad_usage, rank_name(rank()),
-                     fmt::format("there is no channel {} to {}", channel, rank_name(peer)),
-                     fmt::format("a connected rank, a channel of 0 to {}", options_.channels - 1),
-                     ""});
+  return base::fail(
+      {"unknown_channel", ProblemCode::bad_usage, rank_name(rank()),
+       fmt::format("there is no channel {} to {}", channel, rank_name(peer)),
+       fmt::format("a connected rank, and a channel from 0 to {}", options_.channels - 1), ""});
 }
 
 Result<void> End::check_post(int peer, Tag tag, std::size_t bytes) const {

@@ -13,7 +13,7 @@ constexpr std::uint32_t kMagic = 0x59445254;  // "TRDY" in ASCII
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kCheckedBytes = kFrameHeaderBytes - sizeof(std::uint32_t);
 static_assert(std::endian::native == std::endian::little,
-              "the frame is little-endian and copied as it lies");
+              "frames are copied byte by byte, so the host must be little-endian");
 
 class Writer {
  public:
