@@ -31,8 +31,9 @@ class Walk {
   int side(std::size_t rank) const { return side_[rank]; }
 
  private:
-  // Follows the predecessors of both ends of an edge to their common ancestor. Both paths are
-  // equally long, so the cycle is odd.
+  // Returns the cycle that an edge between two ranks of one side closes: follows the predecessors
+  // of both ends of the edge to their common ancestor. Both paths are equally long, so the cycle is
+  // odd.
   std::vector<int> circle(int a, int b) const {
     const std::vector<int> left = path_to_root(a), right = path_to_root(b);
     const auto meets = std::find_first_of(left.begin(), left.end(), right.begin(), right.end());
@@ -67,12 +68,13 @@ std::string advice_for(const Experiment& experiment) {
     case GossipGraph::ring: return std::string("Add or remove one worker") + otherwise;
     case GossipGraph::torus:
       return std::string(
-                 "Use a number of workers whose grid has even sides (4, 8, 16), or a ring") +
+                 "Use a number of workers whose grid has even sides (4, 8, 16), or set "
+                 "strategy.gossip.graph to ring") +
              otherwise;
     case GossipGraph::drawn:
       return std::string("Remove a link of the cycle, or draw one worker per host") + otherwise;
     default:
-      return std::string("Set strategy.gossip.graph to ring, of an even number of workers") +
+      return std::string("Set strategy.gossip.graph to ring, and draw an even number of workers") +
              otherwise;
   }
 }
@@ -82,7 +84,7 @@ base::Problem not_bipartite_problem(const Experiment& experiment, const std::vec
           base::ProblemCode::bad_input,
           "strategy.gossip.graph",
           fmt::format("asynchronous gossip needs a bipartite graph, but ranks {} form a cycle of "
-                      "{} neighbors, an odd number",
+                      "odd length ({} ranks)",
                       describe(circle), base::format_count(std::ssize(circle))),
           "a bipartite graph: no two active and no two passive ranks are neighbors",
           advice_for(experiment)};

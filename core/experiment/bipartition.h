@@ -13,8 +13,8 @@
 namespace trainyard::experiment {
 
 struct Bipartition {
-  // By rank: true if the rank requests averages, false if it answers. The larger side requests; if
-  // both are equal, the side of rank 0.
+  // For each rank: true if it requests averages, false if it answers requests. The larger side
+  // requests; if both sides are equally large, the side of rank 0 requests.
   std::vector<bool> asks;
   // Ranks of one odd cycle, in order, as evidence that the graph is not bipartite. Empty if it is
   // bipartite.
@@ -27,7 +27,8 @@ Bipartition bipartition_of(const Graph& graph);
 // True for gossip with mode asynchronous.
 bool is_asynchronous_gossip(const StrategySpec& strategy);
 
-// Returns the problems of a connected graph that are problems only for asynchronous gossip.
+// Returns a problem if asynchronous gossip cannot use the experiment's connected neighbor graph.
+// Returns none for other experiments.
 base::Problems pair_problems(const Experiment& experiment, const Graph& graph);
 
 }  // namespace trainyard::experiment

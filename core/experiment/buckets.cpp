@@ -61,7 +61,7 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
 // Returns the largest of three collectives: the sum of a layer's outputs among ranks that split it
 // (every micro-batch), the sum of gradients among replicas (once a step), and the sum of a table
 // that two stages hold (once a step). A reduce-scatter among replicas takes precedence over sums of
-// layers, because not every algorithm supports it.
+// layers, because some algorithms do not support reduce-scatter.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);

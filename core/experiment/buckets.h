@@ -16,16 +16,18 @@ struct Bucket {
 };
 
 // Cuts the gradient into buckets of at least strategy.bucket_bytes, from the last segment to the
-// first. A segment is never split, no bucket is empty, and no bucket spans two stages. Given a
-// rank's local model (`of_rank`), returns buckets of the rank's parameters. A table that two stages
-// hold (ties.h) is in no bucket, because it is summed separately.
+// first. A segment is never split, no bucket is empty, and no bucket spans two stages. If
+// `experiment` is the experiment as a rank sees it (`of_rank`), returns the buckets of this rank's
+// parameters. A table that two stages hold (ties.h) is in no bucket, because it is summed
+// separately.
 std::vector<Bucket> buckets(const Resolved& experiment);
 
 base::DType gradient_dtype(const Resolved& experiment);
 
 // Returns the largest collective over the gradient, or over values within layers that ranks split.
-// `auto` chooses the algorithm for this collective. Its list of devices is empty if nothing is
-// summed: a mesh without replicas, or rpc trainers whose layers are all remote.
+// `auto` chooses the algorithm for this collective. If nothing is summed, its list of devices is
+// empty. This is so in a mesh without replicas, and in rpc if all layers of the trainers are
+// remote.
 collective::Work largest_reduction(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -14,8 +14,8 @@ std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
   return stages;
 }
 
-// Returns cells in which groups of `of_round` micro-batches pass all stages forward, then all
-// stages backward, group after group.
+// Returns the cells of a rank for a schedule in which each group of `of_round` micro-batches passes
+// all stages forward, then all stages backward, before the next group starts.
 std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, int of_round) {
   std::vector<Cell> cells;
   for (int first = 0; first < micro_batches; first += of_round) {
@@ -35,8 +35,9 @@ std::vector<Cell> naive(const std::vector<int>& stages, int micro_batches,
   return cells;
 }
 
-// Emits `count` forward and `count` backward passes. The first backward pass follows after `ahead`
-// + 1 forward passes. `forward(i)` and `backward(i)` add the i-th cell of each direction.
+// Emits `count` forward and `count` backward passes. The first backward pass comes after `ahead` +
+// 1 forward passes; then both directions alternate. `forward(i)` and `backward(i)` add the i-th
+// cell of each direction.
 template <class Forward, class Backward>
 void forward_then_backward(int count, int ahead, Forward forward, Backward backward) {
   for (int i = 0; i < std::min(ahead, count); ++i) forward(i);
@@ -46,8 +47,8 @@ void forward_then_backward(int count, int ahead, Forward forward, Backward backw
   }
 }
 
-// With `has_weight_pass`, the weight gradients of a micro-batch are computed `stage` backward
-// passes later than its input gradients.
+// If `has_weight_pass`, the weight gradients of a micro-batch are computed `stage` backward passes
+// later than the input gradients of this micro-batch.
 std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batches,
                                            bool has_weight_pass) {
   std::vector<Cell> cells;
@@ -65,8 +66,9 @@ std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batc
   return cells;
 }
 
-// Returns the cells of a rank with several stages. p micro-batches pass the rank's first stage,
-// then its second, and so on; then the next p micro-batches follow.
+// Returns the cells of a rank with several stages. Micro-batches are processed in groups of p. A
+// group passes the rank's first stage, then its second stage, and so on; then the next group
+// follows.
 std::vector<Cell> interleaved(const std::vector<int>& own, int position, int p, int micro_batches) {
   const int v = static_cast<int>(own.size()), all = micro_batches * v;
   const auto stage = [&](int i, bool forward) {

@@ -24,10 +24,11 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// Replicas of the first stage (rpc trainers). All of them call the later stages, which have only
-// one copy. Micro-batch i of a step belongs to caller i % count.
+// Replicas of the first stage (rpc trainers). All of them call the later stages, each of which
+// exists only once. Micro-batch i of a step belongs to caller i % count.
 struct CallerSet {
-  // Number of callers, and index of the caller that calls this rank; -1: all callers call it.
+  // Number of callers, and index of the only caller whose micro-batches this rank processes. Index
+  // -1: the rank processes the micro-batches of all callers.
   int count = 1, own = -1;
   bool has(int micro) const { return own < 0 || micro % count == own; }
 };

@@ -33,11 +33,12 @@ base::Problem not_gathered(const std::string& kind, const std::string& algorithm
   return {"algorithm_cannot_gather",
           ProblemCode::bad_input,
           "strategy.algorithm",
-          fmt::format("{} sums data while it passes from rank to rank, but encodings of {} are "
-                      "all-gathered and cannot be summed",
+          fmt::format("{} sums data while the data passes from rank to rank, but encodings of {} "
+                      "can only be all-gathered, not summed",
                       algorithm, kind),
           "ring, direct or auto",
-          "Choose ring or direct, or a summable compression: fp16, bf16, random_k or power_sgd."};
+          "Set strategy.algorithm to ring or direct, or strategy.compression.kind to fp16, bf16, "
+          "random_k or power_sgd, whose encodings can be summed."};
 }
 
 base::Problem never_gathered(const std::string& kind, const std::string& strategy,
@@ -46,9 +47,9 @@ base::Problem never_gathered(const std::string& kind, const std::string& strateg
           ProblemCode::bad_input,
           "strategy.compression.kind",
           fmt::format("encodings of {} are all-gathered, but {} uses the algorithm {}, which sums "
-                      "data while it passes from rank to rank",
+                      "data while the data passes from rank to rank",
                       kind, strategy, algorithm),
-          "none, or a summable compression: fp16, bf16, random_k, power_sgd",
+          "none, fp16, bf16, random_k, power_sgd",
           "Set strategy.compression.kind to bf16 or none, or strategy.kind to mirrored."};
 }
 

@@ -16,8 +16,8 @@ struct Payload {
   // all_reduce or all_gather.
   collective::Collective collective = collective::Collective::all_reduce;
   base::DType dtype = base::DType::fp32;
-  // Number of elements on every rank. For all_gather, the total over all ranks, of which each has
-  // an equal part.
+  // Number of elements on every rank. For all_gather: the sum over all ranks, each of which has an
+  // equal part.
   std::int64_t elements = 0;
 
   std::int64_t bytes() const { return elements * base::size_of(dtype); }
@@ -26,14 +26,14 @@ struct Payload {
 // True if the experiment requests compression and several ranks reduce gradients.
 bool compresses(const Resolved& experiment);
 
-// Returns the payloads in execution order. Only power_sgd has a second one: that of its right
-// matrices.
+// Returns the payloads in execution order. Only power_sgd has a second payload for a bucket: its
+// right matrices.
 std::vector<Payload> payloads(const Resolved& experiment, const Bucket& bucket);
 
-// Compression ratios, relative to no compression. `encoded` is that of a rank's encoded gradient;
-// `sent` is that of the gradient bytes that all ranks send. For all-reduced encodings both are
-// equal. For gathered encodings each of n ranks sends n - 1 parts, while an all-reduce sends 2 (n -
-// 1) / n of the full gradient. So with ring or direct, sent = encoded 2 / n.
+// Compression ratios, relative to no compression. `encoded`: ratio for the size of a rank's encoded
+// gradient. `sent`: ratio for the gradient bytes that all ranks send. For all-reduced encodings
+// both are equal. For gathered encodings each of n ranks sends n - 1 parts, while an all-reduce
+// sends 2 (n - 1) / n of the full gradient. So with ring or direct, sent = encoded 2 / n.
 struct Savings {
   double encoded = 1;
   std::optional<double> sent;  // Unset for engines other than own, which do not report sent bytes.
@@ -44,8 +44,8 @@ std::optional<Savings> savings(const Resolved& experiment);
 // Returns a text such as "encoded 3.98x smaller, traffic 1.99x less than uncompressed".
 std::string savings_line(const Savings& savings);
 
-// Returns problems of compression with other settings: fp64, a strategy that does not all-reduce
-// gradients, or an algorithm that only all-reduces.
+// Returns a problem if compression conflicts with another setting: with fp64, with a strategy that
+// does not all-reduce gradients, or with an algorithm that supports only all-reduce.
 base::Problems compression_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

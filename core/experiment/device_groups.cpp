@@ -64,7 +64,7 @@ Problem bad_count(const std::string& path, const Json& count, std::size_t free) 
           ProblemCode::bad_input,
           path,
           fmt::format("the count of a device entry is {}", base::shortened(base::to_text(count))),
-          fmt::format("a whole number from 1 to {}, as a host has at most {} devices", free,
+          fmt::format("a whole number from 1 to {}; a host has at most {} devices", free,
                       kMaxDevicesPerHost),
           "Remove the count if the entry is a single device."};
 }

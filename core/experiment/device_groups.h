@@ -4,8 +4,9 @@
 //   {"name": "cpu", "count": 3}     cpu0, cpu1, cpu2
 //   {"name": "gpu4", "count": 2}    gpu4, gpu5: a number at the end of the name is the first one
 //
-// The field `gpu` of a group, if set, is also numbered upwards. Everything else in the program sees
-// the expanded list: --set, problems, links and messages name single devices.
+// If the field `gpu` of a group is set, it is the index of the first device; the following devices
+// have the following indices. Everything else in the program sees the expanded list: --set,
+// problems, links and messages name single devices.
 #pragma once
 
 #include "core/base/json_fwd.h"
@@ -16,12 +17,12 @@ namespace trainyard::experiment {
 inline constexpr std::size_t kMaxDevicesPerHost = 4096;
 
 // Replaces each group in the hosts of `document` by its devices. Returns a problem for each count
-// that is not an integer of at least 1, or that exceeds the number of devices a host may have. The
-// entry of such a count becomes one device.
+// that is not an integer of at least 1, or that exceeds the number of devices a host may have. An
+// entry with such a count becomes one device.
 base::Problems expand_device_groups(base::Json& document);
 
-// Replaces runs of consecutive devices by groups, if they differ only by consecutive numbers at the
-// end of their names and in `gpu`. The inverse of `expand_device_groups`.
+// Replaces consecutive devices by a group if they differ only in consecutive numbers at the end of
+// their names and in `gpu`. The inverse of `expand_device_groups`.
 void group_devices(base::Json& document);
 
 }  // namespace trainyard::experiment

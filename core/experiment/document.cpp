@@ -67,7 +67,7 @@ bool is_within(const std::string& place, const std::string& whole) {
 }
 
 // True if the problem is at a value that the override set, or at an object that only the override
-// created. The file contains the value in neither case.
+// created. In both cases the file does not contain the value.
 bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
   const std::string path = path_and_value.substr(0, path_and_value.find('='));
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
@@ -83,8 +83,8 @@ Problems in_file(const std::filesystem::path& file, const Json& written,
   return problems;
 }
 
-// Appends the semantic problems of the values that could be read. Appends none if the document is
-// not an object or its version is unknown.
+// Appends the semantic problems of the fields whose values could be read. Appends none if the
+// document is not an object or its version is unknown.
 Problems add_semantic_problems(Problems refused, const Json& written,
                                const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };
@@ -101,15 +101,15 @@ Problem unreadable(Problem problem) {
   return problem;
 }
 
-// Problem of a file without content, as created by `touch`, or with only a line end.
+// Problem for a file that is empty, as created by `touch`, or that contains only a line end.
 Problem empty_file(const std::filesystem::path& file) {
   return {"empty_file",
           ProblemCode::bad_input,
           file.string(),
           "the file is empty",
           "an experiment, as JSON",
-          "Start from a copy of one of resources/experiments, or draw an experiment in the "
-          "workbench and save it."};
+          "Copy one of the files in resources/experiments, or draw an experiment in the workbench "
+          "and save it."};
 }
 
 base::Result<Json> read_json(const std::filesystem::path& file) {
@@ -119,7 +119,8 @@ base::Result<Json> read_json(const std::filesystem::path& file) {
   return base::parse_json(*text, file.string());
 }
 
-// Removes keys that the chosen kinds do not have (core/base/field_kinds.h).
+// Removes the keys that an object's kind does not have, such as `momentum` of an Adam optimizer
+// (core/base/field_kinds.h).
 void remove_foreign_keys(Json& document) {
   Experiment read;
   Problems ignored;
@@ -133,9 +134,9 @@ bool is_resolved_file(const Json& file) {
          file.contains("data");
 }
 
-// Returns the experiment document of a file, converted to kVersion, with device groups expanded. A
-// resolved.json contains the document in its complete form, next to measured values and the data
-// summary.
+// Returns the experiment document of a file, converted to kVersion, with device groups expanded. If
+// the file is a resolved.json, its document is in the complete form, beside measured values and the
+// data summary.
 Json document_of(const Json& file, Problems& problems) {
   Json document = is_resolved_file(file) ? file["document"] : file;
   upgrade(document);
@@ -155,7 +156,8 @@ const base::FieldDescription* field_at(const std::vector<base::FieldDescription>
   return end == std::string::npos ? &*field : field_at(field->fields, path.substr(end + 1));
 }
 
-// Parses the value as JSON if possible, but keeps it as text if the field holds text: name=2024.
+// Parses the value as JSON if possible. If the field holds text, keeps the value as text, for
+// example 2024 in name=2024.
 Json override_value(const std::string& path, const std::string& text) {
   const auto parsed = base::parse_json(text, "");
   if (!parsed || parsed->is_string()) return parsed.value_or(Json(text));
@@ -171,8 +173,8 @@ std::string dropped_keys_note(const std::string& object, const std::string& kind
                      object, kind, base::detail::join_names(keys));
 }
 
-// Removes keys from the object at path `object` that its new kind does not have. Returns a note
-// that names them.
+// Removes the keys that the new kind of the object at path `object` does not have. Returns a note
+// that names these keys.
 std::string drop_foreign_keys(Json& document, const std::string& object) {
   Experiment read;
   Problems problems;
@@ -200,8 +202,8 @@ void complete(Experiment& experiment, const Json& written) {
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 
-// Reads a document of kVersion. Reports unknown keys, and with `refused` also keys that the chosen
-// kinds do not have.
+// Reads a document of kVersion. Reports unknown keys. If keys of other kinds are refused, also
+// reports keys that the kind of their object does not have.
 enum class ForeignKeys { ignored, refused };
 Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
   if (is_newer(json)) return tl::unexpected(Problems{newer_version(json["version"])});

@@ -46,7 +46,7 @@ Problem other_slots(std::int64_t slots, const data::Indices& indices, const std:
           fmt::format("the layer has {} slots, but the data have {} columns of indices",
                       format_count(slots), format_count(indices.slot_count)),
           format_count(indices.slot_count),
-          "Set this field and data.slots to the same value."};
+          "Set the layer's slots and data.slots to the same value."};
 }
 
 Problem too_few_rows(std::int64_t rows, const data::Indices& indices, const std::string& where) {
@@ -56,7 +56,7 @@ Problem too_few_rows(std::int64_t rows, const data::Indices& indices, const std:
           fmt::format("the table has {} rows, but the data have {} indices", format_count(rows),
                       format_count(indices.vocabulary)),
           fmt::format("at least {}", format_count(indices.vocabulary)),
-          "Raise rows, or lower data.vocabulary."};
+          "Raise the layer's rows, or lower data.vocabulary."};
 }
 
 // Checks a lookup layer.

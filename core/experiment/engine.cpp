@@ -16,7 +16,7 @@ namespace {
 using base::ProblemCode;
 using base::Problems;
 
-// Each is true if the build contains the library.
+// Each constant is true if the build contains the library.
 constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0, kNccl = TRAINYARD_WITH_NCCL != 0;
 
 std::string listed(std::span<const Engine> engines) {
@@ -34,15 +34,15 @@ Problems not_on_gpus(const topology::Topology& topology) {
       if (!topology::works(device) || topology::is_on_gpu(device)) continue;
       return {{"device_without_gpu", ProblemCode::bad_input,
                fmt::format("topology.hosts[{}].devices[{}].gpu", h, d),
-               fmt::format("nccl works between GPUs, but {} is not mapped to a GPU", device.name),
+               fmt::format("nccl needs ranks on GPUs, but {} is not mapped to a GPU", device.name),
                "the index of a GPU, as trainyard-cli list gpus prints it",
                "Map every device that trains to a GPU, or set strategy.engine to own."}};
     }
   return {};
 }
 
-// True if ranks of this strategy exchange data other than by collectives of all ranks, which the
-// engine does not support.
+// True if the engine does not support the strategy, because its ranks exchange data other than by
+// collectives of all ranks.
 bool is_beyond(Engine engine, StrategyKind kind) {
   if (engine == Engine::nccl && has_stages(kind)) return kind == StrategyKind::rpc;
   return fixed_algorithm(kind).has_value();
@@ -125,17 +125,18 @@ Problems engine_problems(const Experiment& experiment) {
          "drawn_only", "Set run.links to drawn_only, or strategy.engine to own."});
   if (const TransportKind asked = experiment.run.transport;
       !all_reduces && asked == TransportKind::inproc)
-    problems.push_back(
-        {"engine_needs_processes", ProblemCode::bad_input, "run.transport",
-         fmt::format("{} needs a process for each rank, but with inproc ranks are threads", name),
-         "auto", "Set run.transport to auto, or strategy.engine to own."});
+    problems.push_back({"engine_needs_processes", ProblemCode::bad_input, "run.transport",
+                        fmt::format("{} needs a process for each rank, but with "
+                                    "run.transport=inproc ranks are threads of one process",
+                                    name),
+                        "auto", "Set run.transport to auto, or strategy.engine to own."});
   else if (asked == TransportKind::shm || asked == TransportKind::zmq)
     problems.push_back(
         {"engine_has_transport", ProblemCode::bad_input, "run.transport",
          fmt::format("{} uses its own transport{}", name, all_reduces ? " (TCP)" : ""),
          all_reduces ? "auto, inproc" : "auto",
-         all_reduces ? "Set run.transport to auto, or to inproc for ranks that are threads; or set "
-                       "strategy.engine to own."
+         all_reduces ? "Set run.transport to auto, to inproc (ranks are then threads of one "
+                       "process), or set strategy.engine to own."
                      : "Set run.transport to auto, or strategy.engine to own."});
   return problems;
 }

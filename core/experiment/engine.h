@@ -14,7 +14,8 @@ std::span<const Engine> built_engines();
 // Returns a problem if the engine is not in this build; checks nothing else.
 base::Problems absent_engine(Engine asked, std::span<const Engine> built = built_engines());
 
-// Returns what the engine cannot do for this experiment, independent of the machine.
+// Returns a problem for each setting that the engine does not support. The result does not depend
+// on the machine.
 base::Problems engine_problems(const Experiment& experiment);
 
 // Returns the engine that executes this experiment's collectives; `own` if there are none.

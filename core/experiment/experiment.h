@@ -21,13 +21,13 @@ enum class StrategyKind {
   mirrored,
   multi_worker_mirrored,  // As mirrored over several hosts, in lockstep.
   ddp,                    // As mirrored, after rank 0 has broadcast its parameters once.
-  // Variables on the host's cpu, which sums the gradients of the other devices and updates.
+  // The host's cpu keeps the variables, sums the gradients of the other devices, and updates.
   central_storage,
   // Rank 0 has the parameters, the samples and the loss. At every step it sends parameters and
   // samples to the other ranks, which return outputs and gradients.
   data_parallel,
-  // Parameter servers have the variables. Workers pull them, compute gradients and push these to
-  // the servers, which update.
+  // Parameter servers have the variables. Workers pull the variables, compute gradients, and push
+  // the gradients to the servers. The servers update the variables.
   parameter_server,
   // A replica with local parameters on every device, averaged with its neighbors only (D-PSGD,
   // AD-PSGD).
@@ -45,8 +45,8 @@ enum class StrategyKind {
   // Different samples as in ddp, but each device keeps only 1/n of parameters, gradients and
   // moments.
   fsdp,
-  // Each layer is split: every device has some rows or columns of it, and all take the same
-  // samples.
+  // Each layer is split: every device has some rows or columns of the layer, and all devices take
+  // the same samples.
   tensor_parallel,
   // A mesh of devices. Replicas take different samples; each replica is a pipeline of stages, and
   // devices of a stage split its layers.
@@ -56,7 +56,8 @@ enum class StrategyKind {
   rpc,
 };
 
-// Quantity that ranks average at every step, weighted by samples.
+// Quantity that ranks average at every step. Each rank's value is weighted by its number of
+// samples.
 enum class AveragedQuantity {
   gradients,  // All ranks then make the same update.
   weights,    // After each rank has updated with its local gradient and local moments.
@@ -102,8 +103,8 @@ struct VariablePlacementEntry {
 // Adjustment of the learning rate for stale gradients.
 enum class StalenessRate {
   ignored,
-  // Divided by the mean staleness of the update's gradients if that is above 1 (Zhang, Gupta, Lian,
-  // Liu 2016).
+  // The learning rate is divided by the mean staleness of the update's gradients if that mean is
+  // above 1 (Zhang, Gupta, Lian, Liu 2016).
   divided,
 };
 
@@ -127,7 +128,7 @@ struct ServerSpec {
   bool operator==(const ServerSpec&) const = default;
 };
 
-// Time at which ranks average.
+// Synchronization of ranks: when ranks average, and with which neighbors.
 enum class GossipMode {
   // At every step with all neighbors, which are at the same step (D-PSGD).
   synchronous,
@@ -138,7 +139,8 @@ enum class GossipMode {
 // Neighbor graph (mixing_matrix.h).
 enum class GossipGraph { ring, exponential, torus, complete, drawn };
 
-// Weight with which rank a averages the parameters of rank b, and b those of a.
+// Weight of the parameters of rank b in the average of rank a, and of the parameters of a in the
+// average of b.
 struct GossipWeight {
   std::int64_t a = 0, b = 0;
   double weight = 0;
@@ -176,11 +178,13 @@ enum class Partition {
   cost,     // Minimizes the longest time per sample of any stage, from operation counts.
   memory,   // Minimizes the largest memory (parameters, moments, activations) of any stage.
   by_hand,  // Layers are assigned as listed in `places`.
-  // As cost, with the seconds that segments took on this machine before the run (`times`).
+  // As `cost`, but with times of segments (`times`) that were measured on this machine before the
+  // run.
   measured,
 };
 
-// First segment of a stage, and the stage's rank. The stage ends before the next entry's segment.
+// First segment of a stage, and rank of the stage. The stage ends before the first segment of the
+// next entry.
 struct StagePlace {
   std::string segment;  // Name of the first segment: "2", or "1.4" for a part of a block.
   std::int64_t rank = 0;
@@ -214,7 +218,7 @@ struct StageSpec {
   // Schedule of a pipeline; model_parallel always uses naive.
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   std::int64_t chunks = 2;  // Number of stages per rank for interleaved_1f1b.
-  // A resolved experiment has times if `partition` is measured.
+  // Measured times. A resolved experiment has them if `partition` is `measured`.
   std::vector<SegmentTime> times = {};
 
   bool operator==(const StageSpec&) const = default;
@@ -239,7 +243,8 @@ enum class ShardGroup {
 struct FsdpSpec {
   Shard shard = Shard::full;
   ShardGroup group = ShardGroup::world;
-  // For full: a unit is freed after its forward pass, and gathered again for its backward pass.
+  // Only if `shard` is `full`: a unit's parameters are freed after its forward pass, and gathered
+  // again for its backward pass.
   bool reshard_after_forward = true;
   std::int64_t prefetch = 1;  // Number of units that are gathered ahead, if parameters are sharded.
 
@@ -256,13 +261,13 @@ struct MeshSpec {
   bool operator==(const MeshSpec&) const = default;
 };
 
-// Layers that the parameter servers of rpc keep. Trainers have the other layers, each as a replica.
+// Layers that the parameter servers of rpc keep. Every trainer has a replica of the other layers.
 enum class RemoteLayers {
   embeddings,  // Embedding tables.
   all,         // All layers with parameters.
 };
 
-// Destination of the output of a remote layer that another remote layer takes as input.
+// Destination of a remote layer's output if another remote layer takes it as input.
 enum class RemoteOutput {
   value,      // Back to the calling trainer, which sends it on.
   reference,  // From server to server; the trainer passes only a reference (RRef).
@@ -282,7 +287,7 @@ struct StrategySpec {
   // Size of a pipelined piece of a bucket. 0: chosen automatically, depending on whether ranks
   // share memory. In a resolved experiment, 0 means that a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
-  // With an engine other than own, algorithm and segment_bytes have no effect.
+  // `algorithm` and `segment_bytes` have no effect if the engine is not `own`.
   Engine engine = Engine::own;
   AveragedQuantity average = AveragedQuantity::gradients;
   CompressionSpec compression;
@@ -361,7 +366,7 @@ struct LossScaleSpec {
   bool operator==(const LossScaleSpec&) const = default;
 };
 
-// Storage of values that a device does not need for a while.
+// Memory to which a device offloads values that it does not need for a while.
 enum class OffloadTarget {
   nowhere,  // The values stay on the device.
   host,     // Host memory.
@@ -396,8 +401,8 @@ struct TrainingSpec {
   std::int64_t batch_per_rank = 32;  // Batch of one micro-step.
   std::int64_t accumulation_steps =
       1;  // Micro-steps per step. Their gradients are summed, followed by one update.
-  // 0: all activations are kept from forward to backward. k > 0: for every k consecutive segments
-  // only the input is kept, and the rest is recomputed.
+  // 0: all activations are kept from forward to backward. k > 0: of every k consecutive segments
+  // only the input is kept, and their outputs are recomputed.
   std::int64_t recompute_segments = 0;
   std::int64_t epochs = 5;
   std::int64_t steps = 0;  // If above 0, the number of steps, overriding `epochs`.
@@ -465,7 +470,7 @@ struct RunSpec {
   std::int64_t sampled_characters =
       200;  // Length of the text that a language model generates at every evaluation.
   double temperature = 0.8;  // Softmax temperature when sampling text.
-  // Maximum number of restarts of failed workers, if the others continue without them.
+  // Maximum number of restarts of failed workers in a run that continues without them.
   std::int64_t restarts = 0;
 
   bool operator==(const RunSpec&) const = default;

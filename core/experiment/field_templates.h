@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Declares field templates of an experiment and its larger parts. They are instantiated only in
-// document.cpp, because each takes seconds to compile.
+// Declares the instances of field templates for an experiment and its larger parts. Only
+// document.cpp instantiates these templates, because each instance takes seconds to compile.
 #pragma once
 
 #include "core/base/fields.h"

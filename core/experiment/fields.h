@@ -210,10 +210,11 @@ struct Fields<experiment::ServerSpec> {
   static auto table() {
     return std::tuple{
         field("mode", &S::mode, "", {},
-              "Rule for applying gradients; asynchronous: each on arrival; synchronous: those of "
-              "all workers together; softsync: workers / n gradients from any workers together; "
-              "stale_synchronous: each on arrival, with a bound on how far a worker may be ahead; "
-              "backup_workers: the first gradients of each round together, the rest are dropped"),
+              "Rule for applying gradients; asynchronous: each gradient on arrival; synchronous: "
+              "the gradients of all workers together; softsync: workers / n gradients from any "
+              "workers together; stale_synchronous: each gradient on arrival, but no worker may be "
+              "too far ahead of the slowest; backup_workers: the first gradients of each round "
+              "together, later gradients are dropped"),
         field("softsync", &S::softsync, "", {1, 100'000},
               "Divisor n of softsync: an update takes workers / n gradients, rounded down",
               [](const S& s) { return s.mode == M::softsync; }),
@@ -240,7 +241,7 @@ struct Fields<experiment::ServerSpec> {
               "that is above 1"),
         field("delay_compensation", &S::delay_compensation, "", {0, 1e6},
               "Delay compensation factor lambda (DC-ASGD): a late gradient g becomes g + lambda g "
-              "g (current parameters - parameters that g was computed with), element by element; "
+              "g (current parameters - parameters with which g was computed), element by element; "
               "0: none",
               [](const S& s) { return s.mode != M::synchronous && s.mode != M::backup_workers; }),
         field("tables", &S::tables, "", {},
@@ -279,7 +280,7 @@ struct Fields<experiment::GossipSpec> {
         field("weights", &G::weights, "", {0, 100'000},
               "Entries of the mixing matrix for pairs of neighbors (ranks a and b). Default: "
               "Metropolis weights, 1 / (1 + the larger number of neighbors); the weight of the "
-              "rank itself is the rest to 1",
+              "rank itself is 1 minus the weights of its neighbors",
               [](const G& g) { return g.mode == experiment::GossipMode::synchronous; }),
         field("consensus_every_steps", &G::consensus_every_steps, "steps", {0, 1e12},
               "Steps between measurements of the consensus distance, the distance of ranks from "
@@ -291,17 +292,18 @@ struct Fields<experiment::LocalSgdSpec> {
   using L = experiment::LocalSgdSpec;
   static constexpr std::string_view title = "Local SGD";
   static auto table() {
-    return std::tuple{field("average_every_steps", &L::average_every_steps, "steps", {1, 1e12},
-                            "Synchronization interval H: number of local steps between two "
-                            "averages of the parameters"),
-                      field("rule", &L::rule, "", {},
-                            "Synchronization rule; average: all ranks take the mean (federated "
-                            "averaging); elastic: each rank moves toward a center, of which every "
-                            "rank has a copy, and the center moves toward the mean of the ranks"),
-                      field("elasticity", &L::elasticity, "", {0, 1},
-                            "Elasticity alpha: fraction of its distance from the center that a "
-                            "rank moves, at most 1 / ranks; 0: automatic, 0.9 / ranks",
-                            [](const L& l) { return l.rule == experiment::LocalRule::elastic; })};
+    return std::tuple{
+        field("average_every_steps", &L::average_every_steps, "steps", {1, 1e12},
+              "Synchronization interval H: number of local steps between two "
+              "averages of the parameters"),
+        field("rule", &L::rule, "", {},
+              "Synchronization rule; average: all ranks take the mean (federated averaging); "
+              "elastic: the parameters of each rank move toward a center, and the center moves "
+              "toward the mean of all ranks. Every rank has a copy of the center"),
+        field("elasticity", &L::elasticity, "", {0, 1},
+              "Elasticity alpha: fraction of the distance to the center by which the parameters of "
+              "a rank move, at most 1 / ranks; 0: automatic, 0.9 / ranks",
+              [](const L& l) { return l.rule == experiment::LocalRule::elastic; })};
   }
 };
 template <>
@@ -313,10 +315,10 @@ struct Fields<experiment::StagePlace> {
         field("segment", &P::segment, "", {1, 32},
               "First layer of the range: its number, for example 2, or for a part of a block the "
               "layer and the part, for example 1.4"),
-        field(
-            "rank", &P::rank, "", {0, 100'000},
-            "Number, from 0, of the worker that has the layers from this one up to the next entry. "
-            "hybrid: number of the stage; rpc: 0 is the trainers, 1 the first parameter server")};
+        field("rank", &P::rank, "", {0, 100'000},
+              "Number, from 0, of the worker that has the layers from this layer up to the next "
+              "entry. hybrid: number of the stage, from 0; rpc: 0 for the trainers, 1 for the "
+              "first parameter server")};
   }
 };
 template <>
@@ -340,11 +342,11 @@ struct Fields<experiment::StageSpec> {
         field("partition", &S::partition, "", {},
               "Partition of layers over devices; cost: minimizes the longest compute time per "
               "sample of any device; memory: minimizes the largest memory of any device; by_hand: "
-              "as listed in places; measured: as cost, with layer times measured once on this "
-              "machine before the run"),
+              "as listed in places; measured: as cost, but with layer times that are measured once "
+              "on this machine before the run"),
         field("places", &S::places, "", {0, 100'000},
-              "Layer placement for by_hand: the first layer of each range, and its worker. hybrid: "
-              "its stage; rpc: its server",
+              "Layer placement for by_hand: the first layer of each range, and the worker that has "
+              "the range. hybrid: the stage; rpc: the server",
               [](const S& s) {
                 return s.partition == experiment::Partition::by_hand || !s.places.empty();
               }),
@@ -386,7 +388,8 @@ struct Fields<experiment::FsdpSpec> {
             "hold a full model and all-reduce their shards with the other hosts (hybrid sharding)"),
         field("reshard_after_forward", &F::reshard_after_forward, "", {},
               "Free the gathered parameters of a unit after its forward pass, and gather them "
-              "again for its backward pass. If off, they stay in memory until then",
+              "again for its backward pass. If off, the parameters stay in memory from the forward "
+              "to the backward pass",
               gathers),
         field("prefetch", &F::prefetch, "units", {0, 1000},
               "Number of units whose parameters are gathered ahead of the unit that computes",
@@ -398,17 +401,18 @@ struct Fields<experiment::MeshSpec> {
   using M = experiment::MeshSpec;
   static constexpr std::string_view title = "Device mesh";
   static auto table() {
-    return std::tuple{field("data", &M::data, "replicas", {0, 100'000},
-                            "Number of data-parallel replicas, which take different samples; 0: "
-                            "automatic, as many as the devices allow"),
-                      field("pipeline", &M::pipeline, "stages", {1, 100'000},
-                            "Number of pipeline stages of each replica"),
-                      field("tensor", &M::tensor, "devices", {1, 100'000},
-                            "Number of tensor-parallel devices that share the layers of a stage; "
-                            "they are adjacent ranks on one host"),
-                      field("shards_data", &M::shards_data, "", {},
-                            "Shard state over replicas: each replica keeps and updates only its "
-                            "shard of what fsdp.shard names, and gathers the rest")};
+    return std::tuple{
+        field("data", &M::data, "replicas", {0, 100'000},
+              "Number of data-parallel replicas, which take different samples; 0: "
+              "automatic, as many as the devices allow"),
+        field("pipeline", &M::pipeline, "stages", {1, 100'000},
+              "Number of pipeline stages of each replica"),
+        field("tensor", &M::tensor, "devices", {1, 100'000},
+              "Number of tensor-parallel devices that share the layers of a stage; "
+              "they are adjacent ranks on one host"),
+        field("shards_data", &M::shards_data, "", {},
+              "Shard state over replicas: each replica keeps and updates only its shard of the "
+              "state that strategy.fsdp.shard names, and gathers the rest when needed")};
   }
 };
 template <>
@@ -418,12 +422,13 @@ struct Fields<experiment::RpcSpec> {
   static auto table() {
     return std::tuple{
         field("remote", &R::remote, "", {},
-              "Layers that parameter servers keep; embeddings: tables, with all other layers on "
-              "the trainers; all: every layer with parameters, so that trainers only call them and "
-              "compute the loss. stages assigns layers to servers"),
+              "Layers that parameter servers keep; embeddings: only tables, all other layers are "
+              "on the trainers; all: every layer with parameters, so that trainers only call "
+              "layers and compute the loss. strategy.stages assigns layers to servers"),
         field("output", &R::output, "", {},
-              "Destination of an output that a layer on another server takes as input; value: back "
-              "to the trainer, which sends it on; reference: directly from server to server")};
+              "Destination of an output that a layer on another server takes as input; value: the "
+              "output returns to the trainer, which sends it to the other server; reference: the "
+              "output goes directly from server to server")};
   }
 };
 template <>
@@ -443,8 +448,8 @@ struct Fields<experiment::StrategySpec> {
   static constexpr bool overlaps(const S& s) {
     return s.kind == experiment::StrategyKind::pipeline || (is_mesh(s) && s.mesh.pipeline > 1);
   }
-  // Hides the schedule if stages do not overlap and it has its default value. Also hides the
-  // options of `fsdp` in a mesh whose replicas are not sharded.
+  // Hides the field `schedule` if stages do not overlap and the field has its default value. Also
+  // hides the options of `fsdp` in a mesh whose replicas are not sharded.
   static constexpr bool hides(const S& s, std::string_view part, std::string_view name) {
     if (part == "fsdp") return is_mesh(s) && !s.mesh.shards_data;
     return part == "stages" && name == "schedule" && !overlaps(s) &&
@@ -486,8 +491,8 @@ struct Fields<experiment::StrategySpec> {
               "drawn speeds",
               chooses),
         field("bucket_bytes", &S::bucket_bytes, "B", {1, 1e12},
-              "Approximate size of a gradient bucket, which is all-reduced as one, last layers "
-              "first. fsdp: size of a unit, which is gathered and freed as one",
+              "Approximate size of a gradient bucket. Each bucket is one all-reduce, last layers "
+              "first. fsdp: size of a unit, which is gathered and freed as a whole",
               reduces_gradients),
         field("segment_bytes", &S::segment_bytes, "B", {0, 1e12},
               "Segment size: larger buckets are reduced in up to 256 segments, so that transfer "
@@ -612,13 +617,15 @@ struct Fields<experiment::TrainingSpec> {
               "Number of micro-steps per update. Their gradients are accumulated, which needs the "
               "memory of a small batch and one all-reduce per update"),
         field("recompute_segments", &T::recompute_segments, "segments", {0, 100'000},
-              "Activation checkpointing: only the input of every run of this many segments is "
-              "kept, the rest is recomputed in the backward pass. Saves memory, costs time, same "
-              "result; 0: everything is kept"),
+              "Activation checkpointing: number of consecutive segments in a group. Only the input "
+              "of a group is kept; the outputs within it are recomputed in the backward pass. "
+              "Saves memory, costs "
+              "time, same result; 0: everything is kept"),
         field("epochs", &T::epochs, "epochs", {1, 1e6},
               "Number of passes over the training samples"),
         field("steps", &T::steps, "steps", {0, 1e12},
-              "Number of steps, which overrides epochs; 0: no limit, epochs applies"),
+              "Number of steps. If set, it overrides training.epochs; 0: training.epochs "
+              "determines the number of steps"),
         field("precision", &T::precision, "", {},
               "Number format; fp32, fp64: all numbers; bf16, fp16: mixed precision, with "
               "activations and inputs of matrix multiplications in this format; parameters, "
@@ -631,9 +638,9 @@ struct Fields<experiment::TrainingSpec> {
               "Random seed of the initial weights and of the sample order"),
         field("optimizer", &T::optimizer, "", {}, "Optimizer and its hyperparameters"),
         field("schedule", &T::schedule, "", {}, "Learning-rate schedule"),
-        field(
-            "clip_norm", &T::clip_norm, "", {0, 1e12},
-            "Maximum norm of the full gradient. A longer gradient is scaled down to it; 0: never"),
+        field("clip_norm", &T::clip_norm, "", {0, 1e12},
+              "Maximum norm of the full gradient. A gradient with a larger norm is scaled down to "
+              "this norm; 0: gradients are never clipped"),
         field("non_finite", &T::non_finite, "", {},
               "Handling of gradients with an infinite or NaN element; go_on: use them; stop: end "
               "the run; skip: skip the update"),
@@ -677,8 +684,8 @@ struct Fields<experiment::RunSpec> {
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600},
               "Pace: minimum duration of a step; 0: full speed"),
         field("emulate", &R::emulate, "", {},
-              "Emulation: run a drawn tpu, or a gpu that is not mapped to a GPU of this machine, "
-              "on the CPU, labeled EMULATED"),
+              "Emulation: devices drawn as tpu, or as gpu without a GPU of this machine, run on "
+              "the CPU. Results are labeled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record the begin and end of every op"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400},
               "Timeout after which a run without progress is reported as hung"),
@@ -690,8 +697,8 @@ struct Fields<experiment::RunSpec> {
               "(parameter_server, machine clock); empty: start from the beginning"),
         field("sampled_characters", &R::sampled_characters, "characters", {0, 10'000},
               "Length of the text that a language model generates at every evaluation (text data, "
-              "machine clock), with the parameters of the chief, or with those of a checkpoint if "
-              "devices hold shards; 0: none"),
+              "machine clock), with the parameters of the chief, or, if devices hold shards, with "
+              "the parameters of a checkpoint; 0: none"),
         field("temperature", &R::temperature, "", {0, 10},
               "Softmax temperature for sampled text: logits are divided by it. 1 samples from the "
               "model's distribution, values near 0 pick the most likely character"),

@@ -26,8 +26,8 @@ Problem of_group(std::string what, std::string accepted, std::string advice) {
           std::move(what),       std::move(accepted),    std::move(advice)};
 }
 
-// Returns groups of ranks that hold the same part of the model: one group per mesh position, or one
-// group of all ranks if there is no mesh.
+// Returns the groups of ranks that hold the same part of the model. There is one group per pipeline
+// and tensor position of the mesh, or one group of all ranks if the model is not split.
 std::vector<std::vector<int>> places(const Resolved& resolved) {
   std::vector<std::vector<int>> list;
   if (!splits_model(resolved.document.strategy.kind)) {
@@ -93,7 +93,8 @@ std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved) {
 
 namespace {
 
-// A pipeline and tensor position in the mesh, and the number of a shard there.
+// Key of a shard: its pipeline and tensor position in the mesh, and its number among the shards at
+// this position.
 using ShardPosition = std::pair<int, int>;
 
 ShardPosition part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups,
@@ -203,15 +204,17 @@ std::optional<Problem> host_group_problem(const std::vector<int>& hosts) {
                           [](const auto& a, const auto& b) { return a.second < b.second; });
   if (least->second != most->second)
     return of_group(
-        fmt::format("hosts have {} to {} workers, but corresponding workers of all hosts reduce "
-                    "their shards together",
-                    format_count(least->second), format_count(most->second)),
+        fmt::format(
+            "hosts have {} to {} workers, but with strategy.fsdp.group=host all hosts need the "
+            "same number, because the i-th workers of all hosts reduce their shards together",
+            format_count(least->second), format_count(most->second)),
         "the same number of workers on every host",
         "Draw the same number of workers on each host, or set strategy.fsdp.group to world.");
   if (most->second > 1) return std::nullopt;
   return of_group(
       "every host has one worker, so each worker would keep the full model and nothing is sharded",
-      "two workers or more on every host", "Set strategy.fsdp.group to world, or use ddp.");
+      "two workers or more on every host",
+      "Set strategy.fsdp.group to world, or strategy.kind to ddp.");
 }
 
 base::Problems fsdp_problems(const Experiment& experiment) {
@@ -225,7 +228,7 @@ base::Problems fsdp_problems(const Experiment& experiment) {
       algorithm != collective::Algorithm::automatic)
     problems.push_back(
         {"algorithm_cannot_scatter", ProblemCode::bad_input, "strategy.algorithm",
-         fmt::format("{} has no separate all-gather and reduce-scatter, which fsdp needs",
+         fmt::format("fsdp needs separate all-gathers and reduce-scatters, which {} does not have",
                      base::name_of(algorithm)),
          "ring, direct or auto", "Choose another algorithm."});
   return problems;

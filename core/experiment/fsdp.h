@@ -30,8 +30,8 @@ bool has_partial_parameters(const Resolved& resolved);
 // differently.
 std::vector<std::vector<int>> identical_parameter_groups(const Resolved& resolved);
 
-// Splits ranks that hold the same part of a model into shard groups: one group of all, or with
-// fsdp.group `host` one group per host.
+// Splits ranks that hold the same part of a model into shard groups: one group of all these ranks,
+// or, with fsdp.group `host`, one group per host.
 std::vector<std::vector<int>> shard_groups_within(const Resolved& resolved,
                                                   const std::vector<int>& ranks);
 
@@ -43,9 +43,9 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
 std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
-// Returns the rank's shard of every unit (bucket), by number. Shards of a unit differ in size by at
-// most one element. The shards of a group cover the model once. In a mesh, the model is the rank's
-// local model (stages.h).
+// Returns the rank's shard of every unit, by number of the unit (bucket). Shards of a unit differ
+// in size by at most one element. The shards of all ranks of a group together contain every
+// parameter once. In a mesh, the model is the rank's local model (stages.h).
 std::vector<ElementRange> shards_of_rank(const Resolved& resolved, int rank);
 
 // True if the unit contains a table that another layer also uses, such as a tied output layer.
@@ -77,8 +77,8 @@ struct HeldOutRounds {
 };
 HeldOutRounds held_out_rounds(const Resolved& resolved);
 
-// Checks that ranks with the same part of the model can shard it within each host. `hosts` is the
-// host of each rank.
+// Checks that ranks with the same part of the model can shard this part within each host. `hosts`
+// is the host of each rank.
 std::optional<base::Problem> host_group_problem(const std::vector<int>& hosts);
 base::Problems fsdp_problems(const Experiment& experiment);
 

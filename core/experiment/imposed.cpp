@@ -10,7 +10,7 @@
 namespace trainyard::experiment {
 namespace {
 
-// Bandwidth limits in bit/s, for which the arithmetic of link shares is valid.
+// Lowest and highest bandwidth in bit/s for which the arithmetic of link shares is valid.
 constexpr double kSlowest = 1, kFastest = 1e16;
 
 bool imposes_links(const RunSpec& run) { return run.links == LinkSpeed::imposed; }

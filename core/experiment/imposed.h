@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Drawn speeds in a real run: speeds of throttled (imposed) links, and texts that say which speeds
-// apply.
+// apply to a run.
 #pragma once
 
 #include <string>

@@ -46,7 +46,7 @@ base::Problems local_sgd_problems(const Experiment& experiment) {
            fmt::format("an elasticity of {} on each of {} ranks would move the center beyond the "
                        "mean of the ranks",
                        base::Json(local.elasticity).dump(), n),
-           fmt::format("more than 0, up to 1/{0}; 0: 0.9/{0}", n),
+           fmt::format("a number above 0 and up to 1/{0}; or 0, which stands for 0.9/{0}", n),
            "Lower strategy.local_sgd.elasticity, or set it to 0."}};
 }
 

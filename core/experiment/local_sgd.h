@@ -18,8 +18,8 @@
 
 namespace trainyard::experiment {
 
-// The fraction beta = n alpha, as moves / of in lowest terms, so that a plan can contain it.
-// Rounded to 12 decimals. `ranks` is n.
+// The fraction beta = n alpha, as moves / of in lowest terms, so that a plan can contain it. alpha
+// is rounded to 12 decimals. `ranks` is n.
 struct Elasticity {
   std::int64_t moves = 0, ranks = 1, of = 1;
   bool operator==(const Elasticity&) const = default;
@@ -32,7 +32,7 @@ std::optional<Elasticity> elasticity(const Resolved& experiment);
 // Returns 0.9 / ranks, that is beta = 0.9 as in the paper.
 double usual_elasticity(std::int64_t ranks);
 
-// Returns requirements of local SGD on a document with a valid drawing that has workers.
+// Returns problems of local SGD with other settings. The drawing must be valid and have workers.
 base::Problems local_sgd_problems(const Experiment& experiment);
 
 // Returns the number of all-reduces of the parameters in the run: after every H-th step, for every

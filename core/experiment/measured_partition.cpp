@@ -51,7 +51,7 @@ base::Problems time_problems(const StageSpec& stages, const model::Model& model)
       fmt::format("every layer once, {} to {}", place_name(model.segments.front()),
                   place_name(model.segments.back()));
   const std::string advice =
-      "Leave strategy.stages.times empty: times are measured before the run.";
+      "Clear strategy.stages.times. The times are then measured before the run.";
   for (std::size_t i = 0; i < std::min(stages.times.size(), model.segments.size()); ++i)
     if (const std::string wanted = place_name(model.segments[i]); stages.times[i].segment != wanted)
       return {{"times_out_of_order", base::ProblemCode::bad_input,

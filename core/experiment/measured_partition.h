@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Partition by measured times of layers (strategy.stages.partition=measured). The program that
-// starts the run measures them once (session/coordinator/segment_times.h); the resolved experiment
-// then contains them.
+// starts the run measures the times once (session/coordinator/segment_times.h). The resolved
+// experiment then contains the measured times.
 #pragma once
 
 #include <optional>

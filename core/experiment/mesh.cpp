@@ -40,13 +40,14 @@ Problem not_covered(const MeshSpec& mesh, std::int64_t workers) {
             workers % replica == 0 ? fmt::format("Set strategy.mesh.data to {}, or to 0 for as "
                                                  "many replicas as the devices allow.",
                                                  format_count(workers / replica))
-                                   : "Change the mesh, or the roles of devices."};
+                                   : "Change strategy.mesh, or the roles of devices."};
   return {"mesh_not_covered",
           ProblemCode::bad_input,
           "strategy.mesh",
-          fmt::format("replicas of {} devices do not fit: {}", describe(mesh), drawn),
+          fmt::format("replicas of {} devices each cannot cover all workers: {}", describe(mesh),
+                      drawn),
           fmt::format("a multiple of {} workers", format_count(replica)),
-          "Change pipeline or tensor, or the roles of devices."};
+          "Change strategy.mesh.pipeline or strategy.mesh.tensor, or the roles of devices."};
 }
 
 // Returns a problem for the first stage whose tensor parts are on several hosts.
@@ -64,7 +65,8 @@ std::optional<Problem> apart(const Mesh& mesh, const topology::Topology& topolog
                    ProblemCode::bad_input,
                    "strategy.mesh.tensor",
                    fmt::format("ranks {} and {} would share layers, but are on the hosts {} and "
-                               "{}; the layers are all-reduced between them twice per micro-batch",
+                               "{}; outputs and gradients of shared layers are all-reduced between "
+                               "the two hosts twice per micro-batch",
                                rank, rank + 1, name(host), name(next)),
                    "a divisor of the number of workers of every host",
                    "Lower strategy.mesh.tensor, or draw more devices on each host."};
@@ -99,10 +101,11 @@ std::optional<Problem> of_shards(const Experiment& experiment) {
         "algorithm_cannot_scatter",
         ProblemCode::bad_input,
         "strategy.algorithm",
-        fmt::format("{} has no separate all-gather and reduce-scatter, which sharded replicas need",
+        fmt::format("sharded replicas need separate all-gathers and reduce-scatters, which {} does "
+                    "not have",
                     base::name_of(strategy.algorithm)),
         "ring, direct or auto",
-        "Choose another algorithm, or set strategy.mesh.shards_data to false."};
+        "Set strategy.algorithm to another algorithm, or strategy.mesh.shards_data to false."};
   return std::nullopt;
 }
 
@@ -119,9 +122,9 @@ std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
                        "so sharded replicas would save no memory"
                      : "pipedream needs a pipeline, but the mesh has one stage",
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
-                 strategy.mesh.pipeline > 1
-                     ? "Choose another schedule, or set strategy.mesh.shards_data to false."
-                     : "Choose another schedule."};
+                 strategy.mesh.pipeline > 1 ? "Set strategy.stages.schedule to another schedule, "
+                                              "or strategy.mesh.shards_data to false."
+                                            : "Choose another schedule."};
 }
 
 }  // namespace
@@ -236,7 +239,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
   base::Problems problems;
-  // Other checks report these problems.
+  // Other checks report an invalid drawing or invalid numbers of the mesh.
   if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica))

@@ -49,9 +49,9 @@ struct Mesh {
   }  // A called rank has no samples.
   bool operator==(const Mesh&) const = default;
 
-  // Return ranks that differ from `rank` in one coordinate only, and `rank`, in ascending order.
-  // `replicas_of`: those with the same part of the model. `tensor_group`: those that split the same
-  // layers.
+  // Each returns `rank` and the ranks that differ from it in one coordinate only, in ascending
+  // order. `replicas_of`: ranks with the same part of the model. `tensor_group`: ranks that split
+  // the same layers.
   std::vector<int> replicas_of(int rank) const;
   std::vector<int> tensor_group(int rank) const;
   std::vector<int> stage(int number) const;  // All ranks of a stage.
@@ -66,18 +66,18 @@ struct Mesh {
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
-// Returns the index into `Resolved::shares` of the samples that the rank takes: the rank itself, or
-// its replica. -1 for a rank that is called.
+// Returns the index, for `Resolved::shares`, of the samples that the rank takes: the number of the
+// rank itself, or of its replica if the model is split. -1 for a rank that is called remotely.
 int share_of(const Resolved& resolved, int rank);
 
-// Returns the groups of ranks that sum values with strategy.algorithm, computed from the document,
-// whose mesh must be valid. The groups are: parts that split layers, replicas of the same layers,
-// all ranks of a sharded stage, and ranks that hold a table used by two stages. If norms must be
-// summed, all ranks are a group, too. A group may be listed twice.
+// Returns the groups of ranks that sum values with strategy.algorithm, computed from the document.
+// The document's mesh must be valid. The groups are: parts that split layers, replicas of the same
+// layers, all ranks of a sharded stage, and ranks that hold a table used by two stages. If norms
+// must be summed, all ranks are a group, too. A group may be listed twice.
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
 // Returns a text such as "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the
-// layers". Returns nothing for strategies other than hybrid.
+// layers". The text is empty for strategies other than hybrid.
 std::optional<std::string> mesh_line(const Resolved& resolved);
 
 // Returns problems of a hybrid, such as a mesh that does not cover the workers, or a stage whose

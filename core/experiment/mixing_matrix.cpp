@@ -25,7 +25,7 @@ using base::ProblemCode;
 using base::Problems;
 
 constexpr std::int64_t kMaxDenominator = 1'000'000'000'000;
-// Maximum number of ranks, which limits the size of the matrix.
+// Maximum number of ranks, because the matrix has ranks x ranks entries.
 constexpr std::int64_t kMaxRanks = 512;
 const char* const kWeights = "strategy.gossip.weights";
 
@@ -102,8 +102,8 @@ std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
 }
 
-// Returns the least common multiple of the weights' denominators, or kMaxDenominator if that is
-// less.
+// Returns the least common multiple of the weights' denominators, or kMaxDenominator if the
+// multiple is larger.
 std::int64_t common_denominator(const Graph& graph) {
   std::int64_t common = 1;
   for (int i = 0; i < size(graph); ++i)
@@ -156,7 +156,8 @@ std::int64_t to_numerator(double weight) {
 
 using Given = std::map<std::pair<int, int>, double>;
 
-// Returns the given weights, each in both directions unless the other direction was given as well.
+// Returns the weights that the document gives. A weight counts for both directions of its pair,
+// unless the document gives the other direction as well.
 Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   Given given;
   const auto there = [&](const GossipWeight& one) { return one.a < ranks && one.b < ranks; };
@@ -200,7 +201,7 @@ std::optional<Problem> negative_entry(const MixingMatrix& m, const std::string& 
             fmt::format("rank {} has the weight {} in the average of rank {}{}", j,
                         number(m.weight(i, j)), i,
                         i == j ? ", because the weights of its neighbors sum to more than 1" : ""),
-            "weights of 0 to 1", "Lower the weights of its neighbors.");
+            "weights of 0 to 1", "Lower the weights of the neighbors in the average of this rank.");
   return std::nullopt;
 }
 
@@ -210,10 +211,11 @@ std::optional<Problem> asymmetry(const MixingMatrix& m, const std::string& where
       if (m.at(i, j) != m.at(j, i))
         return matrix_problem(
             "asymmetric_gossip_weights", where,
-            fmt::format("rank {0} has the weight {1} in the average of rank {2}, but "
-                        "rank {2} has {3} in that of rank {0}",
+            fmt::format("rank {0} has the weight {1} in the average of rank {2}, but rank {2} has "
+                        "the weight {3} in the average of rank {0}",
                         j, number(m.weight(i, j)), i, number(m.weight(j, i))),
-            "a symmetric mixing matrix", "Give the pair one weight.");
+            "a symmetric mixing matrix",
+            "List the pair once, with one weight for both directions.");
   return std::nullopt;
 }
 
@@ -230,7 +232,8 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
                     row != m.denominator ? "row" : "column", of_rank(i),
                     number(static_cast<double>(wrong) / static_cast<double>(m.denominator))),
         "1 for every rank",
-        "Remove the weight of the rank itself: it is then 1 minus the other weights.");
+        "Remove the entry for the weight of the rank itself. That weight is then 1 minus the other "
+        "weights.");
   }
   return std::nullopt;
 }
@@ -270,12 +273,12 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
   std::vector<int> lost;
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[at_rank(i)] < 0) lost.push_back(i);
-  return matrix_problem(
-      "gossip_graph_not_connected", where,
-      fmt::format("{} {} not connected with rank 0", ranks_text(lost),
-                  lost.size() == 1 ? "is" : "are"),
-      "a connected graph",
-      "Connect the workers (with graph=drawn: draw a link between their hosts), or use a ring.");
+  return matrix_problem("gossip_graph_not_connected", where,
+                        fmt::format("{} {} not connected with rank 0", ranks_text(lost),
+                                    lost.size() == 1 ? "is" : "are"),
+                        "a connected graph",
+                        "Connect the workers (with strategy.gossip.graph=drawn: draw a link "
+                        "between their hosts), or set strategy.gossip.graph to ring.");
 }
 
 Problem not_by_engine() {
@@ -284,7 +287,7 @@ Problem not_by_engine() {
           "strategy.engine",
           "gossip sends parameters between neighbors, which collectives libraries do not support",
           "own",
-          "Set strategy.engine to own, or use the strategy mirrored."};
+          "Set strategy.engine to own, or strategy.kind to mirrored."};
 }
 
 void add_weight_problems(const Experiment& e, const Graph& graph, Problems& problems) {
@@ -327,7 +330,8 @@ class Jacobi {
 
   void run() {
     constexpr int kMaxSweeps = 60;
-    // Rounding limit of `off_diagonal` for entries of at most 1. Rotations reach no smaller value.
+    // Rounding error of `off_diagonal` if entries are at most 1. Rotations stop at this value,
+    // because they cannot reach a smaller one.
     const double rounding = 1e-31 * n_ * n_;
     for (int sweep = 0; sweep < kMaxSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)
@@ -430,7 +434,7 @@ Problems mixing_problems(const MixingMatrix& mixing, const std::string& where) {
                        "no rank has a weight for itself, and the graph is bipartite: its two sides "
                        "would swap values at every step and never converge",
                        "at least one rank with a weight for itself, or an odd cycle",
-                       "Lower the weights that ranks give their neighbors.")};
+                       "Lower the weights of neighbors in the averages of some ranks.")};
   return problems;
 }
 

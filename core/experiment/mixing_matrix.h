@@ -51,9 +51,9 @@ inline std::size_t at_rank(int rank) { return static_cast<std::size_t>(rank); }
 Graph graph_of(const Experiment& experiment);
 
 // Returns Metropolis-Hastings weights (Xiao, Boyd, Lall 2005, "max degree" form). W_ij = 1 / (1 +
-// max(degree i, degree j)) between neighbors, and W_ii makes the row sum to one; in a ring all are
-// 1/3. The weights are exact if their denominators have a common multiple below 10^12. Otherwise
-// they are rounded to 10^-12, and rows still sum to one.
+// max(degree i, degree j)) between neighbors, and W_ii makes the row sum to one; in a ring all
+// weights are 1/3. The weights are exact if their denominators have a common multiple below 10^12.
+// Otherwise they are rounded to 10^-12, and rows still sum to one.
 MixingMatrix metropolis(const Graph& graph);
 
 // Returns the mixing matrix of the experiment: Metropolis weights, replaced by the weights in the
@@ -62,11 +62,11 @@ MixingMatrix metropolis(const Graph& graph);
 MixingMatrix mixing(const Experiment& experiment);
 
 // Returns problems of the matrix: negative entries, asymmetry, rows or columns that do not sum to
-// 1, or a disconnected graph. Also a problem is a bipartite graph without self-weights: its two
-// sides would swap values at every step and never converge.
+// 1, or a disconnected graph. A bipartite graph without self-weights is also a problem: the two
+// sides of the graph would swap values at every step and never converge.
 base::Problems mixing_problems(const MixingMatrix& mixing, const std::string& where);
 
-// Returns problems of gossip in a document with a valid drawing that has workers.
+// Returns problems of gossip. The document's drawing must be valid and have workers.
 base::Problems gossip_problems(const Experiment& experiment);
 
 // All eigenvalues of a symmetric matrix, by descending absolute value, and eigenvectors of length

@@ -30,8 +30,8 @@ Problem in_mixed(Multiplies asked, Precision precision) {
           fmt::format("with {} the inputs of matrix multiplications already have 16 bits",
                       base::name_of(precision)),
           "full, auto",
-          fmt::format("Set training.multiplies to auto; or set training.precision to fp32, with "
-                      "which {} rounds only the inputs of matrix multiplications.",
+          fmt::format("Set training.multiplies to auto; or set training.precision to fp32; {} then "
+                      "rounds only the inputs of matrix multiplications.",
                       said(asked))};
 }
 
@@ -48,8 +48,8 @@ Problem tpu_problem(Multiplies asked) {
   return {"tpu_multiplies_in_bfloat16",
           ProblemCode::bad_input,
           "training.multiplies",
-          fmt::format("a TPU rounds the inputs of matrix multiplications to bfloat16, but this "
-                      "field asks for {}",
+          fmt::format("a TPU rounds the inputs of matrix multiplications to bfloat16, but "
+                      "training.multiplies is set to {}",
                       said(asked)),
           "bfloat16, auto",
           "Set training.multiplies to bfloat16, or strategy.kind to mirrored."};
@@ -97,8 +97,8 @@ std::optional<std::string> tf32_note(const Experiment& experiment) {
   if (experiment.training.multiplies != Multiplies::tf32) return std::nullopt;
   const Placed placed = placed_by(experiment);
   if (!placed.on_gpus)
-    return "training.multiplies is set to tf32, but has no effect here: it is for ranks on GPUs, "
-           "and there are none";
+    return "training.multiplies is set to tf32, but has no effect here: it applies only to ranks "
+           "on GPUs, and no rank is on a GPU";
   if (placed.elsewhere) return "tf32 applies to ranks on GPUs only; ranks on CPUs multiply in fp32";
   return std::nullopt;
 }

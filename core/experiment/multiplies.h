@@ -14,12 +14,12 @@ namespace trainyard::experiment {
 // else; full for others. `tf32` becomes full if no rank is on a GPU.
 Multiplies factor_format_of(const Experiment& experiment);
 
-// Returns problems of bfloat16 or tf32 with fp64 or mixed precision, and of a tpu with a format
-// other than bfloat16.
+// Returns a problem if bfloat16 or tf32 is combined with fp64 or mixed precision, or if the
+// strategy tpu has a format other than bfloat16.
 base::Problems multiplies_problems(const Experiment& experiment);
 
-// Returns a note that tf32 applies only to ranks on GPUs, or to none; nothing if it applies to all
-// or is not set.
+// Returns a note if tf32 is set and applies only to some ranks or to none, because it needs GPUs.
+// Otherwise returns nothing.
 std::optional<std::string> tf32_note(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

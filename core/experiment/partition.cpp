@@ -25,8 +25,8 @@ double flops_per_second(const topology::Device& device) {
   return device.peak_flops / (device.slow_down * (1 + device.jitter / 2));
 }
 
-// Returns the speed of each stage. Its parts are equally large, so the slowest device determines
-// it.
+// Returns the speed of each stage. All parts of a stage are equally large, so the slowest device of
+// the stage determines the speed.
 std::vector<double> speeds_of_stages(const Resolved& e) {
   const topology::Network network(e.document.topology);
   const std::vector<topology::DeviceId> ranks = network.ranks();
@@ -47,7 +47,7 @@ int moments_of(const OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Assignment of consecutive runs of segments to ranks, in turn.
+// Partition of segments into runs of consecutive segments. Runs are assigned to ranks in turn.
 struct Turns {
   int ranks = 1, runs = 1, first = 0;
   int rank_of(int run) const { return first + run % ranks; }
@@ -61,7 +61,7 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// Cost of a segment if it is in run `run`, that is, on the rank of this run.
+// Cost of a segment if it is in run `run`. It depends on the rank to which this run is assigned.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
@@ -161,11 +161,12 @@ class RunPartitioner {
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Returns where a run can end if it begins at one of `begins` and costs at most `limit`.
+  // Returns the positions at which a run can end if it begins at one of `begins` and costs at most
+  // `limit`.
   Ends ends_of(int run, const Ends& begins, double limit) const {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
-      // Number of begins in [low, end).
+      // Number of possible begins of a run in [low, end).
       within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;
       for (; low < end && cost(run, low, end) > limit; ++low)
         within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
@@ -181,7 +182,8 @@ class RunPartitioner {
     return ends.back();
   }
 
-  // Bisects over bit patterns: non-negative floating-point numbers are ordered like their bits.
+  // Bisects over the bit patterns of costs, because non-negative floating-point numbers have the
+  // same order as their bit patterns.
   double min_limit() const {
     double all = 0;
     for (const auto& sums : sums_) all = std::max(all, sums.back());
@@ -215,8 +217,8 @@ class RunPartitioner {
   double limit_ = 0;                       // Maximum cost of a run.
   std::vector<std::vector<int>> firsts_;   // First segment of a run, by run and its end.
   std::vector<double> before_,
-      // By end of a run: least sum of squared costs of the previous runs (`before_`), and including
-      // this run (`squares_`).
+      // Both by end of a run: least sum of squared costs of all previous runs (`before_`), and of
+      // all runs up to and including this one (`squares_`).
       squares_;
 };
 

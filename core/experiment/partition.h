@@ -14,7 +14,8 @@ namespace trainyard::experiment {
 // position 0 is the trainers.
 int first_place(const StrategySpec& strategy);
 
-// Returns the number of the segment with this name (`place_name`); -1 if there is none.
+// Returns the number of the segment that has this name in a list of places (`place_name`); -1 if
+// there is none.
 int segment_named(const model::Model& model, const std::string& name);
 
 // Returns the position in the pipeline of each segment. `places` names the first segment of each

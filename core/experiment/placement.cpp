@@ -61,7 +61,7 @@ void check_one_device(std::int64_t workers, Problems& problems) {
   problems.push_back(
       {"too_many_workers", ProblemCode::bad_input, "strategy.kind",
        fmt::format("one_device uses one device, but {} devices have the role worker", workers),
-       "one worker", "Set the role of the others to idle, or use mirrored."});
+       "one worker", "Set the role of the other devices to idle, or strategy.kind to mirrored."});
 }
 
 void check_several_hosts(const Network& network, Problems& problems) {
@@ -70,7 +70,7 @@ void check_several_hosts(const Network& network, Problems& problems) {
   problems.push_back({"one_host", ProblemCode::bad_input, "strategy.kind",
                       "multi_worker_mirrored needs several hosts, but all workers are on one host",
                       "workers on two hosts or more",
-                      "Draw another host with a worker, or use mirrored."});
+                      "Draw another host with a worker, or set strategy.kind to mirrored."});
 }
 
 // "of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""
@@ -91,7 +91,7 @@ std::string uneven_hosts_text(const std::vector<int>& group, const collective::F
                      name(first), base::format_count(std::ssize(other)), name(other));
 }
 
-// Reports the first summing group that the algorithm does not support. Invalid meshes are reported
+// Reports the first group of ranks that the algorithm cannot sum over. Invalid meshes are reported
 // elsewhere.
 void check_algorithm(const Experiment& experiment, const Network& network, Problems& problems) {
   const collective::Algorithm algorithm = experiment.strategy.algorithm;
@@ -108,13 +108,14 @@ void check_algorithm(const Experiment& experiment, const Network& network, Probl
          fmt::format("{} needs the same number of ranks on every host: {}",
                      base::name_of(algorithm),
                      uneven_hosts_text(group, formation, hosts, experiment.topology)),
-         "hosts with equal numbers of ranks in every group that reduces",
-         "Set the role of some devices to idle, or use leader_hierarchical."});
+         "groups that have the same number of ranks on each of their hosts",
+         "Set the role of some devices to idle, or strategy.algorithm to leader_hierarchical."});
     return;
   }
 }
 
-// Leaves out evaluators, which exchange no data with other ranks.
+// Checks the routes between ranks. Evaluators are not checked, because they exchange no data with
+// other ranks.
 std::vector<DeviceId> data_plane_ranks(const Network& network) {
   std::vector<DeviceId> ranks = network.workers();
   for (const DeviceId server : network.with_role(Role::parameter_server)) ranks.push_back(server);
@@ -150,7 +151,7 @@ Problem other_machine(const topology::Host& host, const std::string& path) {
           fmt::format("{} is another machine ({}); this version starts ranks only on this machine",
                       host.name, host.address),
           "empty, or this machine",
-          "Clear the address: several drawn hosts may be this machine."};
+          "Clear the address of the host. Several drawn hosts may run on this machine."};
 }
 
 Problem not_emulated(const Device& device, const std::string& path) {
@@ -204,7 +205,7 @@ bool has_local_batch_norm(const model::ModelSpec& model) {
 }
 
 // Describes how averaging weights differs from averaging gradients. Empty if the update is linear
-// in the gradient, because then both are the same.
+// in the gradient, because then both methods give the same result.
 std::string of_averaged_weights(const TrainingSpec& training) {
   const OptimizerSpec& optimizer = training.optimizer;
   const bool adam = optimizer.kind != OptimizerKind::sgd,
@@ -218,8 +219,8 @@ std::string of_averaged_weights(const TrainingSpec& training) {
   return text;
 }
 
-// Describes how often ranks synchronize, and what they do not synchronize. If the run ends before
-// the first synchronization, says so instead.
+// Describes how often ranks synchronize, and which state they do not synchronize. If the run ends
+// before the first synchronization, the text says that instead.
 std::string of_local_steps(const Experiment& experiment) {
   const LocalSgdSpec& local = experiment.strategy.local_sgd;
   const std::int64_t every = local.average_every_steps, steps = experiment.training.steps;
@@ -287,8 +288,9 @@ std::optional<std::string> shared_cores_caveat(const Topology& topology, const R
                      wanted =
                          sum_over_ranks(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::virtual_time) return std::nullopt;
-  return fmt::format("{} share {}: times include waiting for each other",
-                     base::counted(ranks, "rank"), base::counted(usable, "core"));
+  return fmt::format(
+      "{} share {}: measured times include the time for which ranks wait for each other",
+      base::counted(ranks, "rank"), base::counted(usable, "core"));
 }
 
 std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
@@ -302,8 +304,10 @@ std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
       text += text.empty()
                   ? fmt::format("GPU {} is shared by {}", gpu, base::counted(count, "rank"))
                   : fmt::format(", GPU {} by {}", gpu, base::format_count(count));
-  return text.empty() ? std::nullopt
-                      : std::optional(text + ": times include waiting for each other");
+  return text.empty()
+             ? std::nullopt
+             : std::optional(
+                   text + ": measured times include the time for which ranks wait for each other");
 }
 
 int index_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {
@@ -329,7 +333,8 @@ std::optional<std::string> equivalence_caveats(const Experiment& experiment) {
                               base::name_of(experiment.strategy.compression.kind)));
   if (has_local_batch_norm(experiment.model) && several)
     why.emplace_back(
-        "batch_norm normalizes over the samples of each rank, and running statistics differ");
+        "batch_norm normalizes over the samples of each rank, and the running statistics of ranks "
+        "differ");
   if (normalizes(experiment.model) && experiment.training.accumulation_steps > 1)
     why.emplace_back("batch_norm normalizes over the samples of each micro-step");
   if (several && averages_weights(experiment.strategy))
@@ -351,8 +356,8 @@ std::optional<std::string> equivalence_caveats(const Experiment& experiment) {
     why.push_back(of_local_steps(experiment));
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.accumulation_steps > 1)
     why.emplace_back(
-        "every stage updates after each micro-batch, with a gradient of older weights; earlier "
-        "stages use older weights (pipedream)");
+        "every stage updates after each micro-batch, with a gradient that was computed with older "
+        "weights; the earlier the stage, the older these weights (pipedream)");
   std::erase(why, "");
   if (why.empty()) return std::nullopt;
   const auto join = [](const std::string& left, const std::string& right) {

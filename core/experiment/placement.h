@@ -25,28 +25,28 @@ std::int64_t count_servers(const topology::Topology& topology);
 // and is not mapped to a GPU of this machine.
 bool is_emulated(const topology::Device& device);
 
-// Caveat to show after EMULATED beside measured times: "1 of 2 devices run on the CPU, whose speed
-// says nothing about a GPU". Nothing if no rank is emulated.
+// Returns a caveat for measured times, shown after the word EMULATED: "1 of 2 devices run on the
+// CPU, whose speed says nothing about a GPU". Returns nothing if no rank is emulated.
 std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 
 // Caveat to show beside measured times if the ranks need more than the `usable` cores of this
-// machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if there are
-// enough cores, or if times are virtual.
+// machine: "4 ranks share 2 cores: measured times include the time for which ranks wait for each
+// other". Nothing if there are enough cores, or if times are virtual.
 std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
                                                const RunSpec& run, int usable);
 
 // Returns the caveat for ranks that share a GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1
-// by 3: times include waiting for each other".
+// by 3: measured times include the time for which ranks wait for each other".
 std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
-// Index of a rank among the ranks on its GPU of this machine, in the order of their numbers. Ranks
-// with equal index never share a GPU.
+// Index of a rank among the ranks that share its GPU, in the order of rank numbers. Ranks with
+// equal index never share a GPU.
 int index_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 
 // Returns why training on n ranks is not equivalent to training on one device. For example, several
 // ranks own samples, batch_norm sees less than the global batch, or averaging weights differs from
-// averaging gradients. Nothing if it is equivalent.
+// averaging gradients. Nothing if both are equivalent.
 std::optional<std::string> equivalence_caveats(const Experiment& experiment);
 
 // Returns problems such as no worker, no route between workers, or a number of devices that the

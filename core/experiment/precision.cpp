@@ -31,8 +31,8 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
       std::move(accepted),       std::move(advice)};
 }
 
-// Returns why ranks have no common gradient that decides whether to update or to skip, and what to
-// use instead. Empty if they have one.
+// Returns the reason why ranks have no common gradient that decides whether to update or to skip,
+// and the setting to use instead. Both texts are empty if ranks have a common gradient.
 std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
@@ -48,8 +48,8 @@ std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strat
   return {};
 }
 
-// True if the encoding may hide that a number is not finite. Such encodings also keep a residual
-// for the next step, whose loss scale may differ.
+// True if the encoding of gradients may hide that a number is not finite. Such encodings also keep
+// a residual for the next step, and the loss scale may change before that step.
 bool hides_scale(const compute::compression::CompressionSpec& compression) {
   return compression.kind != Scheme::none && compression.kind != Scheme::fp16 &&
          compression.kind != Scheme::bf16;
@@ -67,15 +67,16 @@ base::Problems loss_scale_problems(const Experiment& e) {
         refused(e,
                 fmt::format("{} may hide infinite gradients, which loss scaling must detect",
                             base::name_of(e.strategy.compression.kind)),
-                "compression none, fp16 or bf16", "Use bf16, or another compression."));
+                "none, fp16 or bf16 as compression",
+                "Set training.precision to bf16, or change strategy.compression.kind."));
   if (e.training.non_finite == NonFinite::stop)
-    problems.push_back({"loss_scale_needs_skip", ProblemCode::bad_input, "training.non_finite",
-                        "stop would end the run at the first step with too large a loss scale, but "
-                        "such steps are needed to find the scale",
-                        "go_on, skip",
-                        "Set training.non_finite to skip, its default: such steps are skipped, and "
-                        "the run ends if the "
-                        "scale falls below training.loss_scale.least."});
+    problems.push_back(
+        {"loss_scale_needs_skip", ProblemCode::bad_input, "training.non_finite",
+         "non_finite=stop would end the run at the first step whose loss scale is too large, but "
+         "such steps are needed to find the right scale",
+         "go_on, skip",
+         "Set training.non_finite to skip, its default. Steps with too large a scale are then "
+         "skipped, and the run ends only if the scale falls below training.loss_scale.least."});
   if (scale.least > scale.initial)
     problems.push_back({"loss_scale_bounds", ProblemCode::bad_input, "training.loss_scale.least",
                         "the minimum loss scale is above the initial one",

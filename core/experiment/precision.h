@@ -14,12 +14,12 @@ constexpr bool is_mixed(Precision precision) {
 
 base::DType activation_dtype(const Resolved& experiment);  // Format of activations.
 base::DType input_dtype(
-    // Format of samples: fp32 if they are row numbers of a table, which 16 bits could not hold,
-    // else as activations.
+    // Number format of samples: fp32 if the samples are row numbers of a table, because 16 bits
+    // could not hold these; else the format of activations.
     const Resolved& experiment);
 
-// Returns a problem if mixed precision would have no effect, or if its loss scale could not be
-// adjusted.
+// Returns a problem if mixed precision has no effect in this experiment, or if its loss scale
+// cannot be adjusted.
 base::Problems precision_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

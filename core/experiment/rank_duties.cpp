@@ -52,7 +52,8 @@ std::optional<Problem> several_hosts(const topology::Topology& topology,
   return of_strategy(
       fmt::format("{} uses one host, but workers are on {}", strategy, base::format_count(hosts)),
       "all workers on one host",
-      fmt::format("Set the role of the others to idle, or use {}.", instead));
+      fmt::format("Set the role of workers on the other hosts to idle, or strategy.kind to {}.",
+                  instead));
 }
 
 std::optional<Problem> no_storage(const topology::Topology& topology) {
@@ -61,19 +62,20 @@ std::optional<Problem> no_storage(const topology::Topology& topology) {
   if (cpus == 0)
     return of_strategy(
         "central_storage keeps the variables on a cpu of the host, but no worker is a cpu",
-        "one cpu beside the devices that compute",
-        "Draw a cpu on the host, or make one of the devices a cpu.");
+        "workers that are one cpu and one or more gpus or tpus",
+        "Draw a cpu on the host, or change the kind of one device to cpu.");
   if (cpus > 1)
     return of_strategy(
         fmt::format("central_storage keeps the variables on one cpu, but {} workers are cpus",
                     base::format_count(cpus)),
-        "one cpu beside gpus or tpus that compute",
+        "workers that are one cpu and one or more gpus or tpus",
         "Change the kind of all cpus but one to gpu or tpu (they may be emulated), set the role of "
-        "the others to idle, or use mirrored.");
+        "these cpus to idle, or set strategy.kind to mirrored.");
   if (all.size() > 1) return std::nullopt;
-  return of_strategy("central_storage keeps the variables on the cpu, but no other device computes",
-                     "one or more gpus or tpus beside the cpu",
-                     "Draw a gpu or tpu on the host (it may be emulated), or use one_device.");
+  return of_strategy(
+      "central_storage keeps the variables on the cpu, but no other device computes",
+      "workers that are one cpu and one or more gpus or tpus",
+      "Draw a gpu or tpu on the host (it may be emulated), or set strategy.kind to one_device.");
 }
 
 Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
@@ -93,7 +95,7 @@ Problems data_parallel_problems(const Experiment& experiment) {
         fmt::format("data_parallel sends everything from one device, which is too slow for {}",
                     base::counted(ranks, "worker")),
         fmt::format("up to {} workers", base::format_count(kMaxParallel)),
-        "Set the role of some to idle, or use ddp."));
+        "Set the role of some workers to idle, or strategy.kind to ddp."));
   else if (auto several = several_hosts(experiment.topology, "data_parallel", "ddp"))
     problems.push_back(*several);
   if (data::owns_samples(experiment.data.sharding))
@@ -102,7 +104,7 @@ Problems data_parallel_problems(const Experiment& experiment) {
          fmt::format("with {} sharding every rank owns its samples, but in data_parallel rank 0 "
                      "reads all samples and scatters them at every step",
                      base::name_of(experiment.data.sharding.kind)),
-         "iid", "Set data.sharding.kind to iid, or use ddp."});
+         "iid", "Set data.sharding.kind to iid, or strategy.kind to ddp."});
   return problems;
 }
 
@@ -166,11 +168,11 @@ Problems skip_update_problems(const Experiment& experiment) {
   if (!has_local_parameters(experiment.strategy.kind) ||
       experiment.training.non_finite != NonFinite::skip)
     return {};
-  return {
-      {"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
-       fmt::format("skip needs a gradient of all ranks, but in {} every rank has local parameters",
-                   base::name_of(experiment.strategy.kind)),
-       "go_on, stop", "Set training.non_finite to stop, or use the strategy mirrored."}};
+  return {{"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
+           fmt::format("non_finite=skip needs a gradient of all ranks, but in {} every rank has "
+                       "local parameters",
+                       base::name_of(experiment.strategy.kind)),
+           "go_on, stop", "Set training.non_finite to stop, or strategy.kind to mirrored."}};
 }
 
 Problems no_order(const Experiment& experiment) {
@@ -181,14 +183,14 @@ Problems no_order(const Experiment& experiment) {
              "Set run.clock to machine: the ranks record the order of their averages, and "
              "trainyard-cli "
              "replay --recompute replays the run."}};
-  return {
-      {"clock_not_supported", ProblemCode::bad_input, "run.clock",
-       fmt::format("the virtual clock determines the order of events, which has no effect on {}",
-                   base::name_of(experiment.strategy.kind)),
-       "machine",
-       "Set run.clock to machine, or use parameter_server; trainyard-cli simulate predicts the "
-       "times of "
-       "any strategy."}};
+  return {{"clock_not_supported", ProblemCode::bad_input, "run.clock",
+           fmt::format("the virtual clock determines the order of events, but the order has no "
+                       "effect on results of {}",
+                       base::name_of(experiment.strategy.kind)),
+           "machine",
+           "Set run.clock to machine, or use parameter_server; trainyard-cli simulate predicts the "
+           "times of "
+           "any strategy."}};
 }
 
 // Refuses imposed links and paced devices with the virtual clock, which always uses the drawn
@@ -197,15 +199,15 @@ Problems virtual_clock_problems(const Experiment& experiment) {
   Problems problems;
   if (experiment.run.clock == RunClock::machine) return problems;
   if (experiment.run.links == LinkSpeed::imposed)
-    problems.push_back(
-        {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.links",
-         "links cannot be imposed on the virtual clock, which uses the drawn speeds already",
-         "drawn_only", "Set run.links to drawn_only, or run.clock to machine."});
+    problems.push_back({"imposed_on_virtual_clock", ProblemCode::bad_input, "run.links",
+                        "run.links=imposed cannot be combined with the virtual clock, because that "
+                        "clock already uses the drawn speeds",
+                        "drawn_only", "Set run.links to drawn_only, or run.clock to machine."});
   if (experiment.run.devices == DeviceSpeed::paced)
-    problems.push_back(
-        {"imposed_on_virtual_clock", ProblemCode::bad_input, "run.devices",
-         "devices cannot be paced on the virtual clock, which uses the drawn speeds already",
-         "drawn_only", "Set run.devices to drawn_only, or run.clock to machine."});
+    problems.push_back({"imposed_on_virtual_clock", ProblemCode::bad_input, "run.devices",
+                        "run.devices=paced cannot be combined with the virtual clock, because that "
+                        "clock already uses the drawn speeds",
+                        "drawn_only", "Set run.devices to drawn_only, or run.clock to machine."});
   return problems;
 }
 

@@ -42,7 +42,8 @@ std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind);
 // True if every rank trains local parameters, so that there is no global gradient.
 bool has_local_parameters(StrategyKind kind);
 
-// Returns problems of the strategy with a valid drawing that has workers.
+// Returns a problem for each requirement of the strategy that the document does not meet. The
+// drawing must be valid and have workers.
 base::Problems duty_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -32,8 +32,8 @@ void drop_last(Runs& runs) {
   if (!runs.empty()) runs.pop_back();
 }
 
-// True if in every step the rank runs each micro-batch backward through the stage right after its
-// forward pass.
+// True if in every step the rank runs the backward pass of each micro-batch through the stage right
+// after the forward pass of that micro-batch.
 bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage>& stages,
                                int stage, int rank) {
   const Mesh mesh = mesh_of(e);
@@ -118,8 +118,8 @@ class FreedOutputs {
     drop_last(runs_);
   }
 
-  // True if the segment is on this rank. Other ranks do not need the output kept, because they
-  // receive it.
+  // True if the segment is on this rank. Outputs that only other ranks read need not be kept on
+  // this rank, because those ranks receive them.
   bool is_local(int segment) const {
     return owners_.empty() || owners_[static_cast<std::size_t>(segment)] == own_;
   }
@@ -140,7 +140,8 @@ class FreedOutputs {
     return !returns_to_rank(output);
   }
 
-  // True if the output comes back to this rank, in a later stage that sends it on.
+  // True if the output returns to this rank: a later stage of this rank receives it and sends it
+  // on.
   bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];

@@ -7,12 +7,12 @@
 // forward pass.
 //
 // A run also ends where a stage ends, and where a unit of fsdp ends, because its parameters are
-// gathered and freed together. A run frees nothing if its backward pass follows immediately. This
-// holds for the last run of a replica, and of a stage that runs each micro-batch backward right
-// after forward. Outputs that were summed over ranks which split layers (tensor_parallel, hybrid)
-// are kept, so that nothing is sent twice. Outputs between two sums are recomputed (Korthikanti et
-// al. 2022, "Reducing Activation Recomputation in Large Transformer Models": selective
-// recomputation).
+// gathered and freed together. A run frees nothing if its backward pass follows its forward pass
+// immediately. This holds for the last run of a replica. It also holds for the last run of a stage
+// that processes each micro-batch backward right after forward. Outputs that were summed over ranks
+// which split layers (tensor_parallel, hybrid) are kept, so that nothing is sent twice. Outputs
+// between two sums are recomputed (Korthikanti et al. 2022, "Reducing Activation Recomputation in
+// Large Transformer Models": selective recomputation).
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ namespace trainyard::experiment {
 
 struct Run {
   int first = 0, last = 0;
-  // Segments whose output is recomputed, ascending: outputs that the run's backward pass reads, and
-  // outputs from which these are computed.
+  // Segments whose output is recomputed, ascending. The run's backward pass reads these outputs, or
+  // other recomputed outputs are computed from them.
   std::vector<int> again;
 };
 
@@ -49,8 +49,8 @@ Recomputation recomputation_of(const Resolved& resolved, int rank);
 // all ranks.
 double recomputed_share(const Resolved& resolved);
 
-// Describes in one line what is freed and what that costs over all ranks, or that nothing can be
-// freed. Nothing if recomputation is not requested.
+// Returns one line that says which outputs are freed and what recomputing them costs over all
+// ranks, or that no output can be freed. Returns nothing if recomputation is not requested.
 std::optional<std::string> recomputation_line(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

@@ -48,8 +48,9 @@ bool counts_workers(const std::string& where) {
          is_inside(where, "data.sharding") || is_sample_count(where) || is_route_problem(where);
 }
 
-// True if a rejected part of the drawing may cause the problem at `where`. Links refer to names,
-// and roles determine the number of workers, so problems of both may follow from the rejected part.
+// True if a rejected part of the drawing may cause the problem at `where`. Links refer to device
+// names, and roles determine the number of workers, so problems of links and of workers may follow
+// from the rejected part.
 bool invalidates_drawing(const std::string& refused, const std::string& where, const Json& kept) {
   if (!is_inside(refused, "topology")) return false;
   const bool part = is_part(refused, kept),
@@ -67,8 +68,7 @@ bool depends_on_mesh(const std::string& where) {
          where == "training.accumulation_steps" || counts_workers(where);
 }
 
-// True if the problem at `where` may only be caused by the default value that replaces the rejected
-// field.
+// True if the problem at `where` may exist only because the rejected field has its default value.
 bool may_be_caused_by(const Problem& refused, const std::string& where, const Json& written,
                       const Json& kept) {
   if (is_inside(where, refused.where) || may_mean(refused, where, written) ||

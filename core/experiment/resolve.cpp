@@ -38,7 +38,7 @@ struct trainyard::base::Fields<trainyard::data::DataSummary> {
                       field("held_out_samples", &D::held_out_samples, "samples", {0, 1e10},
                             "Number of held-out samples"),
                       field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6},
-                            "Number of labels per sample. A sequence has one per element")};
+                            "Number of labels per sample. A sequence has one label per element")};
   }
 };
 
@@ -51,7 +51,7 @@ using base::Problems;
 
 constexpr double kMaxFeatures = 1e9;
 
-// Returns shm if all ranks are on one drawn host, zmq if each is on a host of its own, else
+// Returns shm if all ranks are on one drawn host, zmq if every rank is on a different host, else
 // `automatic`.
 TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
   if (asked != TransportKind::automatic) return asked;
@@ -62,7 +62,8 @@ TransportKind transport_of(TransportKind asked, const std::vector<int>& hosts) {
 
 std::int64_t segment_bytes_of(const Experiment& document) {
   const StrategySpec& strategy = document.strategy;
-  // True for strategies that pass activations between stages and reduce nothing.
+  // True for strategies whose ranks only pass activations and gradients between stages, so that no
+  // values are reduced.
   const bool hands_on = has_stages(strategy.kind) && fixed_algorithm(strategy.kind);
   const bool reduces =
       strategy.kind != StrategyKind::one_device && !hands_on && strategy.engine == Engine::own;
@@ -100,8 +101,9 @@ void use_only_all_reduce(Resolved& resolved, collective::Algorithm only) {
   resolved.document.strategy.algorithm = only;
 }
 
-// Chooses the cheapest algorithm for the largest bucket on the drawn links. Chooses ring if no
-// bucket is reduced: only norms of a few bytes are then summed, and ring supports every drawing.
+// Chooses the cheapest algorithm for the largest bucket on the drawn links. If no bucket is
+// reduced, chooses ring: only norms of a few bytes are then summed, and ring supports every
+// drawing.
 base::Result<void> choose_algorithm(Resolved& resolved) {
   StrategySpec& strategy = resolved.document.strategy;
   if (const auto fixed = fixed_algorithm(strategy.kind)) {
@@ -187,7 +189,7 @@ Problems summary_problems(const data::DataSummary& data) {
              "1, or one label per element of a sequence", ""}};
   if (features <= kMaxFeatures) return {};
   return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",
-           "the shape is not a valid sample shape",
+           "the shape is not a valid shape of a sample",
            "extents of 1 or more, with a product of at most 1e9", ""}};
 }
 
@@ -204,7 +206,7 @@ base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
   return {"bad_shards",
           ProblemCode::bad_input,
           "shards",
-          "the table does not contain the samples of each rank and class",
+          "the table does not have one list per rank with the number of samples of each class",
           fmt::format("{} lists of {} numbers, with a sum of {}", base::format_count(ranks),
                       base::format_count(data.classes), base::format_count(data.train_samples)),
           ""};
@@ -319,7 +321,8 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
 
 namespace {
 
-// Fastest computing worker; among equals the chief, else the first.
+// Fastest worker that computes. If several are equally fast, the chief, or the first one if the
+// chief is not among them.
 std::size_t fastest_worker(const Resolved& resolved) {
   std::vector<double> flops;  // Drawn flops per second of each worker, with its slowdown.
   for (const topology::Host& host : resolved.document.topology.hosts)

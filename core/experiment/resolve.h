@@ -28,17 +28,18 @@ struct Resolved {
   std::int64_t global_batch =
       0;  // Samples of an epoch's first step, over all ranks. No step has more.
   std::int64_t steps_per_epoch = 0;
-  // Number of steps per epoch that have the same number of samples as the first step.
+  // Number of steps at the beginning of an epoch that have the same number of samples as the first
+  // step.
   std::int64_t full_steps_per_epoch = 0;
   std::int64_t tail_samples =
       0;  // Total samples of the smaller steps at the end of an epoch; 0 if there are none.
   std::int64_t steps = 0;  // Steps of the run.
-  // Training samples by rank and class: those that each rank owns, or for iid sharding those
-  // assigned to it in the first epoch. The coordinator counts them. Empty in old recordings, and if
-  // there are too many iid samples to count.
+  // Number of training samples by rank and class. A rank's samples are those that it owns or, with
+  // iid sharding, those that it gets in the first epoch. The coordinator counts them. Empty in old
+  // recordings, and if there are too many iid samples to count.
   data::ShardTable shards;
-  // Why `auto` chose the algorithm, in one line; empty if the user named one, or if nothing is
-  // reduced.
+  // Reason why `auto` chose the algorithm, in one line; empty if the user named an algorithm, or if
+  // nothing is reduced.
   std::string algorithm_reason = {};
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
@@ -50,8 +51,8 @@ struct Resolved {
   // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
   // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
   int servers = 0;
-  // Number of evaluators, 0 or 1. An evaluator is the last rank, and only evaluates checkpoints on
-  // held-out samples.
+  // Number of evaluators, 0 or 1. An evaluator is the last rank. It does not train; it evaluates
+  // checkpoints on held-out samples.
   int evaluators = 0;
   int chief = 0;  // Worker that writes the state that all ranks share (roles.h).
 
@@ -79,11 +80,12 @@ base::Result<Resolved> resolve(const Experiment& experiment,
 std::int64_t count_evaluations(const Resolved& resolved);
 
 // Returns the same training on the fastest computing device, with all others idle. The global batch
-// is unchanged, so with iid sharding both train on the same samples.
+// is unchanged, so with iid sharding the result trains on the same samples as the original
+// experiment.
 Resolved on_one_device(Resolved resolved);
 
-// Returns which samples each step takes. Reads the labels if ranks own samples; returns a Problem
-// if they differ from those that were counted.
+// Returns the samples of each step. If ranks own samples, reads the labels; returns a Problem if
+// the labels differ from those that were counted when the experiment was resolved.
 base::Result<data::Sampler> sampler(const Resolved& resolved);
 
 // Returns the JSON that the coordinator sends: document, data summary and shards. With it all ranks

@@ -34,7 +34,8 @@ std::vector<Drawn> with_role(const topology::Topology& topology, Role role) {
   return list;
 }
 
-// Reports devices whose role the strategy does not use: they would silently get no rank.
+// Reports devices whose role the strategy does not use, because such devices would get no rank
+// without any message.
 void add_unused_roles(const Experiment& experiment, Problems& problems) {
   if (has_servers(experiment.strategy.kind)) return;
   const std::string strategy(base::name_of(experiment.strategy.kind));
@@ -50,7 +51,7 @@ void add_unused_roles(const Experiment& experiment, Problems& problems) {
     problems.push_back(
         {"role_not_used", ProblemCode::bad_input, drawn.path,
          fmt::format("{} has the role evaluator, which needs checkpoints during training, but {} "
-                     "writes one only at the end",
+                     "writes a checkpoint only at the end",
                      drawn.device->name, strategy),
          "worker, idle",
          "Set its role to idle, so that the workers evaluate, or set strategy.kind to "
@@ -80,7 +81,8 @@ void add_other_chief(const Experiment& experiment, Problems& problems) {
                         "another device has the role chief."});
   };
   if (rank == storage_rank(experiment))
-    refuse("it keeps the variables, and takes no samples", "a device that computes");
+    refuse("the chief must be a rank that takes samples, but this device only keeps the variables",
+           "a device that computes");
   if (!keeps_parameters(experiment, rank))
     refuse(fmt::format("in {} only rank 0 keeps the parameters",
                        base::name_of(experiment.strategy.kind)),

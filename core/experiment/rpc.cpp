@@ -51,8 +51,8 @@ Problems rpc_problems(const Experiment& experiment) {
   if (count_servers(experiment.topology) > 0) return {};
   return {{"no_server", ProblemCode::bad_input, "topology.hosts",
            "rpc needs servers that keep layers, but no device has the role parameter_server",
-           "one or more, beside the workers, which train",
-           "Set the role of a device to parameter_server, or use ddp."}};
+           "one or more devices with the role parameter_server, beside the workers that train",
+           "Set the role of a device to parameter_server, or strategy.kind to ddp."}};
 }
 
 Problems remote_problems(const Experiment& experiment, const model::Model& model) {
@@ -91,10 +91,11 @@ Problems remote_place_problems(const Experiment& experiment, const model::Model&
                       fmt::format("{} is on {}, but it has no table, and {}", name,
                                   server(owners[s]), remote),
                       "place 0, the trainers",
-                      "Place the layer on the trainers, or set strategy.rpc.remote to all."}
+                      "Place the layer on the trainers (place 0), or set strategy.rpc.remote to "
+                      "all."}
             : Problem{"layer_not_local", ProblemCode::bad_input, where,
                       fmt::format("{} has parameters and is on the trainers, but {}", name, remote),
-                      "places from 1 on, the parameter servers",
+                      "place 1 or higher, a parameter server",
                       rpc.remote == RemoteLayers::all
                           ? "Place the layer on a server, or set strategy.rpc.remote to embeddings."
                           : "Place the layer on a server."}};

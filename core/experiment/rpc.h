@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Strategy rpc: which layers parameter servers keep and trainers call, and its requirements on
-// drawing and document. As in torch.distributed.rpc, a trainer calls a layer on its server (remote
-// forward), gets the output or only a reference (RRef), and runs backward through the same servers
-// (dist_autograd). Each server updates its layers once a step with the gradients of all trainers
-// (DistributedOptimizer).
+// Strategy rpc: the layers that parameter servers keep and trainers call, and the strategy's
+// requirements on drawing and document. As in torch.distributed.rpc, a trainer calls a layer on its
+// server (remote forward), gets the output or only a reference (RRef), and runs backward through
+// the same servers (dist_autograd). Each server updates its layers once a step with the gradients
+// of all trainers (DistributedOptimizer).
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -19,13 +19,14 @@ bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
 // Returns the segments that are partitioned over servers, ascending: the tables, or all segments.
 // Layers without parameters are included, so that activations need not return to the trainer for
-// them. A tied layer is on its owner's server and is not listed. For other strategies, returns all
-// segments, including a tied one if it may be in another stage (ties.h).
+// them. A tied layer is on the same server as the table whose weights it uses, and is not listed.
+// For other strategies, returns all segments, including a tied one if it may be in another stage
+// (ties.h).
 std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model);
 
-// Return problems of rpc. `rpc_problems`: of the drawing and the document. `remote_problems`: too
-// many servers for the model. `remote_place_problems`: of places by hand. `owners`: by segment, 0
-// for the trainers or the number of a server, from 1.
+// Each returns problems of rpc. `rpc_problems`: problems of the drawing and the document.
+// `remote_problems`: too many servers for the model. `remote_place_problems`: problems of places by
+// hand; `owners` has for each segment 0 for the trainers, or the number of a server, from 1.
 base::Problems rpc_problems(const Experiment& experiment);
 base::Problems remote_problems(const Experiment& experiment, const model::Model& model);
 base::Problems remote_place_problems(const Experiment& experiment, const model::Model& model,

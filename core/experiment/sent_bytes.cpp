@@ -89,7 +89,8 @@ class Sent {
   std::vector<std::int64_t> sent_;
 };
 
-// Bytes of fsdp: within shard groups, and among ranks with the same shard.
+// Returns the bytes that ranks send in fsdp: within shard groups, and among ranks with the same
+// shard.
 class ShardedBytes {
  public:
   explicit ShardedBytes(const Resolved& e) : e_(e), groups_(shard_groups(e)), sent_(e) {}
@@ -115,7 +116,7 @@ class ShardedBytes {
   Sent sent_;
 };
 
-// Bytes of strategies that split the model in a mesh.
+// Computes the bytes that ranks send if a strategy splits the model in a mesh.
 class MeshBytes {
  public:
   explicit MeshBytes(const Resolved& e)
@@ -177,7 +178,8 @@ class MeshBytes {
            base::size_of(activation_dtype(e_));
   }
 
-  // Adds sums within layers, among ranks that split these layers.
+  // Adds the bytes of sums within layers, which are all-reduced among the ranks that split these
+  // layers.
   void add_layers(const MeshCoordinates& at) {
     const int rank = mesh_.rank_of(at);
     const std::vector<int> parts = mesh_.tensor_group(rank);
@@ -201,7 +203,7 @@ class MeshBytes {
         e_.steps);
   }
 
-  // Adds collectives among replicas.
+  // Adds the bytes of collectives among replicas.
   void add_gradients(const MeshCoordinates& at) {
     const Resolved own = of_rank(e_, mesh_.rank_of(at));
     const std::vector<int> replicas = mesh_.replicas_of(mesh_.rank_of(at));

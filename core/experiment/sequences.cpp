@@ -55,24 +55,25 @@ Problem other_sharding(const Experiment& e) {
           ProblemCode::bad_input,
           "data.sharding.kind",
           columns
-              ? fmt::format("{} assigns columns, but sequences have none",
+              ? fmt::format("sharding {} assigns feature columns, but sequences have none",
                             base::name_of(e.data.sharding.kind))
-              : fmt::format("{} assigns samples by class, but a sample of {} has no single class",
-                            base::name_of(e.data.sharding.kind), named(e.data)),
+              : fmt::format(
+                    "sharding {} assigns samples by class, but a sample of {} has no single class",
+                    base::name_of(e.data.sharding.kind), named(e.data)),
           "iid",
           "Set data.sharding.kind to iid."};
 }
 
 Problem other_labels(std::int64_t made, const data::DataSummary& data, std::size_t output) {
-  return {"labels_differ",
-          ProblemCode::bad_input,
-          fmt::format("model.layers[{}]", output),
-          fmt::format("the model predicts {} per sample, but a sample has {}",
-                      base::counted(made, "class", "classes"),
-                      base::counted(data.labels_of_sample, "label")),
-          "one prediction per label",
-          "Remove the flatten layer from a model of sequences; begin with an embedding if the data "
-          "are sequences."};
+  return {
+      "labels_differ",
+      ProblemCode::bad_input,
+      fmt::format("model.layers[{}]", output),
+      fmt::format("the model predicts {} per sample, but a sample has {}",
+                  base::counted(made, "class", "classes"),
+                  base::counted(data.labels_of_sample, "label")),
+      "one prediction per label",
+      "If the data are sequences, begin the model with an embedding and remove flatten layers."};
 }
 
 }  // namespace

@@ -92,14 +92,14 @@ std::vector<Share> placed(const Resolved& e) {
   return {};
 }
 
-// Returns the part of a share within [first, end).
+// Returns the part of a share that is within the elements [first, end).
 std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t end) {
   first = std::max(first, share.first), end = std::min(end, share.first + share.count);
   if (first >= end) return std::nullopt;
   return Share{share.server, first, end - first, share.table};
 }
 
-// Makes a separate share of each table whose rows are pulled.
+// Makes a separate share for each table of which workers pull only rows.
 std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
   std::vector<Share> list;
   for (const Share& share : shares)
@@ -113,8 +113,8 @@ std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& sha
   return list;
 }
 
-// Splits shares at bucket boundaries, so that each can be sent as soon as the backward pass has
-// computed it. Returns them unsplit if there would be more than kMaxShares.
+// Splits shares at bucket boundaries, so that the gradient of each share can be sent as soon as the
+// backward pass has computed it. Returns the shares unsplit if there would be more than kMaxShares.
 std::vector<Share> cut(const Resolved& e, const std::vector<Share>& shares) {
   const std::vector<Bucket> buckets = experiment::buckets(e);
   std::vector<Share> list;
@@ -139,7 +139,7 @@ Problem no_server() {
           "parameter_server keeps the variables on servers, but no device has the role "
           "parameter_server",
           "one or more",
-          "Set the role of a device to parameter_server, or use mirrored."};
+          "Set the role of a device to parameter_server, or strategy.kind to mirrored."};
 }
 
 void add_mode_problems(const Experiment& experiment, Problems& problems) {
@@ -169,9 +169,11 @@ void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
     problems.push_back(
         {"backups_with_several_servers", ProblemCode::bad_input, "topology.hosts",
          fmt::format("with backup_workers each server applies the gradients that arrive first, so "
-                     "{} servers could apply those of different workers",
+                     "{} servers could apply gradients of different workers",
                      base::format_count(servers)),
-         "1 parameter_server", "Make the other servers workers or idle, or use synchronous."});
+         "1 parameter_server",
+         "Set the role of the other servers to worker or idle, or strategy.servers.mode to "
+         "synchronous."});
 }
 
 void refuse(const char* where, const std::string& what, const char* accepted, const char* advice,
@@ -183,16 +185,17 @@ void refuse(const char* where, const std::string& what, const char* accepted, co
 
 void add_refusals(const Experiment& experiment, Problems& problems) {
   if (experiment.training.clip_norm > 0)
-    refuse("training.clip_norm", "no server has the full gradient, whose norm would be clipped",
-           "0", "Set training.clip_norm to 0, or use the strategy mirrored.", problems);
+    refuse("training.clip_norm",
+           "clipping needs the norm of the full gradient, but no server has the full gradient", "0",
+           "Set training.clip_norm to 0, or strategy.kind to mirrored.", problems);
   if (experiment.training.non_finite == NonFinite::skip)
-    refuse("training.non_finite", "no server has the full gradient, which skip would check",
-           "go_on, stop", "Set training.non_finite to stop, or use the strategy mirrored.",
+    refuse("training.non_finite", "non_finite=skip needs the full gradient, but no server has it",
+           "go_on, stop", "Set training.non_finite to stop, or strategy.kind to mirrored.",
            problems);
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     refuse("data.sharding.kind",
-           "the next samples go to the next free worker, so no worker owns any", "iid",
-           "Set data.sharding.kind to iid, or use the strategy mirrored.", problems);
+           "the next samples go to the next free worker, so workers cannot own samples", "iid",
+           "Set data.sharding.kind to iid, or strategy.kind to mirrored.", problems);
 }
 
 }  // namespace
@@ -233,7 +236,7 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
   if (taken == 1) return said + ", as asynchronous does";
   if (workers % taken == 0)
     return fmt::format("{}, as with softsync {}", said, base::format_count(workers / taken));
-  return said + ". The mean staleness has no formula in this case";
+  return said + ". There is no formula for the mean staleness in this case";
 }
 
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step) {
@@ -241,8 +244,8 @@ std::optional<std::string> paced_turns_note(const Experiment& experiment, double
                      !is_lockstep(experiment.strategy.servers) &&
                      experiment.run.clock == RunClock::machine;
   if (!apart || !(seconds_per_step > 0)) return std::nullopt;
-  return "with a pace, workers take turns one at a time, so no gradient is stale. To watch "
-         "staleness slowly, slow the devices down instead";
+  return "with a minimum step time (pace), workers take turns one at a time, so no gradient is "
+         "stale. To watch stale gradients slowly, slow down the devices instead";
 }
 
 int min_workers(const ServerSpec& servers, int workers) {
@@ -258,7 +261,7 @@ std::optional<std::string> unused_restarts_line(const Experiment& e) {
   const bool goes_on =
       has_servers(e.strategy.kind) && min_workers(e.strategy.servers, workers) < workers;
   if (e.run.restarts == 0 || (goes_on && ranks_are_processes(e.run))) return std::nullopt;
-  return std::string("run.restarts changes nothing: ") +
+  return std::string("run.restarts has no effect: ") +
          (goes_on ? "the ranks are not separate processes, so none can be restarted"
                   : "the run ends as soon as any rank fails");
 }
@@ -287,8 +290,9 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers) {
 namespace {
 
 // Returns the staleness of a pipeline that updates after every micro-batch. At stage s of p, the
-// i-th micro-batch of a step misses the updates of the micro-batches in flight, which are min(i, p
-// - 1 - s) (Narayanan et al. 2019). The pipeline is empty at the beginning of a step.
+// gradient of the i-th micro-batch of a step misses the updates of the micro-batches that are in
+// flight. These are min(i, p - 1 - s) micro-batches (Narayanan et al. 2019). The pipeline is empty
+// at the beginning of a step.
 StalenessTheory staleness_of_stages(const Resolved& e) {
   const data::Shares shares = e.shares();
   const Mesh mesh = mesh_of(e);
@@ -334,12 +338,13 @@ Problems checkpoint_problems(const Experiment& experiment) {
     problems.push_back(
         {"checkpoints_not_supported", ProblemCode::bad_input, "run.checkpoint_every_steps",
          fmt::format("only parameter_server writes checkpoints during training: {}", why), "0",
-         "Set run.checkpoint_every_steps to 0, or use parameter_server with run.clock=machine."});
+         "Set run.checkpoint_every_steps to 0, or use strategy.kind=parameter_server with "
+         "run.clock=machine."});
   if (!run.resume_from.empty())
-    problems.push_back({"resume_not_supported", ProblemCode::bad_input, "run.resume_from",
-                        fmt::format("only parameter_server resumes from a checkpoint: {}", why),
-                        "empty",
-                        "Clear run.resume_from, or use parameter_server with run.clock=machine."});
+    problems.push_back(
+        {"resume_not_supported", ProblemCode::bad_input, "run.resume_from",
+         fmt::format("only parameter_server resumes from a checkpoint: {}", why), "empty",
+         "Clear run.resume_from, or use strategy.kind=parameter_server with run.clock=machine."});
   return problems;
 }
 
@@ -356,7 +361,7 @@ Problems place_problems(const Experiment& experiment, const model::Model& model)
     if (places[i].server >= servers)
       problems.push_back(
           {"unknown_server", ProblemCode::bad_input, where + ".server",
-           fmt::format("{} is placed on server {}, but there {} {}, counted from 0",
+           fmt::format("{} is placed on server {} (counted from 0), but there {} only {}",
                        places[i].variable, places[i].server, servers == 1 ? "is" : "are",
                        base::counted(servers, "server")),
            fmt::format("0 to {}", servers - 1), "Choose another server, or draw more servers."});

@@ -14,8 +14,8 @@ namespace trainyard::experiment {
 
 bool has_servers(StrategyKind kind);
 
-// True if workers take samples in lockstep: each takes its part of a global batch. Otherwise each
-// request of a worker gets the next batch.
+// True if workers take samples in lockstep: in each round every worker takes its part of one global
+// batch. Otherwise a worker gets the next batch whenever it requests one.
 bool is_lockstep(const ServerSpec& servers);
 
 // Returns the number of ranks whose samples make a step: all that take samples. It is 1 for
@@ -25,22 +25,23 @@ std::int64_t ranks_of_step(const Experiment& experiment);
 // Returns the number of gradients per update for λ workers, by mode: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
 
-// Returns a message if mode is softsync and n does not divide the number of workers: how many
-// gradients an update takes, and which other mode that equals.
+// Returns a message if mode is softsync and n does not divide the number of workers: the message
+// says how many gradients an update takes, and which other setting is equal to that.
 std::optional<std::string> softsync_line(const Experiment& experiment);
 
-// Returns a message if run.restarts has no effect; nothing if it has one.
+// Returns a message if run.restarts is set but has no effect; otherwise nothing.
 std::optional<std::string> unused_restarts_line(const Experiment& experiment);
 
 // Returns a message if asynchronous workers have a minimum step time: workers then take turns, one
 // at a time.
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step);
 
-// Returns the minimum number of workers that an update needs: in lockstep the gradients per update,
-// else one.
+// Returns the minimum number of workers that an update needs: the number of gradients per update if
+// workers are in lockstep, else one.
 int min_workers(const ServerSpec& servers, int workers);
 
-// True if each rank is a process; otherwise they are threads of one process, or all in one thread.
+// True if each rank is a separate process. Otherwise ranks are threads of one process, or all ranks
+// are in one thread.
 bool ranks_are_processes(const RunSpec& run);
 
 // True if training continues without this rank: a worker if enough others are left, or an
@@ -48,7 +49,7 @@ bool ranks_are_processes(const RunSpec& run);
 bool is_loss_allowed(const Resolved& experiment, int rank);
 
 // Expected staleness of gradients of λ workers, if a worker's push and its next pull are one
-// request. Unset values depend on the speeds of workers.
+// request. A value that depends on the speeds of workers is not set.
 //
 // asynchronous       mean λ - 1 at any speeds (between two updates of a worker, each other
 //                    worker's gradient is applied, on average once)
@@ -62,8 +63,8 @@ struct StalenessTheory {
   std::string words;  // Formula as text, for example "λ - 1".
 };
 StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
-// Returns the theory for the experiment's servers, or for stages that update after every
-// micro-batch. Returns nothing if no gradient is stale.
+// Returns the expected staleness for the experiment's servers, or for stages that update after
+// every micro-batch. Returns nothing if no gradient is stale.
 std::optional<StalenessTheory> staleness_theory(const Resolved& experiment);
 
 // Elements [first, first + count) of the flat parameters, kept by server number `server` (from 0).

@@ -25,7 +25,8 @@ using base::Problems;
 
 constexpr const char* kPlaces = "strategy.stages.places";
 
-// Returns what has the layers of a stage, for messages: parameter server, stage or worker.
+// Returns the word that messages use for the owner of a stage's layers: "parameter server", "stage"
+// or "worker".
 std::string who(const StrategySpec& strategy) {
   if (strategy.kind == StrategyKind::rpc) return "parameter server";
   return strategy.kind == StrategyKind::hybrid ? "stage" : "worker";
@@ -56,7 +57,8 @@ Problem unknown_segment(const model::Model& model, std::size_t i, const std::str
           fmt::format("\"{}\" is not a layer that can be placed", name),
           fmt::format("{} to {}; an activation or flatten layer belongs to the layer before it",
                       place_name(model.segments.front()), place_name(model.segments.back())),
-          "Name a layer by its number, or a part of a block, for example 1.4."};
+          "Name a layer by its number, such as 2, or a part of a block by layer and part, such as "
+          "1.4."};
 }
 
 // Checks the list of places from first to last.
@@ -73,7 +75,7 @@ Problems problems_of_places(const std::vector<StagePlace>& places, const model::
           {"unknown_stage", ProblemCode::bad_input, at_place(i, "rank"),
            fmt::format("there is no {} {}", who(strategy), format_count(places[i].rank)),
            fmt::format("0 to {}{}", format_count(ranks - 1),
-                       calls ? ", of which 0 is the trainers" : ""),
+                       calls ? ", where 0 stands for the trainers" : ""),
            mesh ? "Name a stage of the mesh." : fmt::format("Name a drawn {}.", who(strategy))});
     if (segment < 0) problems.push_back(unknown_segment(model, i, places[i].segment));
     if (segment < 0) continue;
@@ -115,17 +117,19 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
     return {};
   const bool bound = model.ties() && !may_span_stages(experiment.strategy);
   const std::string why =
-      bound ? "the last layer is tied to the first and must be on the same " + one +
-                  same_stage_reason(experiment.strategy)
-      : interleaves ? std::string("strategy.stages.places assigns the ranges in another way")
-                    : fmt::format("a {} has layers before and after those of another", one);
+      bound ? "the last layer uses the weights of the first layer (they are tied), so both must be "
+              "on the same " +
+                  one + same_stage_reason(experiment.strategy)
+      : interleaves
+          ? std::string("strategy.stages.places assigns ranges of layers in another way")
+          : fmt::format("one {0} has layers both before and after the layers of another {0}", one);
   const std::string name(base::name_of(schedule));
   return {
       {"schedule_does_not_fit", ProblemCode::bad_input, "strategy.stages.schedule",
        interleaves
-           ? fmt::format("{} gives all {}s the same number of ranges of layers, in turn; but {}",
+           ? fmt::format("{} gives all {}s the same number of ranges of layers, in turn, but {}",
                          name, one, why)
-           : fmt::format("{} gives each {} one range of layers; but {}", name, one, why),
+           : fmt::format("{} gives each {} one range of layers, but {}", name, one, why),
        bound && schedule == PipelineSchedule::pipedream
            ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
            : "naive, gpipe",
@@ -142,23 +146,24 @@ Problems problems_of_owners(const Experiment& experiment, const model::Model& mo
   const int first = first_place(experiment.strategy);
   for (int rank = first; rank < ranks; ++rank)
     if (std::find(owners.begin(), owners.end(), rank) == owners.end())
-      return {{"stage_without_layer", ProblemCode::bad_input, kPlaces,
-               fmt::format("{} {} has no layer", one, format_count(rank)),
-               fmt::format("a layer for each of the {}", base::counted(ranks - first, one)),
-               experiment.strategy.kind == StrategyKind::hybrid
-                   ? "Place a layer there, or lower strategy.mesh.pipeline."
-                   : "Place a layer there, or set the role of the device to idle."}};
+      return {
+          {"stage_without_layer", ProblemCode::bad_input, kPlaces,
+           fmt::format("{} {} has no layer", one, format_count(rank)),
+           fmt::format("at least one layer for each of the {}", base::counted(ranks - first, one)),
+           experiment.strategy.kind == StrategyKind::hybrid
+               ? "Place a layer there, or lower strategy.mesh.pipeline."
+               : "Place a layer there, or set the role of the device to idle."}};
   for (std::size_t s = 0; s < owners.size(); ++s)
     if (const int tied = model.segments[s].tied_to;
         tied >= 0 && owners[static_cast<std::size_t>(tied)] != owners[s] &&
         !may_span_stages(experiment.strategy))
       return {{"tied_layers_apart", ProblemCode::bad_input, kPlaces,
-               fmt::format("{} uses the weight of layer {}, which is on another {}{}",
+               fmt::format("{} uses the weight of layer {}, but that layer is on another {}{}",
                            model.segments[s].name,
                            place_name(model.segments[static_cast<std::size_t>(tied)]), one,
                            same_stage_reason(experiment.strategy)),
                fmt::format("both on one {}", one),
-               fmt::format("Place both on one {}, or untie them.", one)}};
+               fmt::format("Place both layers on one {}, or untie them.", one)}};
   return problems_of_schedule(experiment, model, owners, ranks);
 }
 
@@ -174,19 +179,20 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
   if (interleaves && ranks <= most && most / ranks < 2)
     return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.schedule",
              fmt::format("interleaved_1f1b needs at least two ranges of layers for each of {}, but "
-                         "the model can be cut into {}",
+                         "the model can be cut into only {}",
                          all, format_count(most)),
              "naive, gpipe, 1f1b, zb_h1", "Choose another schedule, or a deeper model."}};
   if (interleaves && ranks <= most && strategy.stages.chunks > most / ranks)
     return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.chunks",
-             fmt::format("{} stages on each of {} exceed the {} that the model can be cut into",
-                         format_count(strategy.stages.chunks), all, base::counted(most, "layer")),
+             fmt::format(
+                 "{} stages on each of {} are too many, because the model can be cut into only {}",
+                 format_count(strategy.stages.chunks), all, base::counted(most, "layer")),
              fmt::format("at most {}", format_count(most / ranks)),
              "Lower strategy.stages.chunks, choose another schedule, or use a deeper model."}};
   if (ranks <= most) return {};
   return {{"too_few_layers", ProblemCode::bad_input,
            mesh ? "strategy.mesh.pipeline" : "topology.hosts",
-           fmt::format("{} exceed the {} that the model can be cut into{}", all,
+           fmt::format("{} are too many, because the model can be cut into only {}{}", all,
                        base::counted(most, "layer"),
                        bound ? ", because its last layer is tied to its first" : ""),
            fmt::format("at most {}", base::counted(most, who(strategy))),
@@ -207,8 +213,8 @@ Problems split_problems(const Experiment& experiment) {
         {"pipedream_not_supported", ProblemCode::bad_input, "strategy.stages.schedule",
          fmt::format("pipedream updates after every micro-batch, but {} updates once per step",
                      kind),
-         "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1, which are equivalent here",
-         "Choose another schedule, or the strategy pipeline."});
+         "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1; with this strategy all of them run as naive",
+         "Set strategy.stages.schedule to another schedule, or strategy.kind to pipeline."});
   if (updates_each_micro_batch(experiment.strategy) && experiment.training.needs_gradient_norm())
     problems.push_back(
         {"no_global_gradient", ProblemCode::bad_input,
@@ -224,10 +230,10 @@ Problems split_problems(const Experiment& experiment) {
     problems.push_back(
         {"micro_batches_not_divisible", ProblemCode::bad_input, "training.accumulation_steps",
          fmt::format("interleaved_1f1b processes micro-batches in groups of {}, one per {}, but {} "
-                     "is not a multiple of it",
+                     "is not a multiple of that number",
                      format_count(stages), who(experiment.strategy), format_count(micro_batches)),
          fmt::format("a multiple of {}", format_count(stages)),
-         "Choose another number of micro-batches, or strategy.stages.schedule=1f1b."});
+         "Change training.accumulation_steps, or set strategy.stages.schedule to 1f1b."});
   if (experiment.data.sharding.kind != data::ShardingKind::iid)
     problems.push_back(
         {"sharding_not_supported", ProblemCode::bad_input, "data.sharding.kind",
@@ -242,7 +248,7 @@ Problems split_problems(const Experiment& experiment) {
       experiment.strategy.stages.partition == Partition::by_hand &&
       experiment.strategy.stages.places.empty())
     problems.push_back({"layers_not_placed", ProblemCode::bad_input, kPlaces,
-                        "the list of places is empty", "a place for the first layer at least",
+                        "the list of places is empty", "at least an entry for the first layer",
                         fmt::format("List the first layer of each range and its {}, or set "
                                     "strategy.stages.partition to cost.",
                                     who(experiment.strategy))});

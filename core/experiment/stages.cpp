@@ -115,7 +115,7 @@ std::optional<std::string> stages_line(const Resolved& resolved) {
     if (stage.last > stage.first) text += fmt::format(" to {}", name(stage.last));
   }
   if (mesh.calls)
-    text += fmt::format("; {} {} the layers of the others", ranks_text(0, mesh.data - 1),
+    text += fmt::format("; {} {} the layers of the other ranks", ranks_text(0, mesh.data - 1),
                         mesh.data > 1 ? "call" : "calls");
   text += segment_times_text(resolved);
   for (const std::string& said : unused_stage_settings(resolved)) text += "; " + said;

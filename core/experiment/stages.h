@@ -10,7 +10,7 @@
 
 namespace trainyard::experiment {
 
-// Name of a segment in a place: "2", or "1.4" in a block.
+// Name of a segment in a list of places: "2" for a layer, or "1.4" for a part of a block.
 std::string place_name(const model::Segment& segment);
 
 // Returns the floating-point operations of a segment for one sample, forward and backward. No input
@@ -27,9 +27,9 @@ std::vector<int> owners_by_segment(const Resolved& resolved);
 // not split, there is one stage.
 model::StageGraph stage_graph_of(const Resolved& resolved);
 
-// Returns the experiment as the rank sees it: only its local layers have parameters
-// (`model::part_of`), or layers contain only its parts (`model::split_of`). Unchanged if the model
-// is not split.
+// Returns the experiment as the rank sees it: only layers of this rank have parameters
+// (`model::part_of`), and split layers contain only the parts of this rank (`model::split_of`).
+// Unchanged if the model is not split.
 Resolved of_rank(const Resolved& resolved, int rank);
 
 // Returns the first segment and the rank of each stage, in order. For by_hand they are as given.
@@ -42,15 +42,16 @@ Resolved of_rank(const Resolved& resolved, int rank);
 // memory    bytes of parameters, gradients and moments, and of the activations of all
 //           micro-batches held at once (with recomputation, one activation per recomputed run of segments)
 //
-// A tied layer is in the stage of its owner, unless it may be in another stage (ties.h). If there
-// are more ranks than segments, the last ranks get none. In rpc only remote segments are
-// partitioned: servers are positions 1 and up; all other segments are at position 0, the trainers.
+// A tied layer is in the stage of the table whose weights it uses, unless it may be in another
+// stage (ties.h). If there are more ranks than segments, the last ranks get none. In rpc only
+// remote segments are partitioned: servers are positions 1 and up; all other segments are at
+// position 0, the trainers.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
 // Schedule that the strategy actually uses: naive unless stages overlap.
 PipelineSchedule schedule_of(const StrategySpec& strategy);
 
-// True if a step makes one update per micro-batch.
+// True if a step makes one update for every micro-batch instead of one per step.
 bool updates_each_micro_batch(const StrategySpec& strategy);
 
 // Returns the fraction of time that ranks are idle, by the formula of the schedule (cells.h). It

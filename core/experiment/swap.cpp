@@ -34,8 +34,9 @@ Problem of_optimizer(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Returns why no file can be created in the directory; empty if one can. Creates a file instead of
-// checking permissions: root passes every permission check, but may still be unable to write.
+// Returns the reason why no file can be created in the directory; empty if a file can be created.
+// Creates a file instead of checking permissions: root passes every permission check, but may still
+// be unable to write.
 std::string file_creation_error(const std::string& directory) {
   std::error_code error;
   if (!std::filesystem::exists(directory, error)) return "no such directory";
@@ -67,7 +68,7 @@ Problems offload_problems(const Experiment& e) {
          fmt::format("\"{}\" is a relative path, but ranks may start in different directories",
                      swap.directory),
          "an absolute path, or empty",
-         "Use a path that begins with /, or leave it empty for the run directory."});
+         "Use a path that begins with /, or leave the field empty to use the run directory."});
   return problems;
 }
 
@@ -81,7 +82,7 @@ Problems offload_directory_problems(const Experiment& e) {
   if (why.empty()) return {};
   return {{"directory_not_writable", ProblemCode::bad_input, "training.swap.directory",
            fmt::format("cannot create a file in {}: {}", directory, why), "a writable directory",
-           "Create the directory, choose another one, or offload to host."}};
+           "Create the directory, choose another directory, or offload to host memory instead."}};
 }
 
 }  // namespace trainyard::experiment

@@ -15,12 +15,12 @@ inline bool offloads_to_disk(const TrainingSpec& training) {
          training.swap.optimizer == OffloadTarget::disk;
 }
 
-// Returns problems of offloading: moments that do not exist, moments on servers (whose accesses
-// cannot be predicted), and a directory that is not absolute.
+// Returns a problem if the moments to offload do not exist, if they are on servers (whose accesses
+// cannot be predicted), or if the directory is not absolute.
 base::Problems offload_problems(const Experiment& experiment);
 
 // Returns a problem if no file can be created in the directory on this machine; tests it with a
-// temporary file. Ranks on other machines report this themselves.
+// temporary file. A rank on another machine reports this problem itself.
 base::Problems offload_directory_problems(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

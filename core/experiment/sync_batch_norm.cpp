@@ -17,20 +17,21 @@ bool is_sync_batch_norm(const model::LayerSpec& layer) {
   return layer.kind == model::LayerKind::batch_norm && layer.synchronized;
 }
 
-// Returns why statistics summed over ranks would not be those of one batch; empty if they are.
+// Returns the reason why statistics cannot be summed over ranks, or why the sums would not be the
+// statistics of one batch. Empty if there is none.
 std::string unsupported_reason(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));
   if (has_stages(strategy.kind) && mesh_of(experiment).data > 1)
     return fmt::format(
-        "in {}, {} all-reduce only after the backward pass, but synchronized "
-        "batch_norm needs sums within the passes",
+        "in {}, {} reduce only after the backward pass, but synchronized batch_norm needs sums "
+        "within the passes",
         kind, strategy.kind == StrategyKind::rpc ? "trainers" : "replicas");
   if (splits_model(strategy.kind)) return "";
   if (fixed_algorithm(strategy.kind))
     return fmt::format(
-        "{} reduces on one rank after the passes, but synchronized batch_norm needs "
-        "sums over all ranks within them",
+        "{} reduces on one rank after the passes, but synchronized batch_norm needs sums over all "
+        "ranks within the passes",
         kind);
   if (has_local_parameters(strategy.kind))
     return fmt::format("in {}, every rank has local parameters and a local batch", kind);
@@ -101,12 +102,12 @@ base::Problems sync_batch_norm_problems(const Experiment& experiment) {
   base::Problems problems;
   for (std::size_t i = 0; i < experiment.model.layers.size(); ++i)
     if (is_sync_batch_norm(experiment.model.layers[i]))
-      problems.push_back(
-          {"synchronized_not_supported", base::ProblemCode::bad_input,
-           fmt::format("model.layers[{}].synchronized", i), reason, "false",
-           averages_weights(experiment.strategy)
-               ? "Set synchronized to false, or strategy.average to gradients."
-               : "Set synchronized to false, or use mirrored, multi_worker_mirrored or ddp."});
+      problems.push_back({"synchronized_not_supported", base::ProblemCode::bad_input,
+                          fmt::format("model.layers[{}].synchronized", i), reason, "false",
+                          averages_weights(experiment.strategy)
+                              ? "Set synchronized to false, or strategy.average to gradients."
+                              : "Set synchronized to false, or strategy.kind to mirrored, "
+                                "multi_worker_mirrored or ddp."});
   return problems;
 }
 

@@ -108,11 +108,13 @@ std::optional<std::string> tensor_split_text(const Resolved& e) {
                                   {model::Split::inputs, "by inputs"}})
     if (const std::string layers = split_layers(part, split, by); !layers.empty())
       text += (text.empty() ? "" : ", ") + layers;
-  return fmt::format("{}; every rank has all other layers in full{}{}", text,
-                     has_stages(e.document.strategy.kind) ? " of its stage" : "",
-                     is_on_several_hosts(e) ? "; ranks are on several hosts, and layers are "
-                                              "all-reduced between them twice per micro-batch"
-                                            : "");
+  return fmt::format(
+      "{}; every rank has all other layers in full{}{}", text,
+      has_stages(e.document.strategy.kind) ? " of its stage" : "",
+      is_on_several_hosts(e)
+          ? "; ranks that share layers are on several hosts, and outputs and gradients of these "
+            "layers are all-reduced between the hosts twice per micro-batch"
+          : "");
 }
 
 base::Problems tensor_problems(const Experiment& experiment, const model::Model& model) {
@@ -126,8 +128,8 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
                 fmt::format("{} cannot be divided evenly among {}",
                             base::counted(heads, "attention head"), base::counted(ranks, "worker")),
                 fmt::format("a multiple of {} heads", format_count(ranks)),
-                mesh ? "Change the heads, or lower strategy.mesh.tensor."
-                     : "Change the heads, or set the role of some devices to idle."));
+                mesh ? "Change the number of heads, or lower strategy.mesh.tensor."
+                     : "Change the number of heads, or set the role of some devices to idle."));
   const std::vector<model::Split> splits = model::splits_of(model, ranks);
   if (std::all_of(splits.begin(), splits.end(),
                   [](model::Split split) { return split == model::Split::none; }))
@@ -137,7 +139,8 @@ base::Problems tensor_problems(const Experiment& experiment, const model::Model&
                     base::name_of(experiment.strategy.kind), base::counted(ranks, "worker")),
         "two consecutive linear layers, or a last one with at least as many classes as workers",
         mesh ? "Lower strategy.mesh.tensor, or use wider layers."
-             : "Use fewer workers, wider layers, or model_parallel, which does not split layers."));
+             : "Use fewer workers or wider layers, or set strategy.kind to model_parallel, which "
+               "does not split layers."));
   return problems;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tied output layer in another stage than the embedding table whose weights it uses. Both stages
-// hold a copy of the table, and each computes the gradient of its own layer. Once a step the
+// A tied output layer that is in another stage than the embedding table whose weights it uses. Both
+// stages hold a copy of the table, and each computes the gradient of its own layer. Once a step the
 // gradients are summed over both stages and all replicas, so the copies stay identical. Megatron-LM
 // does the same for word embeddings (Narayanan et al. 2021, "Efficient Large-Scale Language Model
 // Training on GPU Clusters").
@@ -23,9 +23,9 @@ struct Tie {
   int table = 0, tied = 0;
 };
 
-// Returns the stages of the table and of the tied layer. It needs only the document: its stage
-// places, or the balanced partition. Returns nothing if both are in one stage, or if no layer is
-// tied.
+// Returns the stages of the table and of the tied layer. It is computed from the document alone,
+// with its stage places or the balanced partition. Returns nothing if both are in one stage, or if
+// no layer is tied.
 std::optional<Tie> split_tie(const Experiment& experiment);
 
 // Returns one group per tensor part of the table: the ranks that hold that part and sum its

@@ -28,9 +28,10 @@ Problem not_all_tpus(const topology::Device& first, std::int64_t others) {
           ProblemCode::bad_input,
           "strategy.kind",
           fmt::format("tpu needs TPUs, but {}{}", describe(first), more),
-          "workers that are all TPUs",
-          "Drag TPUs from the palette onto the host and set the other devices idle; or set their "
-          "kind to tpu, which is emulated; or use mirrored with training.multiplies=bfloat16."};
+          "only workers of kind tpu",
+          "Drag TPUs from the palette onto the host and set the other devices idle. Or set the "
+          "kind of the other devices to tpu, which is emulated. Or set strategy.kind to mirrored "
+          "and training.multiplies to bfloat16."};
 }
 
 Problem not_the_torus(Algorithm algorithm, std::string_view reason) {

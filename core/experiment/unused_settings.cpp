@@ -39,7 +39,9 @@ void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::
         unused_setting("strategy.stages.partition", asked,
                        mesh.calls ? "there is only one server" : "there is only one stage"));
   else if (mesh.calls && std::ssize(partitioned_segments(strategy, resolved.model)) == places)
-    said.push_back(unused_setting("strategy.stages.partition", asked, "each server has one layer"));
+    said.push_back(
+        unused_setting("strategy.stages.partition", asked,
+                       "there are as many layers as servers, so each server has one layer"));
 }
 
 // strategy.rpc.output=reference has an effect only with several servers: it avoids sending a value
@@ -68,7 +70,7 @@ std::optional<std::string> unused_shard_group(const Resolved& resolved) {
   if (!shards(resolved) || asked == FsdpSpec{}.group || !same_shard_groups(resolved).empty())
     return std::nullopt;
   return unused_setting("strategy.fsdp.group", asked,
-                        "all ranks of a sharding group are on one host");
+                        "all ranks that hold the same part of the model are on one host");
 }
 
 }  // namespace trainyard::experiment

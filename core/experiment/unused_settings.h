@@ -11,11 +11,11 @@
 namespace trainyard::experiment {
 
 // Returns messages about unused settings of partition and schedule: "strategy.stages.schedule=gpipe
-// changes nothing: ...". Default values are not reported. Empty if the strategy has no stages.
+// has no effect: ...". Default values are not reported. Empty if the strategy has no stages.
 std::vector<std::string> unused_stage_settings(const Resolved& resolved);
 
-// Returns a message if strategy.fsdp.group has no effect; nothing if it was not set, or if there is
-// more than one group.
+// Returns a message if strategy.fsdp.group is set but has no effect, because there is only one
+// group.
 std::optional<std::string> unused_shard_group(const Resolved& resolved);
 
 }  // namespace trainyard::experiment

@@ -36,7 +36,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-// Appends problems, at most one per field: the first one reported.
+// Appends problems. Of several problems of one field, appends only the first.
 void append(Problems& problems, Problems more) {
   std::set<std::string> judged;
   for (const Problem& known : problems) judged.insert(known.where);
@@ -62,7 +62,7 @@ std::string exceeds_samples_text(std::int64_t samples) {
   return fmt::format(" exceed the {}", base::counted(samples, "training sample"));
 }
 
-// Expects that the batch of one micro-step fits the data.
+// Checks the number of micro-steps. The data must have enough samples for one micro-step.
 Problems accumulation_problems(const Experiment& e, std::int64_t consumers, std::int64_t samples) {
   const TrainingSpec& training = e.training;
   const std::int64_t most = samples / consumers / training.batch_per_rank;
@@ -100,7 +100,8 @@ Problems average_problems(const Experiment& experiment) {
     return {};
   if (strategy.kind == StrategyKind::mirrored)
     return {{"no_global_gradient", ProblemCode::bad_input, "training.non_finite",
-             "skip needs the gradient of all ranks, but with averaged weights there is none",
+             "non_finite=skip needs the gradient of all ranks, but if weights are averaged there "
+             "is no such gradient",
              "go_on, stop", "Set training.non_finite to stop, or strategy.average to gradients."}};
   return {{"average_not_supported", ProblemCode::bad_input, "strategy.average",
            fmt::format("{} does not average weights", base::name_of(strategy.kind)), "gradients",
@@ -112,8 +113,8 @@ Problems accumulation_problems(const Experiment& experiment) {
       experiment.strategy.kind != StrategyKind::data_parallel)
     return {};
   return {{"accumulation_not_supported", ProblemCode::bad_input, "training.accumulation_steps",
-           "data_parallel scatters the batch of a step at once", "1",
-           "Set training.accumulation_steps to 1, or use ddp."}};
+           "data_parallel scatters the full batch of a step at once, so it has no micro-steps", "1",
+           "Set training.accumulation_steps to 1, or strategy.kind to ddp."}};
 }
 
 // Maximum number of samples for which all labels are always read, because that is fast. For more
@@ -142,9 +143,9 @@ bool can_be_sharded(const Problems& problems) {
   });
 }
 
-// Returns problems of layers and variables on devices, for the actual model. Returns none if model
-// or drawing is invalid, or if numbers are out of range. Does not check stages if the mesh does not
-// cover the workers.
+// Returns problems of assigning the layers and variables of the model to devices. Returns none if
+// model or drawing is invalid, or if numbers are out of range. Does not check stages if the mesh
+// does not cover the workers.
 Problems problems_of_layers(const Experiment& experiment, const data::DataSummary& data,
                             const Problems& known) {
   const auto is_of_no_model = [](const Problem& problem) {

@@ -23,19 +23,20 @@ struct Findings {
 Findings examine(const Experiment& experiment, const std::filesystem::path& directory,
                  bool data_as_written = true);
 
-// Shape of a sample as the model takes it.
+// Shape of a sample as input of the model.
 model::Shape sample_shape(const data::DataSummary& data);
 
 // Returns the problems that can be found without data files or this machine, so the result is the
 // same everywhere. `data` may be null if unknown.
 base::Problems semantic_problems(const Experiment& experiment, const data::DataSummary* data);
 
-// Returns a problem if a rank would own no sample. Pure.
+// Returns a problem if a rank would own no sample. Reads no files.
 base::Problems shard_problems(const Experiment& experiment, const data::ShardTable& shards);
 
-// Returns semantic problems of a document whose fields at `refused` were rejected. Those fields
-// have their defaults, so problems that may be caused only by a default are left out. Also checks
-// the data in `directory` and this machine, which may take long, unless `directory` is null.
+// Returns semantic problems of a document whose fields at `refused` were rejected. In `experiment`
+// these fields have their defaults. Problems that may exist only because of a default are left out.
+// Also checks the data in `directory` and this machine, which may take long, unless `directory` is
+// null.
 base::Problems remaining_problems(const base::Problems& refused, const base::Json& written,
                                   const std::filesystem::path* directory);
 

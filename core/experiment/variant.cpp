@@ -25,7 +25,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-// Maximum of run.evaluate_every_steps, which means no evaluation.
+// Maximum value of run.evaluate_every_steps; with it, no evaluation takes place.
 constexpr std::int64_t kNoStep = 1'000'000'000'000;
 
 std::string counted_ranks(std::int64_t ranks) {
@@ -33,18 +33,18 @@ std::string counted_ranks(std::int64_t ranks) {
 }
 
 Problem too_many(std::int64_t ranks, std::int64_t drawn) {
-  const std::string advice = "Draw more devices, or give some idle ones the role worker.";
+  const std::string advice = "Draw more devices, or set the role of idle devices to worker.";
   if (drawn == 0)
     return {"no_worker",           ProblemCode::bad_input,
             "topology.hosts",      "no device has the role worker",
             "at least one worker", advice};
-  return {
-      "more_ranks_than_drawn",
-      ProblemCode::bad_input,
-      "ranks",
-      fmt::format("{} exceeds the {} of the drawing", format_count(ranks), counted_ranks(drawn)),
-      fmt::format("1 to {}", format_count(drawn)),
-      advice};
+  return {"more_ranks_than_drawn",
+          ProblemCode::bad_input,
+          "ranks",
+          fmt::format("{} are requested, but the drawing has only {}", format_count(ranks),
+                      counted_ranks(drawn)),
+          fmt::format("1 to {}", format_count(drawn)),
+          advice};
 }
 
 // True if the strategy works on any number of ranks, and its algorithm can be chosen.
@@ -67,11 +67,12 @@ Problem nothing_to_scale() {
 
 Problem without_algorithm(StrategyKind kind) {
   const char* why =
-      kind == StrategyKind::hybrid ? "has a mesh of a fixed size, which fewer devices cannot have"
+      kind == StrategyKind::hybrid ? "has a mesh of a fixed size, which needs all devices"
       : kind == StrategyKind::rpc  ? "has a fixed number of trainers and servers"
       : has_stages(kind)  ? "sends activations between layers, so there is no all-reduce to compare"
       : has_servers(kind) ? "updates on its servers, so there is no all-reduce to compare"
-                          : "depends on one rank of the drawing, and has only one way to reduce";
+                          : "gives one rank a special role and reduces in only one way, so there "
+                            "is no all-reduce to compare";
   return {"strategy_does_not_scale", ProblemCode::bad_input,
           "strategy.kind",           fmt::format("{} {}", base::name_of(kind), why),
           scalable_strategies(),     "Set strategy.kind to mirrored."};
@@ -81,7 +82,8 @@ Problem without_bytes(Engine engine) {
   return {"engine_without_bytes",
           ProblemCode::bad_input,
           "strategy.engine",
-          fmt::format("{} does not report bytes, which a sweep compares", base::name_of(engine)),
+          fmt::format("a sweep compares bytes, but the engine {} does not report bytes",
+                      base::name_of(engine)),
           "own",
           "Set strategy.engine to own."};
 }
@@ -101,7 +103,7 @@ Problem unshareable(std::int64_t samples, std::int64_t ranks, bool in_micro_step
                       in_micro_steps ? "a micro-step" : "a global batch", format_count(samples),
                       counted_ranks(ranks)),
           "a multiple of the number of ranks",
-          "Choose another batch per rank, or weak scaling."};
+          "Change training.batch_per_rank, or choose weak scaling."};
 }
 
 base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& hosts) {

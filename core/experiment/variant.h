@@ -24,9 +24,9 @@ struct Variant {
 // Returns the experiment on the first `ranks` ranks of the drawing (`topology::first_ranks`), with
 // the given number of steps, at full speed and without evaluations. Everything else, such as seed
 // and data, is unchanged. If all ranks are on one host, multi_worker_mirrored becomes mirrored,
-// which has the same plan. Fails if there are fewer ranks, if the strategy's algorithm cannot be
-// chosen, or if the engine reports no bytes. Also fails if the algorithm does not support this
-// number of ranks, or if the global batch cannot be divided evenly.
+// which has the same plan. Fails if the drawing has fewer ranks, if the strategy does not let the
+// algorithm be chosen, or if the engine reports no bytes. Also fails if the algorithm does not
+// support this number of ranks, or if the global batch cannot be divided evenly.
 base::Result<Experiment> variant(const Experiment& whole, const Variant& wanted);
 
 // Returns a text such as "ring on 4 ranks" or "1 rank".

@@ -19,7 +19,8 @@ struct RenamedKey {
 };
 constexpr std::array kRenamedLayerKeys{RenamedKey{"synchronised", "synchronized"}};
 
-// If a key is present under both names, it remains, and is refused as unknown.
+// If an object has both the old and the new name of a key, the old name remains and is refused as
+// unknown.
 void rename_layer_keys(Json& layer) {
   for (const auto& [before, now] : kRenamedLayerKeys) {
     if (!layer.is_object() || !layer.contains(before) || layer.contains(now)) continue;

@@ -6,8 +6,8 @@
 //   2   only values that differ from their defaults are written; keys of other kinds are refused;
 //       a device entry may have a count; `synchronised` of a batch_norm layer is `synchronized`
 //
-// A changed default needs a new version, and a step in `upgrade` that writes the old default into
-// older documents without the key. tests/golden/experiment_defaults.vN.json guard the defaults.
+// To change a default, add a version, and a step in `upgrade` that writes the old default into
+// older documents that lack the key. tests/golden/experiment_defaults.vN.json guard the defaults.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@
 
 namespace trainyard::experiment {
 
-// Renames old keys to their current names, for example synchronised to synchronized. A key that is
-// present under both names remains, and is refused as unknown.
+// Renames old keys to their current names, for example synchronised to synchronized. If an object
+// has both the old and the new name of a key, the old name remains and is refused as unknown.
 void rename_old_keys(base::Json& document);
 
 bool has_version(const base::Json& document, int version);

@@ -27,18 +27,19 @@ Problem refused(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Returns why ranks cannot exchange the outputs of their columns; empty if they can.
+// Returns the reason why ranks cannot exchange the partial products of their columns; empty if they
+// can.
 std::string unsupported_reason(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
     return "in data_parallel rank 0 reads all samples, and sends full rows";
   if (fixed_algorithm(strategy.kind))
     return fmt::format(
-        "{} only reduces gradients, on one rank, but feature columns need an "
-        "exchange of rows within the passes",
+        "{} only reduces gradients on one rank, but sharding of feature columns needs an exchange "
+        "of rows within the passes",
         kind);
   if (strategy.kind == StrategyKind::fsdp)
-    return "fsdp shards every layer, and vertical sharding already splits the first one";
+    return "fsdp shards every layer, but vertical sharding already splits the first layer";
   if (strategy.kind == StrategyKind::tensor_parallel)
     return "in tensor_parallel all ranks load the same samples, and every layer is split among "
            "them";
@@ -58,20 +59,22 @@ std::string unsupported_reason(const StrategySpec& strategy) {
     return "with averaged weights the gradient of the first layer would cover only the columns of "
            "one rank";
   if (strategy.engine == Engine::nccl)
-    return "nccl scatters elements, but full rows must be reduce-scattered";
+    return "nccl may split rows when it reduce-scatters, but this sharding needs full rows";
   if (strategy.engine != Engine::own)
-    return fmt::format("{} supports only all-reduce here, but rows are reduce-scattered",
+    return fmt::format("{} supports only all-reduce here, but this sharding reduce-scatters rows",
                        base::name_of(strategy.engine));
   return "";
 }
 
 std::string unsupported_advice(const StrategySpec& strategy) {
-  if (averages_weights(strategy)) return "Set strategy.average to gradients, or use iid.";
+  if (averages_weights(strategy))
+    return "Set strategy.average to gradients, or data.sharding.kind to iid.";
   const bool fits = !fixed_algorithm(strategy.kind) && !has_local_parameters(strategy.kind) &&
                     strategy.kind != StrategyKind::tpu && strategy.kind != StrategyKind::fsdp &&
                     !splits_model(strategy.kind);
-  return fits ? "Set strategy.engine to own, or use iid."
-              : "Use mirrored, multi_worker_mirrored or ddp, or iid.";
+  return fits ? "Set strategy.engine to own, or data.sharding.kind to iid."
+              : "Set strategy.kind to mirrored, multi_worker_mirrored or ddp, or "
+                "data.sharding.kind to iid.";
 }
 
 // Returns the first layer that computes: flatten only changes the shape.
@@ -87,11 +90,10 @@ base::Problems first_layer_problems(const model::ModelSpec& model) {
   if (first == model.layers.size() || model.layers[first].kind == model::LayerKind::linear)
     return {};
   const std::string kind(base::name_of(model.layers[first].kind));
-  return {
-      refused(fmt::format("the first layer, model.layers[{}], is {}, but only a linear layer is "
-                          "a sum over feature columns",
-                          first, kind),
-              "Begin the model with a linear layer, or use iid.")};
+  return {refused(fmt::format("the first layer, model.layers[{}], is {}, but only the output of a "
+                              "linear layer is a sum over feature columns",
+                              first, kind),
+                  "Begin the model with a linear layer, or set data.sharding.kind to iid.")};
 }
 
 // Checks every layer, not only the first one, because a wide layer reads the sample directly.
@@ -99,11 +101,10 @@ base::Problems lookup_problems(const model::ModelSpec& model) {
   const auto at = std::find_if(model.layers.begin(), model.layers.end(),
                                [](const model::LayerSpec& layer) { return looks_up(layer.kind); });
   if (at == model.layers.end()) return {};
-  return {
-      refused(fmt::format("model.layers[{}] is {}, which looks up all indices of a sample, but a "
-                          "rank has only some columns of it",
-                          at - model.layers.begin(), base::name_of(at->kind)),
-              "Use iid.")};
+  return {refused(fmt::format("model.layers[{}] is {}, which looks up all indices of a sample, but "
+                              "each rank has only some columns of the sample",
+                              at - model.layers.begin(), base::name_of(at->kind)),
+                  "Use iid.")};
 }
 
 // Returns the number of rows in each micro-step of one step. The rank with the most samples
@@ -202,10 +203,10 @@ base::Problems vertical_problems(const Experiment& experiment, const data::DataS
   if (base::Problems problems = lookup_problems(experiment.model); !problems.empty())
     return problems;
   if (data == nullptr || data->features() >= ranks) return {};
-  return {
-      refused(fmt::format("{} cannot share {}: some would have none", base::counted(ranks, "rank"),
-                          base::counted(data->features(), "feature column")),
-              "Use fewer workers, data with more features, or iid.")};
+  return {refused(
+      fmt::format("{} cannot share {}: some ranks would have no column",
+                  base::counted(ranks, "rank"), base::counted(data->features(), "feature column")),
+      "Use fewer workers or data with more features, or set data.sharding.kind to iid.")};
 }
 
 }  // namespace trainyard::experiment

@@ -25,7 +25,7 @@ ColumnTable columns_by_rank(const Resolved& experiment);
 std::vector<std::string> columns_text(const Resolved& experiment);
 
 // Returns the total rows of all ranks in each micro-step of one step. Each rank has its part of
-// them (`collective::part`), as in iid sharding.
+// these rows (`collective::part`), as in iid sharding.
 std::vector<std::int64_t> rows_of_micro_steps(const Resolved& experiment, std::int64_t step);
 
 // Returns the total rows of all ranks in each round of an evaluation. In a round every rank takes a
