@@ -288,9 +288,8 @@ std::optional<std::string> shared_cores_caveat(const Topology& topology, const R
                      wanted =
                          sum_over_ranks(topology, [](const Device&device) { return device.cores; });
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::virtual_time) return std::nullopt;
-  return fmt::format(
-      "{} share {}: measured times include the time for which ranks wait for each other",
-      base::counted(ranks, "rank"), base::counted(usable, "core"));
+  return fmt::format("{} share {}: times include waiting for each other",
+                     base::counted(ranks, "rank"), base::counted(usable, "core"));
 }
 
 std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
@@ -304,10 +303,8 @@ std::optional<std::string> shared_gpus_caveat(const Topology& topology) {
       text += text.empty()
                   ? fmt::format("GPU {} is shared by {}", gpu, base::counted(count, "rank"))
                   : fmt::format(", GPU {} by {}", gpu, base::format_count(count));
-  return text.empty()
-             ? std::nullopt
-             : std::optional(
-                   text + ": measured times include the time for which ranks wait for each other");
+  return text.empty() ? std::nullopt
+                      : std::optional(text + ": times include waiting for each other");
 }
 
 int index_on_gpu(const Network& network, const std::vector<DeviceId>& ranks, int rank) {

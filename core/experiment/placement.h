@@ -30,13 +30,13 @@ bool is_emulated(const topology::Device& device);
 std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 
 // Caveat to show beside measured times if the ranks need more than the `usable` cores of this
-// machine: "4 ranks share 2 cores: measured times include the time for which ranks wait for each
-// other". Nothing if there are enough cores, or if times are virtual.
+// machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if there are
+// enough cores, or if times are virtual.
 std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
                                                const RunSpec& run, int usable);
 
 // Returns the caveat for ranks that share a GPU of this machine: "GPU 0 is shared by 2 ranks, GPU 1
-// by 3: measured times include the time for which ranks wait for each other".
+// by 3: times include waiting for each other".
 std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
 // Index of a rank among the ranks that share its GPU, in the order of rank numbers. Ranks with

@@ -192,7 +192,7 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
   if (ranks <= most) return {};
   return {{"too_few_layers", ProblemCode::bad_input,
            mesh ? "strategy.mesh.pipeline" : "topology.hosts",
-           fmt::format("{} are too many, because the model can be cut into only {}{}", all,
+           fmt::format("{} exceed the {} that the model can be cut into{}", all,
                        base::counted(most, "layer"),
                        bound ? ", because its last layer is tied to its first" : ""),
            fmt::format("at most {}", base::counted(most, who(strategy))),

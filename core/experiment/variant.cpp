@@ -41,7 +41,7 @@ Problem too_many(std::int64_t ranks, std::int64_t drawn) {
   return {"more_ranks_than_drawn",
           ProblemCode::bad_input,
           "ranks",
-          fmt::format("{} are requested, but the drawing has only {}", format_count(ranks),
+          fmt::format("{} ranks are requested, but the drawing has only {}", format_count(ranks),
                       counted_ranks(drawn)),
           fmt::format("1 to {}", format_count(drawn)),
           advice};
