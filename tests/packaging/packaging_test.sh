@@ -31,14 +31,18 @@ tool() {
   chmod +x "$work/bin/$1"
 }
 mkdir "$work/bin"
-for program in bash awk cat cut dirname env find grep nproc sed wc; do ln -s "$(command -v "$program")" "$work/bin/$program"; done
+for program in bash awk cat cut dirname env find grep nproc sed wc; do
+  ln -s "$(command -v "$program")" "$work/bin/$program"
+done
 tool dpkg-query "cat '$work/installed'"
 tool apt-cache "cat '$work/known'"
 tool apt-get "echo \"apt-get \$*\" >>'$work/calls'; [ \"\$1\" = update ] || [ ! -e '$work/broken' ]"
 tool id "cat '$work/id'"
 with_sudo() { tool sudo "echo \"sudo \$*\" >>'$work/calls'; exec \"\$@\""; }
 
-packages() { awk -v wanted="$1" '$1 ~ "^(" wanted ")$" { print $2 }' "$root/packaging/packages.txt"; }
+packages() {
+  awk -v wanted="$1" '$1 ~ "^(" wanted ")$" { print $2 }' "$root/packaging/packages.txt"
+}
 packages 'always|check|bench' >"$work/known"
 
 # installed [WITHOUT...]: simulates that all build dependencies are installed, except WITHOUT.
@@ -56,15 +60,20 @@ setup() {
   : >"$work/calls"
   PATH=$work/bin "$root/packaging/setup" "$@" >"$work/out" 2>"$work/err" || status=$?
 }
-asked_for() { sed -n 's/^apt-get install //p' "$work/calls" | tr ' ' '\n' | { grep -Fx -f "$work/known" || true; } | xargs; }
+asked_for() {
+  sed -n 's/^apt-get install //p' "$work/calls" | tr ' ' '\n' |
+    { grep -Fx -f "$work/known" || true; } | xargs
+}
 
 echo 0 >"$work/id"
 
 scripts_parse() {
   local script
-  for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh,parts/{rows,libraries,steps,tests,figures,peers}.sh} .ci/run; do
+  for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh} \
+    tests/gpu/parts/{rows,libraries,steps,tests,figures,peers}.sh .ci/run; do
     expect "$script parses" bash -n "$root/$script"
-    expect "$script names its license" grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
+    expect "$script names its license" \
+      grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
   done
 }
 
@@ -126,7 +135,8 @@ users_other_than_root_use_sudo() {
   with_sudo
   setup
   expect "with sudo it succeeds" is "$status" 0
-  expect "with sudo it becomes root" holds calls 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
+  expect "with sudo it becomes root" \
+    holds calls 'sudo env DEBIAN_FRONTEND=noninteractive apt-get install'
   rm "$work/bin/sudo"
   echo 0 >"$work/id"
 }
@@ -178,7 +188,9 @@ run_in_house() {
     chmod +x "$house/$program"
   done
   tool cmake "echo \"cmake \$*\""
-  for program in mkdir realpath basename; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
+  for program in mkdir realpath basename; do
+    ln -sf "$(command -v "$program")" "$work/bin/$program"
+  done
   env -i PATH="$work/bin" "$@" "$house/packaging/run" ${ARGUMENTS:-} >"$work/out" 2>"$work/err"
 }
 
@@ -187,11 +199,13 @@ run_opens_the_workbench_or_trains_on_the_command_line() {
   expect "run succeeds without a display" run_in_house
   expect "it looks for what is missing first" is "$(sed -n 1p "$work/out" | xargs)" setup
   expect "it builds" grep -q '^cmake --build --preset release .*trainyard-cli' "$work/out"
-  expect "it says that there is no display" holds out 'no display (DISPLAY and WAYLAND_DISPLAY are unset)'
+  expect "it says that there is no display" \
+    holds out 'no display (DISPLAY and WAYLAND_DISPLAY are unset)'
   expect "it trains in the terminal" is "$(sed -n '$p' "$work/out")" "trainyard-cli run $example"
   for display in DISPLAY=:0 WAYLAND_DISPLAY=wayland-0; do
     expect "run succeeds with $display" run_in_house "$display"
-    expect "it opens the workbench with $display" is "$(sed -n '$p' "$work/out")" "trainyard $example"
+    expect "it opens the workbench with $display" \
+      is "$(sed -n '$p' "$work/out")" "trainyard $example"
   done
 }
 
@@ -206,7 +220,8 @@ run_builds_the_module_for_gpus_on_request() {
   ARGUMENTS=--cuda
   expect "run --cuda succeeds" run_in_house
   ARGUMENTS=
-  expect "it builds the module" grep -q '^cmake --build --preset release .*trainyard_cuda_module' "$work/out"
+  expect "it builds the module" \
+    grep -q '^cmake --build --preset release .*trainyard_cuda_module' "$work/out"
   expect "it still opens the example" is "$(sed -n '$p' "$work/out")" \
     "trainyard-cli run $work/house/resources/experiments/four_devices_mirrored_digits.json"
   if [ ! -e /proc/driver/nvidia/version ]; then
@@ -220,26 +235,36 @@ run_builds_the_module_for_gpus_on_request() {
 # Contents of a bundle, for dummy programs, one of which needs a library.
 bundle_has_the_files_of_gpu_tests() {
   local house=$work/bundling program files
-  mkdir -p "$house/packaging" "$house"/build/release/{bin,schema} "$house"/resources/{experiments,manual}
+  mkdir -p "$house/packaging" "$house"/build/release/{bin,schema}
+  mkdir -p "$house"/resources/{experiments,manual}
   cp "$root"/packaging/{bundle,functions.sh} "$house/packaging"
   cp -r "$root/tests" "$house"
-  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu,gpu_figures} "$house"/lib{needed.so.1,stdc++.so.6} "$house/build/release/schema/experiment.schema.json" "$house/resources/experiments/one.json" "$house/resources/manual/index.md"
+  touch "$house"/build/release/bin/{trainyard-cli,trainyard-rank,trainyard-cuda.so,test_gpu} \
+    "$house/build/release/bin/gpu_figures" "$house"/lib{needed.so.1,stdc++.so.6} \
+    "$house/build/release/schema/experiment.schema.json" "$house/resources/experiments/one.json" \
+    "$house/resources/manual/index.md"
   tool cmake :
   tool strip :
   tool ldd "if [ -e $house/build/bundle/lib/libneeded.so.1 ]; then echo 'libneeded.so.1 => $house/build/bundle/bin/../lib/libneeded.so.1 (0x1)'
     else echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'; fi; echo 'libstdc++.so.6 => $house/libstdc++.so.6 (0x3)'; echo 'libcublasLt.so.13 => /cuda/libcublasLt.so.13 (0x2)'"
   cp "$work/bin/strip" "$house/packaging/setup"
-  for program in basename cp du mkdir mv rm sort tar xargs xz; do ln -sf "$(command -v "$program")" "$work/bin/$program"; done
+  for program in basename cp du mkdir mv rm sort tar xargs xz; do
+    ln -sf "$(command -v "$program")" "$work/bin/$program"
+  done
   expect "bundle succeeds" env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out"
   expect "it says how large the archive is" grep -qE 'build/bundle\.tar\.xz: [0-9.]+K' "$work/out"
   files=$(tar -tf "$house/build/bundle.tar.xz")
-  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} lib/{libneeded.so.1,cxx/libstdc++.so.6} resources/{experiments/one.json,manual/index.md,schema/experiment.schema.json} gpu/{peer.py,gpt2.json,parts/peers.sh}; do
+  for program in gpu-tests bin/{trainyard-cuda.so,test_gpu} \
+    lib/{libneeded.so.1,cxx/libstdc++.so.6} \
+    resources/{experiments/one.json,manual/index.md,schema/experiment.schema.json} \
+    gpu/{peer.py,gpt2.json,parts/peers.sh}; do
     expect "the archive has $program" grep -qx "bundle/$program" <<<"$files"
   done
   expect "CUDA's libraries stay out" is "$(grep -c cublas <<<"$files")" 0
   tool ldd "echo 'libneeded.so.1 => $house/libneeded.so.1 (0x1)'"
   env -i PATH="$work/bin" "$house/packaging/bundle" >"$work/out" 2>&1 || true
-  expect "programs that would not take the bundle's libraries are refused" grep -qF "these libraries of the machine instead of its own: $house/libneeded.so.1" "$work/out"
+  expect "programs that would not take the bundle's libraries are refused" \
+    grep -qF "these libraries of the machine instead of its own: $house/libneeded.so.1" "$work/out"
 }
 
 ci_prints_failed_tests_with_their_reasons() {
@@ -269,7 +294,11 @@ counted() (
   source "$root/packaging/functions.sh"
   source /dev/stdin <<<"$(sed -n '/^part() {/,/^}/p; /^check() {/,/^}/p; /^attribute() {/p; /^tests() {/,/^}/p' "$root/.ci/run")"
   passed=0 failed=0 minutes=""
-  if [ "$1" = none ]; then check "part" "${@:2}" >"$work/out"; else tests "$1" "part" "${@:2}" >"$work/out"; fi
+  if [ "$1" = none ]; then
+    check "part" "${@:2}" >"$work/out"
+  else
+    tests "$1" "part" "${@:2}" >"$work/out"
+  fi
   echo "$passed $failed"
 )
 
@@ -284,7 +313,8 @@ ci_counts_the_results() {
   local file=$work/results.xml
   expect "what passed, without the skipped" is "$(counted "$file" results 10 0 1 0)" "9 0"
   expect "what failed" is "$(counted "$file" results 10 2 1 8)" "7 2"
-  expect "a ctest that fails though no test did is one failure" is "$(counted "$file" results 10 0 0 1)" "9 1"
+  expect "a ctest that fails though no test did is one failure" \
+    is "$(counted "$file" results 10 0 0 1)" "9 1"
   expect "no results are one failure" is "$(counted "$file" false)" "0 1"
   results 10 0 0 0
   expect "results of another run do not count" is "$(counted "$file" true)" "0 1"
