@@ -64,7 +64,7 @@ inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
   return collective_of(program, op) == plan::OpKind::broadcast;
 }
 // Kinds of collectives that meaning.cpp does not track as buckets, because other files check them.
-// If ranks have different layers, broadcasts pass activations and gradients between them and reuse
+// If ranks have different layers, broadcasts pass activations and gradients between ranks and reuse
 // the same buffers (passing.cpp). If parameters are sharded, gathered and scattered values are
 // temporary (sharding.cpp).
 struct OtherProofs {

@@ -93,7 +93,8 @@ struct Memory {
 struct Report {
   // names of the checks that apply to this plan
   std::vector<Proof> proofs;
-  // empty if all checks passed; a failed check skips those that depend on it
+  // findings of failed checks; empty if all checks passed. If a check fails, the checks that depend
+  // on it are skipped
   std::vector<Finding> findings;
   // one entry per program, in the program order of rank 0; traffic and `memory` are empty if the
   // plan's structure is invalid

@@ -15,7 +15,7 @@ using Clock = std::vector<std::int32_t>;
 
 void join(Clock& clock, const Clock& other);  // merges `other` into `clock` (maximum by lane)
 
-// Clocks of one lane's ops. Old clocks are dropped when no later op can need them.
+// Vector clocks of the ops of one lane. Old clocks are dropped when no later op can need them.
 class LaneClocks {
  public:
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }

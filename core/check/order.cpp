@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Proves that the members of a group start its buckets in the same order. The order between groups
-// is free: a rank with one lane per group makes progress on all of them. If an engine has one lane
-// for all groups, deadlock.cpp proves that the plan terminates.
+// Proves that the members of a group start its buckets in the same order. Buckets of different
+// groups may start in any order: a rank with one lane per group makes progress on all lanes. If an
+// engine has one lane for all groups, deadlock.cpp proves that the plan terminates.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -66,8 +66,9 @@ class Examination {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
-  // Checks a rank's role. An active rank has only its own pairing. A passive rank has the pairing
-  // of each active neighbor once, and each of these pairings includes the passive rank.
+  // Checks a rank's role. An active rank has exactly one pairing, of which it is the active rank. A
+  // passive rank has the pairing of each active neighbor once, and each of these pairings includes
+  // the passive rank.
   bool has_role(const RankPlan& rank) {
     const FindingLocation location{rank.rank, "", -1};
     if (rank.pairs.empty())

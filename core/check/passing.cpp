@@ -263,8 +263,8 @@ class Passing {
     return true;
   }
 
-  // Returns the columns that the op writes, or else those of its input. Returns none for sums, and
-  // for results that cover all columns.
+  // Returns the columns of the op's output or, if the op has none, the columns of its input.
+  // Returns no columns for sums, and for results that cover all columns.
   plan::Columns columns_of(const At& at, const Op& op) {
     if (op.columns.any())
       return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns

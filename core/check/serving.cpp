@@ -209,8 +209,8 @@ bool sound(const plan::ArrivalRule& rule) {
          (rule.clock_bound < 0 || !rule.answers_after_update);
 }
 
-// Simulates the arrival rule with workers, each slower than the previous one. Returns true if all
-// of them reach the limit.
+// Simulates the arrival rule with workers of different speeds. Returns true if the workers together
+// reach a given limit.
 bool terminates(const plan::ArrivalRule& rule) {
   plan::ArrivalQueue arrivals(rule);
   arrivals.allow(20L * rule.workers);

@@ -291,8 +291,8 @@ class Sharding {
     return true;
   }
 
-  // True if the piece holds the gradient of its own element, with the terms of all segments that
-  // read the parameter.
+  // True if the piece holds the gradient of the elements at its own offsets, with the terms of all
+  // segments that read these parameters.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const ShardValue& value = values_[piece.value.source];
     if (value.kind != ShardValue::gradient || value.position != position || piece.value.shift != 0)

@@ -20,8 +20,8 @@ void add_new(std::vector<Access>& list, const Access& access) {
   if (std::find(list.begin(), list.end(), access) == list.end()) list.push_back(access);
 }
 
-// True if the buffer passes values from one backward op of a segment to the other, and no op of
-// another segment writes it.
+// True if op B of the segment reads the buffer, and no op of another segment writes it. Such a
+// buffer passes values from one backward op of the segment to the other.
 bool is_between(const plan::Program& program, std::int32_t segment, BufferId buffer) {
   bool read = false;
   for (const Op& op : program.ops) {

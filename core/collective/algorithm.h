@@ -71,8 +71,8 @@ struct Step {
 using Round = std::vector<Step>;
 using Rounds = std::vector<Round>;
 
-// Return the all-reduce program of the member at `position`. All members have the same number of
-// rounds.
+// Each returns the all-reduce program of the member at `position`. All members have the same number
+// of rounds.
 Rounds ring(const Formation& formation, int position);
 Rounds direct(const Formation& formation, int position);
 Rounds halving_doubling(const Formation& formation, int position);

@@ -54,9 +54,9 @@ void add_dependency(std::vector<Dependency>& after, Dependency added) {
   after.push_back(added);
 }
 
-// Returns the flops that one addition counts as. 16-bit operands are widened and the sum is
-// rounded, which takes as long on a core as this many flops in matrix products (see encoding_flops
-// in core/strategy/compression.cpp).
+// Returns the number of flops as which one addition counts. 16-bit operands are widened and the sum
+// is rounded, which takes as long on a core as this many flops in matrix products (see
+// encoding_flops in core/strategy/compression.cpp).
 constexpr std::int64_t addition_flops(base::DType dtype) {
   switch (dtype) {
     case base::DType::fp16: return 220;

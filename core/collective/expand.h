@@ -2,8 +2,8 @@
 // Expands the collectives of a plan: every collective op becomes the sends and receives of its
 // algorithm, on a send lane and a receive lane of its group. Dependencies follow from the data: an
 // op waits for earlier ops that access the same elements, if either op writes them. An op that only
-// reads a result waits for the receives. An op that overwrites it also waits for the sends, since
-// peers read the data in place.
+// reads a result waits for the receives. An op that overwrites a result also waits for the sends,
+// because peers read the data in place.
 #pragma once
 
 #include "core/collective/algorithm.h"

@@ -16,8 +16,8 @@ struct Tree {
   std::vector<int> children(int position) const;
 };
 
-// Return the program of a member: reduce to the root, or broadcast from it. There is one round per
-// level of the tree.
+// Each returns the program of a member: a reduce to the root, or a broadcast from the root. There
+// is one round per level of the tree.
 Rounds up_tree(const Tree& tree, int position, int chunk);
 Rounds down_tree(const Tree& tree, int position, int chunk);
 

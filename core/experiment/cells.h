@@ -24,7 +24,7 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// Replicas of the first stage (rpc trainers). All of them call the later stages, each of which
+// Replicas of the first stage (rpc trainers). All replicas call the later stages, each of which
 // exists only once. Micro-batch i of a step belongs to caller i % count.
 struct CallerSet {
   // Number of callers, and index of the only caller whose micro-batches this rank processes. Index

@@ -25,9 +25,9 @@ bool shards_parameters(const Resolved& resolved);  // True if parameters are sha
 // checkpoint together.
 bool has_partial_parameters(const Resolved& resolved);
 
-// Returns groups of ranks whose parameters are bit-identical at the end: all ranks, or those with
-// the same shard. Ranks on CPUs and on GPUs are in different groups, because they round
-// differently.
+// Returns groups of ranks whose parameters are bit-identical at the end: all ranks, or, if
+// parameters are sharded, the ranks with the same shard. Ranks on CPUs and ranks on GPUs are in
+// different groups, because CPUs and GPUs round differently.
 std::vector<std::vector<int>> identical_parameter_groups(const Resolved& resolved);
 
 // Splits ranks that hold the same part of a model into shard groups: one group of all these ranks,

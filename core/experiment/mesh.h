@@ -28,8 +28,8 @@ struct MeshCoordinates {
 // the order of Megatron-LM).
 struct Mesh {
   int data = 1, pipeline = 1, tensor = 1;
-  // rpc: each replica has its own first stage. All replicas call the later stages, which have one
-  // copy.
+  // true for rpc: each replica has its own first stage, and all replicas call the later stages,
+  // each of which exists only once.
   bool calls = false;
 
   int replicas(int stage) const { return calls && stage > 0 ? 1 : data; }

@@ -94,11 +94,11 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
     held.push_back(max_held(cells_of(schedule_of(e.document.strategy), ranks, turns.rank_of(run),
                                      micro_batches, callers),
                             run));
-  const std::int64_t k =
-      std::max<std::int64_t>(training.recompute_segments,
-                             // With recomputation, one of k consecutive outputs is held for all
-                             // micro-batches in flight, the others for one micro-batch.
-                             1);
+  const std::int64_t k = std::max<std::int64_t>(training.recompute_segments,
+                                                // With recomputation, one of every k consecutive
+                                                // outputs is held for all micro-batches in flight.
+                                                // The other outputs are held for one micro-batch.
+                                                1);
   return [&e, width, passing, copies, keeps_versions, held, k, turns](int run, int s) {
     const model::Segment& segment = e.model.segments[static_cast<std::size_t>(s)];
     const bool has_copy = segment.tied_to >= 0 && turns.rank_of(run) != turns.rank_of(0);

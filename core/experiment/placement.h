@@ -29,7 +29,7 @@ bool is_emulated(const topology::Device& device);
 // CPU, whose speed says nothing about a GPU". Returns nothing if no rank is emulated.
 std::optional<std::string> emulation_caveat(const topology::Topology& topology);
 
-// Caveat to show beside measured times if the ranks need more than the `usable` cores of this
+// Returns a caveat for measured times if the ranks need more than the `usable` cores of this
 // machine: "4 ranks share 2 cores: times include waiting for each other". Nothing if there are
 // enough cores, or if times are virtual.
 std::optional<std::string> shared_cores_caveat(const topology::Topology& topology,
@@ -44,9 +44,9 @@ std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology
 int index_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 
-// Returns why training on n ranks is not equivalent to training on one device. For example, several
-// ranks own samples, batch_norm sees less than the global batch, or averaging weights differs from
-// averaging gradients. Nothing if both are equivalent.
+// Returns the reasons why training on n ranks is not equivalent to training on one device. For
+// example, several ranks own samples, batch_norm sees less than the global batch, or averaging
+// weights differs from averaging gradients. Nothing if both are equivalent.
 std::optional<std::string> equivalence_caveats(const Experiment& experiment);
 
 // Returns problems such as no worker, no route between workers, or a number of devices that the

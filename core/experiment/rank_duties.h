@@ -13,15 +13,16 @@ namespace trainyard::experiment {
 inline constexpr int kNoRank = -1;
 
 // Returns the rank that keeps the variables in central_storage and takes no samples: the worker on
-// a cpu. Returns kNoRank for other strategies, if there is not exactly one such worker, or if it is
-// the only worker.
+// a cpu. Returns kNoRank for other strategies, if there is not exactly one worker on a cpu, or if
+// there is no other worker.
 int storage_rank(const Experiment& experiment);
 
 // Number of ranks that take samples.
 std::int64_t count_trainers(const Experiment& experiment);
 
-// True if a rank has all trained parameters at the end. In data_parallel only rank 0 has them,
-// because the other ranks receive parameters at every step. A parameter server has only its share.
+// True if a rank has all trained parameters at the end. In data_parallel only rank 0 has all
+// parameters, because the other ranks receive parameters at every step. A parameter server has only
+// its share of the parameters.
 bool keeps_parameters(const Experiment& experiment, int rank);
 
 // Returns "storage", or the role of the drawn device: "worker", "chief", "parameter_server",

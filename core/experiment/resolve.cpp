@@ -212,7 +212,8 @@ base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
           ""};
 }
 
-// Reads the number of samples of each class that one rank has. Each must be at most the total.
+// Reads for one rank the number of its samples of each class. Each number must be at most the total
+// number of samples.
 std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
                                                      const data::DataSummary& data) {
   if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes)

@@ -48,8 +48,8 @@ struct Resolved {
   // Server updates already done by the run that this one resumes from.
   std::int64_t first_version = 0;
 
-  // Number of parameter servers that answer requests of workers (servers.h). Their ranks follow
-  // those of the workers. 0 for rpc, whose servers run in lockstep with all ranks.
+  // Number of parameter servers that answer requests of workers (servers.h). The ranks of servers
+  // come after the ranks of workers. 0 for rpc, whose servers run in lockstep with all ranks.
   int servers = 0;
   // Number of evaluators, 0 or 1. An evaluator is the last rank. It does not train; it evaluates
   // checkpoints on held-out samples.

@@ -13,15 +13,15 @@ namespace trainyard::experiment {
 
 model::RemoteCalls calls_of(const StrategySpec& strategy);  // Returns `none` for other strategies.
 
-// True if servers keep the parameters of the segment. If only embeddings are remote, these are the
-// tables and layers tied to them; otherwise all segments with parameters.
+// True if servers keep the parameters of the segment. If strategy.rpc.remote is embeddings, servers
+// keep tables and layers tied to tables; otherwise they keep all segments with parameters.
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
 // Returns the segments that are partitioned over servers, ascending: the tables, or all segments.
 // Layers without parameters are included, so that activations need not return to the trainer for
-// them. A tied layer is on the same server as the table whose weights it uses, and is not listed.
-// For other strategies, returns all segments, including a tied one if it may be in another stage
-// (ties.h).
+// such a layer. A tied layer is on the same server as the table whose weights it uses, and is not
+// listed. For other strategies, returns all segments, including a tied one if it may be in another
+// stage (ties.h).
 std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model);
 
 // Each returns problems of rpc. `rpc_problems`: problems of the drawing and the document.

@@ -50,8 +50,8 @@ bool Frontier::admit(int program, std::int64_t step) {
   return true;
 }
 
-// Moves the lane past instances in which it has no ops left. Returns false if there is no instance
-// with ops for it yet.
+// Moves the lane past instances in which the lane has no ops left. Returns false if no admitted
+// instance has further ops for the lane.
 bool Frontier::has_current(LaneState& state, std::size_t lane) const {
   const std::int64_t admitted = admitted_.load(std::memory_order_acquire);
   std::int64_t instance = state.instance.load(std::memory_order_relaxed);

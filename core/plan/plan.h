@@ -36,7 +36,8 @@ enum class OpKind : std::uint8_t {
   forward,  // F.s2.m0: computes a segment's output
   // R.s2.m0: recomputes a segment's output for the backward pass (activation checkpointing)
   recompute,
-  // SOFTMAX.m0: per-row softmax terms over the rank's classes; LOSS then reads those of all ranks
+  // SOFTMAX.m0: softmax terms of each row over the rank's classes; LOSS then reads the terms of all
+  // ranks
   softmax,
   loss,            // LOSS.m0: loss; also the gradient at the model's output if it is written
   backward_input,  // B.s2.m0: computes the gradient at a segment's input
@@ -66,8 +67,8 @@ enum class OpKind : std::uint8_t {
   cast,    // CAST.s2: a segment's parameters, cast to the compute dtype
   // SCALE: sets the loss scale of the next step; depends on whether this step's gradient is finite
   scale,
-  // STASH.s2.m0: stashes a segment's parameters for the backward pass of the micro-batches whose
-  // forward pass used them
+  // STASH.s2.m0: saves a segment's current parameters, for the backward passes of micro-batches
+  // whose forward pass used these parameters
   stash,
   swap_out,  // OUT.s2.m0: offloads a buffer to host memory or disk until it is needed
   swap_in,   // IN.s2.m0: fetches an offloaded buffer
@@ -148,7 +149,7 @@ struct Op {
   // the op reads
   std::vector<std::int32_t> summands;
   // mix: coefficient of each span that the op reads; loss, if each micro-batch is an update: the
-  // rank's samples as a fraction of those on all ranks
+  // rank's samples divided by the samples of all ranks
   Weights weights = {};
   Columns columns;  // load, partial and backward_weight: the rank's features, if it has only some
   // for collectives that split a bucket into chunks: number of elements of a row; no row is split

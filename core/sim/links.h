@@ -35,8 +35,8 @@ class Links {
   void start(int transfer, const std::vector<DirectedLink>& path, std::int64_t bytes,
              Picoseconds now);
 
-  // Returns the time at which the next transfer has sent its last bit; kNever if there is none.
-  // `now` must be the time of all starts since the last call.
+  // Returns the time at which the next transfer has sent its last bit; kNever if there is none. All
+  // starts since the last call must have happened at time `now`.
   Picoseconds next_end(Picoseconds now);
   // Returns the numbers of the transfers that end at `now`. The time `now` must be a result of
   // `next_end`.

@@ -28,7 +28,7 @@ class PendingCollectives {
   };
 
   // Joins a rank to the next collective of a group. Returns the number of the pending collective.
-  // Fails if the rank's op differs from that of its peers.
+  // Fails if the rank's op differs from the op with which its peers joined.
   base::Result<int> join(int rank, const OpModel& op, std::int64_t step);
   bool complete(int number) const {
     return at(number).here == at(number).op->members.size();

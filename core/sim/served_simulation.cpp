@@ -82,8 +82,7 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Adds the use of each rank. Seconds are means per step of the run, and the run's steps include
-// those of all workers.
+// Adds the use of each rank. Seconds are means over all steps of the run, of all workers together.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();

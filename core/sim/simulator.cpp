@@ -251,9 +251,8 @@ void predict(Outcome& outcome, const ProgramBytes& moved, const Schedule& schedu
           counts.averages * moved.average + counts.evaluations * moved.evaluation);
 }
 
-// Returns a problem that says that asynchronous gossip cannot be simulated, because how often a
-// passive rank is interrupted, and how long an active rank waits, depends on the order of events in
-// a real run.
+// Returns the problem for asynchronous gossip, which cannot be simulated. How often a passive rank
+// is interrupted, and how long an active rank waits, depends on the order of events in a real run.
 base::Problem is_asynchronous_gossip() {
   return {"gossip_not_simulated",
           base::ProblemCode::bad_input,

@@ -60,8 +60,9 @@ void add_broadcasts(const Central& c, plan::Program& program,
   }
 }
 
-// Converts a program to that of a device. The device's copy of a bucket may be overwritten once its
-// gradients are computed. The copy is up to date after the broadcast of the previous step.
+// Converts a replica's program to the program of a device. The device's copy of a bucket may be
+// overwritten once its gradients are computed. The copy is up to date after the broadcast of the
+// previous step.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
@@ -74,9 +75,9 @@ void compute_only(const Central& c, plan::Program& program) {
   add_broadcasts(c, program, after);
 }
 
-// Converts a program to that of the storage. A bucket may be updated after the devices have
-// received the broadcast of the previous step. The bucket is broadcast when all its segments are
-// updated.
+// Converts a replica's program to the program of the storage. A bucket may be updated after the
+// devices have received the broadcast of the previous step. The bucket is broadcast when all its
+// segments are updated.
 void update_only(const Central& c, plan::Program& program) {
   drop_ops(program, [](const Op& op) { return op.kind == OpKind::load; });
   std::vector<std::int32_t> after(c.buckets.size());

@@ -11,7 +11,8 @@
 namespace trainyard::strategy {
 
 // Appends the buffers of compression to `list`. A bucket's first collective has the number of the
-// bucket. Numbers of second collectives follow those of all first ones.
+// bucket. The second collectives of all buckets have the numbers after those of the first
+// collectives.
 CompressionBuffers compression_buffers(const experiment::Resolved& experiment, std::int32_t rank,
                                        const std::vector<Bucket>& buckets,
                                        std::vector<plan::Buffer>& list);

@@ -67,7 +67,7 @@ struct MeshRank {
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   // true for the first of the ranks that update the same parameters
   bool reports_parameters = true;
-  // state that is sharded among replicas, each of which updates its shard
+  // state that is sharded among replicas; each replica updates its shard
   std::optional<Shards> shards = {};
   // buffer for the softmax: maximum and sum of exponentials of the logits of every tensor rank,
   // contiguous; invalid if every rank has all classes

@@ -75,7 +75,8 @@ plan::Op ReplicaOps::forward(int s) const {
   return op;
 }
 
-// This op does not update running statistics, because the forward pass has already updated them.
+// Recomputation does not update running statistics, because the forward pass has already updated
+// them.
 plan::Op ReplicaOps::recompute(int s) const {
   Op op = pass(OpKind::recompute, s);
   if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));

@@ -41,7 +41,7 @@ struct CompressionBuffers {
 };
 
 // Synchronized batch norm. Its sums are all-reduced in a separate group. Passes wait for these
-// sums, so their collectives must not queue behind those of gradients.
+// sums, so their collectives must not queue behind the collectives of gradients.
 struct SummedStatistics {
   std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
   // Number of the forward collective of each segment; the backward collective has the next number.

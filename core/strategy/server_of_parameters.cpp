@@ -52,7 +52,7 @@ class ServerPlan {
   }
 
   // Adds two buffers for each share of a table: the row lists of all workers, contiguous, and the
-  // rows to send to them.
+  // rows to send to the workers.
   void add_lists(base::DType dtype) {
     for (const std::size_t i : own_) {
       const Share& share = s_.shares[i];

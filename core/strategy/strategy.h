@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strategy is a pure function from a resolved experiment to a plan. Each has its own file.
+// A strategy is a pure function from a resolved experiment to a plan. Each strategy has its own
+// file.
 #pragma once
 
 #include <vector>
@@ -153,7 +154,7 @@ base::Result<plan::Plan> rpc(const experiment::Resolved& experiment);
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment);
 base::Result<plan::Plan> make_plan(const experiment::Resolved& experiment);
 
-// Returns how collectives are expanded if no engine runs them.
+// Returns the options with which collectives are expanded if no engine runs them.
 collective::Method method(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::strategy

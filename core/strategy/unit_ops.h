@@ -51,8 +51,8 @@ class UnitOps : protected ShardOps {
   void free_gradient_slot(int s);
   void sum_gradient(int s);
   void keep_shards();  // adds the rank's shards of all sums to its gradients
-  // sums the gradients of the rank's shards with those of ranks in other shard groups that hold the
-  // same shards
+  // sums the gradients of the rank's shards with the gradients of the same shards in other shard
+  // groups
   void sum_shards(const Line& alike);
 
   // True if the segment's gradient accumulates over micro-steps in place.

@@ -28,8 +28,8 @@ struct Life {
   std::size_t update = 0, last_reader = 0;
 };
 
-// Stashed versions that one program needs. Stashed versions are read in the order in which they
-// were written.
+// Versions of parameters that one program must stash. The stashed versions are read in the order in
+// which they were written.
 class Versions {
  public:
   Versions(const plan::Program& program, plan::BufferId parameters) : parameters_(parameters) {
