@@ -104,9 +104,8 @@ base::Problem not_all_reduced(const StrategySpec& strategy) {
           weights ? std::string("weights are averaged, but only gradients can be compressed")
                   : fmt::format("{} does not compress gradients", base::name_of(strategy.kind)),
           "none",
-          "Set strategy.compression.kind to none, or use mirrored, multi_worker_mirrored, ddp or "
-          "tpu with averaged "
-          "gradients."};
+          "Set strategy.compression.kind to none, or strategy.kind to mirrored, "
+          "multi_worker_mirrored, ddp or tpu, with averaged gradients."};
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ base::Problems fsdp_problems(const Experiment& experiment) {
         {"algorithm_cannot_scatter", ProblemCode::bad_input, "strategy.algorithm",
          fmt::format("fsdp needs separate all-gathers and reduce-scatters, which {} does not have",
                      base::name_of(algorithm)),
-         "ring, direct or auto", "Choose another algorithm."});
+         "ring, direct or auto", "Set strategy.algorithm to ring, direct or auto."});
   return problems;
 }
 

@@ -124,7 +124,7 @@ std::optional<Problem> of_each_micro_batch(const StrategySpec& strategy) {
                  "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1",
                  strategy.mesh.pipeline > 1 ? "Set strategy.stages.schedule to another schedule, "
                                               "or strategy.mesh.shards_data to false."
-                                            : "Choose another schedule."};
+                                            : "Set strategy.stages.schedule to another schedule."};
 }
 
 }  // namespace

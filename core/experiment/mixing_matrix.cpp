@@ -310,7 +310,7 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
         "not_neighbors", where,
         fmt::format("ranks {} and {} are not neighbors in the graph {}", list[w].a, list[w].b,
                     base::name_of(e.strategy.gossip.graph)),
-        "pairs of neighbors", "Remove the entry, or choose another strategy.gossip.graph."));
+        "pairs of neighbors", "Remove the entry, or set strategy.gossip.graph to another graph."));
   }
 }
 

@@ -36,15 +36,16 @@ Problem refused(const Experiment& e, const std::string& why, std::string accepte
 std::pair<std::string, std::string> no_common_gradient(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (updates_each_micro_batch(strategy))
-    return {"in pipedream every stage updates independently", "another schedule"};
+    return {"in pipedream every stage updates independently", "another strategy.stages.schedule"};
   if (averages_weights(strategy))
     return {"with averaged weights every rank updates with its local gradient",
             "strategy.average=gradients"};
   if (has_local_parameters(strategy.kind))
-    return {fmt::format("in {} every rank updates with its local gradient", kind), "mirrored"};
+    return {fmt::format("in {} every rank updates with its local gradient", kind),
+            "strategy.kind=mirrored"};
   if (has_servers(strategy.kind))
     return {fmt::format("in {} the gradient of every worker is applied separately", kind),
-            "mirrored"};
+            "strategy.kind=mirrored"};
   return {};
 }
 
@@ -59,9 +60,10 @@ base::Problems loss_scale_problems(const Experiment& e) {
   const LossScaleSpec& scale = e.training.loss_scale;
   base::Problems problems;
   if (const auto [why, instead] = no_common_gradient(e.strategy); !why.empty())
-    problems.push_back(
-        refused(e, fmt::format("loss scaling needs the gradient of all ranks, but {}", why),
-                "fp32, bf16", fmt::format("Use bf16, which needs no loss scale, or {}.", instead)));
+    problems.push_back(refused(
+        e, fmt::format("loss scaling needs the gradient of all ranks, but {}", why), "fp32, bf16",
+        fmt::format("Set training.precision to bf16, which needs no loss scale, or use {}.",
+                    instead)));
   if (hides_scale(e.strategy.compression))
     problems.push_back(
         refused(e,

@@ -188,7 +188,8 @@ Problems no_order(const Experiment& experiment) {
                        "effect on results of {}",
                        base::name_of(experiment.strategy.kind)),
            "machine",
-           "Set run.clock to machine, or use parameter_server; trainyard-cli simulate predicts the "
+           "Set run.clock to machine, or strategy.kind to parameter_server; trainyard-cli simulate "
+           "predicts the "
            "times of "
            "any strategy."}};
 }

@@ -133,8 +133,9 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
        bound && schedule == PipelineSchedule::pipedream
            ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
            : "naive, gpipe",
-       bound ? "Untie the last layer, or choose another schedule."
-             : "Change strategy.stages.places, or choose another schedule."}};
+       bound ? "Untie the last layer, or set strategy.stages.schedule to another schedule."
+             : "Change strategy.stages.places, or set strategy.stages.schedule to another "
+               "schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model,
@@ -181,7 +182,8 @@ Problems too_many_stages(const StrategySpec& strategy, std::int64_t ranks,
              fmt::format("interleaved_1f1b needs at least two ranges of layers for each of {}, but "
                          "the model can be cut into only {}",
                          all, format_count(most)),
-             "naive, gpipe, 1f1b, zb_h1", "Choose another schedule, or a deeper model."}};
+             "naive, gpipe, 1f1b, zb_h1",
+             "Set strategy.stages.schedule to another schedule, or use a deeper model."}};
   if (interleaves && ranks <= most && strategy.stages.chunks > most / ranks)
     return {{"too_few_layers", ProblemCode::bad_input, "strategy.stages.chunks",
              fmt::format(
@@ -222,7 +224,8 @@ Problems split_problems(const Experiment& experiment) {
          "this setting needs the full gradient, but with pipedream each stage updates as soon as "
          "it has its own gradient",
          experiment.training.clip_norm > 0 ? "0" : "go_on, stop",
-         "Change this setting, or choose another schedule, such as 1f1b."});
+         "Change this setting, or set strategy.stages.schedule to another schedule, such as "
+         "1f1b."});
   const std::int64_t stages = mesh_of(experiment).pipeline,
                      micro_batches = experiment.training.accumulation_steps;
   if (schedule_of(experiment.strategy) == PipelineSchedule::interleaved_1f1b && stages > 0 &&

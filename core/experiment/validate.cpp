@@ -212,8 +212,8 @@ Problems shard_problems(const Experiment& experiment, const data::ShardTable& sh
            by_label ? "data.sharding.alpha" : "data.sharding.size_ratio",
            fmt::format("{} would own no samples", ranks_text(without)),
            "shards of at least 1 sample",
-           by_label ? "Raise alpha, use another seed, or fewer workers."
-                    : "Lower size_ratio, use more samples, or fewer workers."}};
+           by_label ? "Raise data.sharding.alpha, change the seed, or use fewer workers."
+                    : "Lower data.sharding.size_ratio, or use more samples or fewer workers."}};
 }
 
 model::Shape sample_shape(const data::DataSummary& data) {

@@ -104,7 +104,7 @@ base::Problems lookup_problems(const model::ModelSpec& model) {
   return {refused(fmt::format("model.layers[{}] is {}, which looks up all indices of a sample, but "
                               "each rank has only some columns of the sample",
                               at - model.layers.begin(), base::name_of(at->kind)),
-                  "Use iid.")};
+                  "Set data.sharding.kind to iid.")};
 }
 
 // Returns the number of rows in each micro-step of one step. The rank with the most samples

@@ -126,7 +126,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e) {
       "strategy.kind",
       "central_storage needs a cpu that keeps the variables, and devices that compute",
       "workers on one host: one cpu, and gpus or tpus",
-      "Draw these devices on one host, or use the strategy mirrored."};
+      "Draw these devices on one host, or set strategy.kind to mirrored."};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ base::Result<plan::Plan> multi_worker_mirrored(const experiment::Resolved& exper
     return base::fail({"one_host", base::ProblemCode::bad_input, "strategy.kind",
                        "multi_worker_mirrored needs several hosts, but all workers are on one host",
                        "workers on two hosts or more",
-                       "Draw another host with a worker, or use the strategy mirrored."});
+                       "Draw another host with a worker, or set strategy.kind to mirrored."});
   return mirrored(experiment);
 }
 

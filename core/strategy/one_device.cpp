@@ -11,7 +11,7 @@ base::Result<plan::Plan> one_device(const experiment::Resolved& experiment) {
     return base::fail(
         {"too_many_workers", base::ProblemCode::bad_input, "strategy.kind",
          fmt::format("one_device uses one device, but {} have the role worker", experiment.world()),
-         "one worker", "Set the role of the other devices to idle, or use the strategy mirrored."});
+         "one worker", "Set the role of the other devices to idle, or strategy.kind to mirrored."});
   const auto cuts = buckets(experiment);
   return plan::Plan{1, {}, schedule(experiment), [experiment, cuts](std::int32_t rank) {
                       return replica(experiment, rank, cuts, -1);

@@ -59,7 +59,7 @@ std::optional<base::Problem> refusal(const experiment::Resolved& e, const Servin
                          "strategy.kind",
                          "parameter_server needs a worker and a server",
                          "one of each, or more",
-                         "Draw a worker and a server, or use the strategy mirrored."};
+                         "Draw a worker and a server, or set strategy.kind to mirrored."};
   for (int server = 0; server < e.servers; ++server)
     if (std::ranges::none_of(serving.shares,
                              [server](const Share& share) { return share.server == server; }))
