@@ -119,7 +119,7 @@ class Grid {
         "Each column is a tick, and each op takes one tick: . idle, ~ waits for a peer, + more ops "
         "in the same tick";
     if (!run_.complete) text += ", ! never completes, ? never starts";
-    if (mark_) text += ", >OP< the op of the finding";
+    if (mark_) text += ", > < around the op of the finding";
     text += ".\n";
     if (mark_ && (first > 0 || last < ticks_))
       text += fmt::format("Ticks {} to {} of {}.\n", first, last - 1, ticks_);
