@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/field_table.h"
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 
 namespace trainyard::base {
 
@@ -18,7 +18,7 @@ struct FieldDescription {
   std::string unit;
   Range range;
   std::string help;
-  Json default_value;
+  SharedJson default_value;
   std::vector<std::string> choices;  // accepted values of a FieldKind::choice
   // Fields of a document, or of the elements of a list of documents.
   std::vector<FieldDescription> fields;

@@ -115,7 +115,7 @@ Json kind_rules(const std::vector<FieldDescription>& fields) {
   }
   Json rules = Json::array();
   for (const auto& [kinds, absent] : absent_unless)
-    rules.push_back(kind_rule(kinds, kind->default_value.get<std::string>(), absent));
+    rules.push_back(kind_rule(kinds, (*kind->default_value).get<std::string>(), absent));
   return rules;
 }
 
@@ -217,7 +217,7 @@ Json json_schema(const std::vector<FieldDescription>& fields, std::string_view t
     Json property = schema_of_kind(d.kind, d);
     property["description"] = d.unit.empty() ? d.help : d.help + " [" + d.unit + "]";
     if (d.kind != FieldKind::document && d.kind != FieldKind::list)
-      property["default"] = d.default_value;
+      property["default"] = *d.default_value;
     add_constraints(property, d);
     properties[d.name] = std::move(property);
   }

@@ -168,7 +168,7 @@ std::vector<FieldDescription> describe(const Document& document) {
                        std::string(f.unit),
                        f.range,
                        std::string(f.help),
-                       write_value(defaults.*(f.member)),
+                       SharedJson(write_value(defaults.*(f.member))),
                        {},
                        {}};
     d.kinds = kinds_with(document, f);

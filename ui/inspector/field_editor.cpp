@@ -15,6 +15,7 @@
 #include <cmath>
 
 #include "core/base/field_description.h"
+#include "core/base/json.h"
 #include "ui/inspector/field_text.h"
 #include "ui/inspector/number_box.h"
 #include "ui/theme/icons.h"
@@ -185,23 +186,23 @@ void FieldEditor::adopt(QWidget* editor) {
 }
 
 void FieldEditor::set_value(const Json& value) {
-  if (value != value_) reset_value(value);
+  if (value != *value_) reset_value(value);
 }
 
 void FieldEditor::reset_value(const Json& value) {
   held_ = false;
-  value_ = value;
-  show_value(value_);
+  value_ = base::SharedJson(value);
+  show_value(*value_);
 }
 
 void FieldEditor::hold(const Json& value) {
   held_ = true;
-  value_ = value;
+  value_ = base::SharedJson(value);
 }
 
 void FieldEditor::take(const Json& value) {
   held_ = false;
-  value_ = value;
+  value_ = base::SharedJson(value);
   emit edited(value);
 }
 

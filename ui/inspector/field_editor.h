@@ -33,7 +33,7 @@ class FieldEditor : public QWidget {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  base::Json value_;
+  base::SharedJson value_;
   bool held_ = false;
 };
 

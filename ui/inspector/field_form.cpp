@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/field_description.h"
+#include "core/base/json.h"
 #include "ui/inspector/field_row.h"
 #include "ui/inspector/field_text.h"
 #include "ui/inspector/list_editor.h"
@@ -157,8 +158,8 @@ void FieldForm::connect_row(Row& row) {
   connect(row.editor, &FieldEditor::edited, this, edit);
   connect(row.reset, &QToolButton::clicked, this, [this, &row, edit] {
     row.editor->setFocus();  // moves the focus away before the button is hidden
-    row.editor->reset_value(row.field.default_value);
-    edit(row.field.default_value);
+    row.editor->reset_value(*row.field.default_value);
+    edit(*row.field.default_value);
   });
   connect(row.editor, &FieldEditor::unreadable, this,
           [this, &row](const QString& why) { refuse(row.name, why); });

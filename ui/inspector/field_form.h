@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/result.h"
 #include "ui/inspector/field_editor.h"
 #include "ui/theme/tinted_label.h"
 

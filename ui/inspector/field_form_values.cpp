@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/field_description.h"
+#include "core/base/json.h"
 #include "ui/inspector/field_row.h"
 #include "ui/inspector/field_text.h"
 
@@ -14,7 +15,7 @@ using base::Json;
 
 // False if the field's check refuses the default, which is so for required fields.
 bool default_is_valid(const FieldDescription& field) {
-  const Json& value = field.default_value;
+  const Json& value = *field.default_value;
   const double size = value.is_number() ? value.get<double>()
                       : value.is_string()
                           ? static_cast<double>(value.get_ref<const std::string&>().size())
@@ -52,8 +53,8 @@ void FieldForm::update_row(Row& row, const FieldDescription& field, const Json& 
   row.editor->set_value(value);
   if (!row.editor->held()) set_refused(row, {});
   const QString reset =
-      tr("Reset to the default: %1").arg(text_of_value(field, field.default_value, row.zero));
-  row.reset->setVisible(field.used && value != field.default_value && can_reset(field));
+      tr("Reset to the default: %1").arg(text_of_value(field, *field.default_value, row.zero));
+  row.reset->setVisible(field.used && value != *field.default_value && can_reset(field));
   row.reset->setToolTip(reset);
   row.reset->setAccessibleName(label_of(field) + ": " + reset);
   row.editor->focusProxy()->setAccessibleName(label_of(field));

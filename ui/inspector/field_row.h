@@ -3,6 +3,7 @@
 
 #include <QToolButton>
 
+#include "core/base/json.h"
 #include "ui/inspector/field_form.h"
 
 namespace trainyard::ui {

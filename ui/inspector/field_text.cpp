@@ -4,6 +4,7 @@
 #include <QRegularExpression>
 
 #include "core/base/field_description.h"
+#include "core/base/json.h"
 #include "ui/inspector/quantity.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_text.h"
@@ -55,7 +56,7 @@ QString help_of(const FieldDescription& field, const QString& zero) {
     help += "<p>" + field_text("Unit: %1").arg(as_text(field.unit).toHtmlEscaped()) + "</p>";
   return help + "<p>" +
          field_text("Default: %1")
-             .arg(text_of_value(field, field.default_value, zero).toHtmlEscaped()) +
+             .arg(text_of_value(field, *field.default_value, zero).toHtmlEscaped()) +
          "</p>";
 }
 

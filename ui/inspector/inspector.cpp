@@ -8,6 +8,7 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "core/base/json.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
@@ -292,7 +293,7 @@ void Inspector::refresh_item() {
     std::erase_if(fields, [](const base::FieldDescription& field) {
       return field.name == "name";
     });  // names are unique
-  item_form_->show_fields(fields, target_.values);
+  item_form_->show_fields(fields, *target_.values);
   for (const base::FieldDescription& field : fields) {
     const QString name = QString::fromStdString(field.name);
     item_form_->set_note(name, target_.differing.contains(name) ? tr("Values differ") : QString());

@@ -2,6 +2,7 @@
 // Strategy section of the inspector: its fields, and the alternatives for one of them.
 #include <QVBoxLayout>
 
+#include "core/base/json.h"
 #include "core/experiment/multiplies.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"

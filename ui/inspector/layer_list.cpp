@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/base/json.h"
 #include "core/experiment/field_templates.h"
 #include "ui/inspector/field_text.h"
 #include "ui/theme/icons.h"

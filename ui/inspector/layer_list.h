@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/result.h"
 #include "ui/inspector/layer_row.h"
 
 class QVBoxLayout;

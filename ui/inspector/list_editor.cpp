@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "core/base/field_description.h"
+#include "core/base/json.h"
 #include "ui/inspector/field_text.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -80,7 +81,7 @@ void ListEditor::fill() {
   for (std::size_t r = 0; r < rows_.size(); ++r)
     for (std::size_t f = 0; f < field_.fields.size(); ++f)
       rows_[r].editors[f]->set_value(
-          list_[r].value(field_.fields[f].name, field_.fields[f].default_value));
+          list_[r].value(field_.fields[f].name, *field_.fields[f].default_value));
   for (QWidget* heading : headings_) heading->setVisible(!rows_.empty());
 }
 
@@ -126,7 +127,7 @@ void ListEditor::drop_last_row() {
 
 void ListEditor::append() {
   Json element = Json::object();
-  for (const FieldDescription& field : field_.fields) element[field.name] = field.default_value;
+  for (const FieldDescription& field : field_.fields) element[field.name] = *field.default_value;
   list_.push_back(std::move(element));
   fill();
   rows_.back().editors.front()->setFocus(Qt::OtherFocusReason);

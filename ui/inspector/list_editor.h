@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "core/base/json.h"
 #include "ui/inspector/field_editor.h"
 
 class QGridLayout;

@@ -5,6 +5,7 @@
 #include <QRegularExpression>
 #include <set>
 
+#include "core/base/json.h"
 #include "core/experiment/field_templates.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_edit.h"
@@ -68,11 +69,11 @@ class Gathering {
       target_.title = title;
       target_.kind = target_text(kind);
       target_.fields = base::describe(thing);
-      target_.values = values;
+      target_.values = base::SharedJson(values);
       return;
     }
     for (const auto& [field, value] : values.items())
-      if (value != target_.values.value(field, Json()) &&
+      if (value != (*target_.values).value(field, Json()) &&
           !target_.differing.contains(QString::fromStdString(field)))
         target_.differing << QString::fromStdString(field);
   }

@@ -20,8 +20,8 @@ struct Target {
   QStringList paths;  // "topology.hosts[0].devices[1]"
   // fields of the first object; its values decide which are `used`
   std::vector<base::FieldDescription> fields;
-  base::Json values;      // values of the first object
-  QStringList differing;  // fields in which the others differ from the first
+  base::SharedJson values;  // values of the first object
+  QStringList differing;    // fields in which the others differ from the first
 };
 
 Target target_of(const topology::Topology& topology, const SelectedObjects& picked);

@@ -69,8 +69,8 @@ class Settings {
  public:
   explicit Settings(const std::vector<RunEntry>& runs) {
     for (const RunEntry& run : runs) {
-      resolved_.push_back(canonical_json(run.experiment));
-      given_.push_back(canonical_json(run.given.is_object() ? run.given : run.experiment));
+      resolved_.push_back(canonical_json(*run.experiment));
+      given_.push_back(canonical_json((*run.given).is_object() ? *run.given : *run.experiment));
     }
   }
   std::vector<ComparisonRow> rows() {
@@ -166,7 +166,7 @@ void add_results(const std::vector<RunEntry>& runs, std::vector<ComparisonRow>& 
   rows.push_back(status);
   for (const Figure& one : figures_of_a_run()) {
     ComparisonRow row{one.name, {}, true, one.help};
-    for (const RunEntry& run : runs) row.values << figure(run.result, one.path, one.unit);
+    for (const RunEntry& run : runs) row.values << figure(*run.result, one.path, one.unit);
     if (row.values.count(kNone) < row.values.size()) rows.push_back(row);
   }
 }

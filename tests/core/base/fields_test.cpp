@@ -240,7 +240,7 @@ TEST(Fields, are_described_for_forms) {
   EXPECT_EQ(fields[1].name, "load");
   EXPECT_EQ(fields[1].kind, FieldKind::integer);
   EXPECT_EQ(fields[1].unit, "kg");
-  EXPECT_EQ(fields[1].default_value, 10);
+  EXPECT_EQ(*fields[1].default_value, 10);
   EXPECT_FALSE(fields[2].used);
   EXPECT_THAT(fields[5].choices, ElementsAre("ring", "tree"));
   EXPECT_EQ(fields[6].fields.at(1).name, "radius");

@@ -260,7 +260,8 @@ TEST(RunComparison, caveats_of_one_run_have_its_name_and_common_caveats_occur_on
 
 TEST(RunComparison, explains_the_computation_of_each_figure) {
   RunEntry run;
-  run.result = {{"samples_per_second", 1000.0}, {"step_seconds", {{"median", 0.004}}}};
+  run.result = base::SharedJson(
+      base::Json({{"samples_per_second", 1000.0}, {"step_seconds", {{"median", 0.004}}}}));
   const auto rows = compare_runs({run});
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[1].what, "samples/s");
@@ -276,7 +277,7 @@ class ComparedSettings : public testing::Test {
   }
   static RunEntry ran(const experiment::Experiment& given) {
     RunEntry run;
-    run.given = experiment::to_json(given);
+    run.given = base::SharedJson(experiment::to_json(given));
     run.experiment = experiment::to_json(experiment::resolve(given, "/")->document);
     return run;
   }
@@ -339,11 +340,14 @@ TEST_F(ComparedSettings, first_link_of_a_drawing_is_one_difference) {
 
 TEST(RunComparison, shows_only_settings_that_differ_and_then_results) {
   RunEntry a, b;
-  a.experiment = {{"training", {{"seed", 1}, {"batch_per_rank", 32}}}};
-  b.experiment = {{"training", {{"seed", 1}, {"batch_per_rank", 64}}}};
+  a.experiment =
+      base::SharedJson(base::Json({{"training", {{"seed", 1}, {"batch_per_rank", 32}}}}));
+  b.experiment =
+      base::SharedJson(base::Json({{"training", {{"seed", 1}, {"batch_per_rank", 64}}}}));
   a.state = b.state = "completed";
-  a.result = {{"held_out_accuracy", 0.9512}, {"step_seconds", {{"median", 0.004}}}};
-  b.result = {{"held_out_accuracy", 0.9}};
+  a.result = base::SharedJson(
+      base::Json({{"held_out_accuracy", 0.9512}, {"step_seconds", {{"median", 0.004}}}}));
+  b.result = base::SharedJson(base::Json({{"held_out_accuracy", 0.9}}));
   const auto rows = compare_runs({a, b});
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[0].what, "training.batch_per_rank");

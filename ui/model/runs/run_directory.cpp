@@ -83,11 +83,11 @@ QString shown_name(const QString& directory, const base::Json& experiment) {
 void fill_from_recording(RunEntry& entry) {
   const auto summary = telemetry::read_summary(entry.directory.toStdString());
   if (!summary) return;
-  entry.experiment = document_of(child(summary->header, "experiment"));
-  entry.result = summary->result;
+  entry.experiment = base::SharedJson(document_of(child(summary->header, "experiment")));
+  entry.result = base::SharedJson(summary->result);
   entry.ranks = static_cast<int>(number_at(summary->header, "ranks").value_or(0));
-  entry.accuracy = number_at(entry.result, "held_out_accuracy");
-  if (const QString status = words_at(entry.result, "status"); !status.isEmpty())
+  entry.accuracy = number_at(*entry.result, "held_out_accuracy");
+  if (const QString status = words_at(*entry.result, "status"); !status.isEmpty())
     entry.state = status;
 }
 
@@ -132,11 +132,12 @@ RunEntry read_run(const QString& directory) {
                  .result = {},
                  .given = {}};
   fill_from_recording(entry);
-  if (!entry.experiment.is_object()) entry.experiment = saved_experiment(directory);
-  if (const auto resolved = experiment::from_json(entry.experiment))
-    entry.given = experiment::to_json(given_experiment(directory, *resolved));
-  entry.name = shown_name(directory, entry.experiment);
-  entry.strategy = words_at(child(entry.experiment, "strategy"), "kind");
+  if (!(*entry.experiment).is_object())
+    entry.experiment = base::SharedJson(saved_experiment(directory));
+  if (const auto resolved = experiment::from_json(*entry.experiment))
+    entry.given = base::SharedJson(experiment::to_json(given_experiment(directory, *resolved)));
+  entry.name = shown_name(directory, *entry.experiment);
+  entry.strategy = words_at(child(*entry.experiment, "strategy"), "kind");
   return entry;
 }
 
@@ -145,6 +146,8 @@ QString run_name(const QString& directory, const base::Json& recorded) {
       recorded.is_object() ? document_of(recorded) : saved_experiment(directory);
   return shown_name(directory, experiment) + " " + time_of(directory).mid(11);
 }
+
+QString run_name(const QString& directory) { return run_name(directory, base::Json()); }
 
 base::Result<void> set_run_label(const QString& directory, const QString& label) {
   return base::write_file_atomically(QDir(directory).filePath(kLabelFile).toStdString(),

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "core/base/json.h"
+#include "core/base/json_fwd.h"
 #include "core/experiment/document.h"
 
 namespace trainyard::ui {
@@ -28,16 +28,18 @@ struct RunEntry {
   QString state;  // from the result: "completed", ...; else "no result"
   int ranks = 0;
   std::optional<double> accuracy;  // final accuracy on held-out samples
-  base::Json experiment, result;   // resolved; null if not recorded
-  base::Json given;                // the experiment as given by the user; null if unreadable
+  base::SharedJson experiment;     // the resolved experiment; null if not recorded
+  base::SharedJson result;         // null if not recorded
+  base::SharedJson given;          // the experiment as given by the user; null if unreadable
 };
 
 QStringList run_directories(const QString& runs_directory);  // newest first
 // Reads a run; opens only the first and last frames of its recording.
 RunEntry read_run(const QString& directory);
 // Returns the name and time of a run, for legends. `recorded` is the experiment in the recording;
-// null if unknown.
-QString run_name(const QString& directory, const base::Json& recorded = {});
+// if it is null, the experiment is read from the directory.
+QString run_name(const QString& directory, const base::Json& recorded);
+QString run_name(const QString& directory);
 // an empty label removes the file
 base::Result<void> set_run_label(const QString& directory, const QString& label);
 
