@@ -36,7 +36,7 @@ TEST(CliPipeline, simulate_prints_stages_and_ideal_bubble) {
   const Ran simulated = cli(in_micro_batches({"simulate", kTwoStages}, {"strategy.kind=pipeline"}));
   EXPECT_THAT(simulated.out,
               testing::AllOf(
-                  testing::ContainsRegex("\n  idle[^\n]* 20.0 %"),
+                  testing::ContainsRegex("\n  ideal idle[^\n]* 20.0 %"),
                   testing::ContainsRegex("rank 0 [^\n]*layer 0[^\n]*rank 1 [^\n]*layers 2 to 4")));
   const Json result =
       cli(in_micro_batches({"simulate", kTwoStages, "--json"}, {"strategy.kind=pipeline"}))

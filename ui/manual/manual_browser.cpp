@@ -21,7 +21,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLineCharacters = 96, kPageCharacters = 124;  // of text; of tables and code
+constexpr int kLineCharacters = 90, kPageCharacters = 124;  // of text; of tables and code
 
 // Returns the path of a link target, relative to the directory of the manual. `file` contains the
 // link.

@@ -90,7 +90,7 @@ TEST(Offload, refuses_a_directory_without_write_access_even_for_root) {
   std::ofstream(here) << "a file";
   EXPECT_THAT(problems_of(with(OffloadTarget::disk, OffloadTarget::nowhere, here)),
               ElementsAre(AllOf(IsProblem("directory_not_writable", "training.swap.directory"),
-                                Mentions(here), Mentions("no directory"))));
+                                Mentions(here), Mentions("not a directory"))));
   std::filesystem::remove(here);
   for (const char* directory : {"/proc", "/proc/self", "/sys"}) {
     if (!std::filesystem::is_directory(directory)) continue;

@@ -17,7 +17,7 @@ Manual gossip_manual() {
   return Manual({
       parse_page("developers/gossip.md", "# Adding a gossip rule\nThe gossip of developers.\n"),
       parse_page("gossip.md", "# Gossip\nAverages with neighbors.\n## Limits\nNo gossip of one.\n"),
-      parse_page("index.md", "# Manual\n[Gossip](gossip.md)\n"),
+      parse_page("index.md", "# Manual\n## Pages\n[Gossip](gossip.md), [Training](training.md)\n"),
       parse_page("training.md",
                  "# Training\nAn unscheduled word.\n## Fields\n"
                  "| Field | Meaning | Default |\n|---|---|---|\n"

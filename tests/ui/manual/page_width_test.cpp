@@ -19,6 +19,7 @@ class PageWidthTest : public testing::Test {
     format_page(document_, widths);
     document_.setDocumentMargin(0);
     document_.setTextWidth(widths.page);
+    document_.documentLayout()->documentSize();  // lays out all blocks
   }
   QTextBlock block_with(const QString& text) { return document_.find(text).block(); }
   double point_size(const QString& text) {
