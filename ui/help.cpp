@@ -104,13 +104,14 @@ void show_shortcuts(QMainWindow& window) {
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
                 {"Edit a value (at the start)", "F2, double click"}});
-  add_gestures(*list, help_text("In the model"),
-               {{"Go to the next layer", "Up, Down"},
-                {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
-                {"Select a block", "Click beside it"},
-                {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
-                {"Zoom out to all layers, or in to their text", "0, Ctrl+wheel, +, -"},
-                {"Clear the selection", "Esc"}});
+  add_gestures(
+      *list, help_text("In the model"),
+      {{"Go to the next layer", "Up, Down"},
+       {"Select several layers", "Shift+Up, Shift+Down, Ctrl+click, Shift+click"},
+       {"Select a block", "Click beside it"},
+       {"Move layers to another device", "Drag, Alt+Left, Alt+Right"},
+       {"Zoom out until all layers fit, or in until their text is readable", "0, Ctrl+wheel, +, -"},
+       {"Clear the selection", "Esc"}});
   add_gestures(*list, help_text("On the timeline"),
                {{"Go to the next op, or to another lane", "Arrows"},
                 {"Go to the first or the last op of a lane", "Home, End"},

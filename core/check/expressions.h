@@ -17,7 +17,7 @@ class Expressions {
   explicit Expressions(std::size_t ranks);
 
   int leaf(std::int32_t rank) const { return rank; }
-  int nothing() const { return nothing_; }  // number of the empty sum
+  int nothing() const { return nothing_; }  // index of the empty sum
   // Adds two expressions. Returns nothing if any rank contributes to both of them.
   std::optional<int> add(int a, int b);
   // adds the summands in the given order; same as `add` for two summands

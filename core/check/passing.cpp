@@ -334,7 +334,7 @@ class Passing {
   std::map<Pass, std::set<std::int32_t>> taken_;  // micro-batches that each pass processed
   Replicas replicas_;
   std::map<std::int32_t, std::int32_t> last_micros_,
-      last_micro_of_replica_;  // number of the last micro-batch, by rank, and by replica
+      last_micro_of_replica_;  // index of the last micro-batch, by rank, and by replica
 };
 
 void prove_program(const Scope& scope, const std::string& program, Findings& findings) {

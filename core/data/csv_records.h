@@ -20,7 +20,7 @@ class CsvRecords {
   const std::vector<std::string>& fields() const {
     return fields_;
   }                                            // Fields of the record that `next` found.
-  std::int64_t line() const { return line_; }  // Number of the record's first line, from 1.
+  std::int64_t line() const { return line_; }  // Index of the record's first line, from 1.
 
  private:
   bool at_break() const { return at_ < text_.size() && (text_[at_] == '\n' || text_[at_] == '\r'); }

@@ -164,7 +164,8 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
               "clicks: generated click log; grammar: generated text; idx: IDX files, as MNIST; "
               "csv: CSV file; text: text file"),
         field("train_samples", &Spec::train_samples, "samples", {0, 1e8},
-              "Number of training samples; 0: all samples that are not held out (files only)"),
+              "Number of training samples. For data from files, 0 means all samples that are not "
+              "held out"),
         field("held_out_samples", &Spec::held_out_samples, "samples", {0, 1e8},
               "Number of held-out samples, used for evaluation"),
         field("seed", &Spec::seed, "", {0, 9e15},

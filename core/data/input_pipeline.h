@@ -23,7 +23,7 @@ using AllocateBytes = std::function<std::shared_ptr<std::byte>(std::int64_t byte
 
 struct Batch {
   std::int64_t step = -1;
-  std::int64_t micro = 0;  // Number of the micro-step within the step.
+  std::int64_t micro = 0;  // Index of the micro-step within the step.
   std::int64_t samples = 0;
   // This rank's part of the samples: index of the first one, and number.
   std::int64_t own_first = 0, own = 0;

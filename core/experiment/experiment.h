@@ -95,7 +95,7 @@ enum class VariablePlacement {
 
 struct VariablePlacementEntry {
   std::string variable;     // Name of the variable, for example "0.weight".
-  std::int64_t server = 0;  // Number of the server, from 0.
+  std::int64_t server = 0;  // Index of the server, from 0.
 
   bool operator==(const VariablePlacementEntry&) const = default;
 };

@@ -346,7 +346,7 @@ struct Fields<experiment::StageSpec> {
               "on this machine before the run"),
         field("places", &S::places, "", {0, 100'000},
               "Layer placement for by_hand: the first layer of each range, and the worker that has "
-              "the range. hybrid: the stage; rpc: the server",
+              "the range (in hybrid the stage, in rpc the server)",
               [](const S& s) {
                 return s.partition == experiment::Partition::by_hand || !s.places.empty();
               }),
@@ -684,8 +684,8 @@ struct Fields<experiment::RunSpec> {
         field("seconds_per_step", &R::seconds_per_step, "s", {0, 3600},
               "Pace: minimum duration of a step; 0: full speed"),
         field("emulate", &R::emulate, "", {},
-              "Emulation: devices drawn as tpu, or as gpu without a GPU of this machine, run on "
-              "the CPU. Results are labeled EMULATED"),
+              "Emulation: devices of kind tpu, and devices of kind gpu that are not mapped to a "
+              "GPU of this machine, run on the CPU. Results are labeled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record the begin and end of every op"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400},
               "Timeout after which a run without progress is reported as hung"),

@@ -43,7 +43,7 @@ std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
 std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
-// Returns the rank's shard of every unit, by number of the unit (bucket). Shards of a unit differ
+// Returns the rank's shard of every unit, by index of the unit (bucket). Shards of a unit differ
 // in size by at most one element. The shards of all ranks of a group together contain every
 // parameter once. In a mesh, the model is the rank's local model (stages.h).
 std::vector<ElementRange> shards_of_rank(const Resolved& resolved, int rank);

@@ -14,7 +14,7 @@ namespace trainyard::experiment {
 // position 0 is the trainers.
 int first_place(const StrategySpec& strategy);
 
-// Returns the number of the segment that has this name in a list of places (`place_name`); -1 if
+// Returns the index of the segment that has this name in a list of places (`place_name`); -1 if
 // there is none.
 int segment_named(const model::Model& model, const std::string& name);
 

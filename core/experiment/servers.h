@@ -71,7 +71,7 @@ std::optional<StalenessTheory> staleness_theory(const Resolved& experiment);
 struct Share {
   int server = 0;
   std::int64_t first = 0, count = 0;
-  // Number of the segment whose table rows this share contains, if workers pull only the rows that
+  // Index of the segment whose table rows this share contains, if workers pull only the rows that
   // they look up. -1: workers pull the full share.
   int table = -1;
   bool operator==(const Share&) const = default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Problems of an experiment and data summary, shared by `validate`, `resolve` and `load`.
+// An experiment's problems and the summary of its data: the result of a validation, shared by
+// `validate`, `resolve` and `load`.
 #pragma once
 
 #include <filesystem>

@@ -75,7 +75,7 @@ struct Segment {
   // sample.
   Shape vocabulary;
   std::int64_t heads = 0;  // attention
-  // linear: number of the segment whose weight it uses and trains; -1 if it has its own weight
+  // linear: index of the segment whose weight it uses and trains; -1 if it has its own weight
   int tied_to = -1;
   // True for two tied segments on different ranks. Each of these ranks then has the weight
   // (core/model/local_model.h).

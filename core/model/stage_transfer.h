@@ -46,7 +46,7 @@ struct StageGraph {
   std::vector<Crossing> crossings;  // All forward transfers, then all backward ones.
 
   int rank_of(int stage) const { return stages[static_cast<std::size_t>(stage)].rank; }
-  // Number of the stage that computes the loss.
+  // Index of the stage that computes the loss.
   int last() const { return static_cast<int>(stages.size()) - 1; }
 };
 

@@ -53,8 +53,8 @@ class Judge {
                     "wide adds to logits, but no layer before it computes them",
                     "after a linear layer", "Put a linear layer before the wide layer.");
     if (!is_linear(output) && widened)
-      return report(output_, "output_not_linear", "the layer that wide adds to must be linear",
-                    "linear", "Add a linear layer before wide.");
+      return report(output_, "output_not_linear", "the layer before the wide layer must be linear",
+                    "linear", "Add a linear layer before the wide layer.");
     if (!is_linear(output))
       return report(output_, "output_not_linear", "the last layer must be linear", "linear",
                     "Add a linear layer at the end.");

@@ -64,7 +64,7 @@ class ArrivalQueue {
     // current version minus the version `pulled`; for a dropped gradient, the number of versions by
     // which it is late
     std::int64_t staleness = 0;
-    std::int64_t round = 0;  // number of the assigned round, counted over all workers
+    std::int64_t round = 0;  // index of the assigned round, counted over all workers
     bool dropped = false;
     bool completes = false;  // the gradient completes the update, which raises the version by one
   };
@@ -75,7 +75,7 @@ class ArrivalQueue {
   struct Answer {
     int worker = 0;
     std::int64_t version = 0;
-    // number of the assigned round, which selects the samples. Synchronous rules: version * λ +
+    // index of the assigned round, which selects the samples. Synchronous rules: version * λ +
     // worker; others: in order of assignment.
     std::int64_t round = 0;
   };

@@ -23,7 +23,7 @@ struct DryRun {
   };
   struct At {
     std::int32_t rank = -1, lane = -1;
-    // number of the op on its lane, counted over all programs since the start
+    // index of the op on its lane, counted over all programs since the start
     std::int64_t sequence = 0;
   };
   // Events in an order that respects every dependency and every match. A send or collective has an
@@ -41,7 +41,7 @@ struct DryRun {
   // programs of each rank, in the order in which they run
   std::vector<std::vector<int>> instances;
   std::vector<std::vector<std::vector<OpRun>>> places;  // all ops in order, by rank and lane
-  // number of ops on a lane before a program instance; indices: rank, number of the program in
+  // number of ops on a lane before a program instance; indices: rank, index of the program in
   // `instances`, lane
   std::vector<std::vector<std::vector<std::int64_t>>> base;
   std::vector<Event> events;

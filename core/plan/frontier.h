@@ -39,7 +39,7 @@ class Frontier {
     int op = 0;  // index in the program
     std::int64_t step = 0;
     std::int64_t instance = 0;
-    std::int64_t sequence = 0;  // number of the op on its lane, counted over all instances
+    std::int64_t sequence = 0;  // index of the op on its lane, counted over all instances
   };
   // Returns the op that may start now on this lane, or nothing. Does not change any state.
   std::optional<Ready> next(LaneId lane) const;

@@ -27,7 +27,7 @@ class PendingCollectives {
     bool over = false;
   };
 
-  // Joins a rank to the next collective of a group. Returns the number of the pending collective.
+  // Joins a rank to the next collective of a group. Returns the index of the pending collective.
   // Fails if the rank's op differs from the op with which its peers joined.
   base::Result<int> join(int rank, const OpModel& op, std::int64_t step);
   bool complete(int number) const {

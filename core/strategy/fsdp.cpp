@@ -153,7 +153,7 @@ struct Groups {
     if (experiment::synchronizes(e)) list.push_back(world_group(e));
   }
 
-  // Returns the number of the first group from `first` on that contains the rank.
+  // Returns the index of the first group from `first` on that contains the rank.
   std::int32_t with(std::int32_t rank, std::size_t first) const {
     const auto at =
         std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),

@@ -33,9 +33,9 @@ class MeanOfRanks {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets_.size()); }
   std::int32_t bucket_of(int segment) const;
 
-  // Returns the op that writes the rank's parameters divided by n for a bucket, which is then
-  // all-reduced. The first such op waits until the previous mean is complete, because peers read
-  // the written values until the last bucket is complete on all ranks.
+  // Returns the op that writes a bucket of the rank's parameters, divided by n, to the buffer that
+  // is then all-reduced. The first such op of a mean waits until the previous mean is complete on
+  // all ranks: until then, peers may read the buffer.
   plan::Op addend(std::int32_t bucket) const;
   plan::Op all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) const;
 

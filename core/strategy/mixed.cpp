@@ -132,7 +132,7 @@ class Caster {
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId cast_parameters_;
-  // number of casts before a compute op; indices: program, number of the op before casts were added
+  // number of casts before a compute op; indices: program, index of the op before casts were added
   std::vector<std::vector<std::int32_t>> casts_before_;
 };
 

@@ -14,7 +14,7 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// An access to a buffer by an op. `sequence`: number of the op on its lane, from 1.
+// An access to a buffer by an op. `sequence`: index of the op on its lane, from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
@@ -120,7 +120,7 @@ class WaitsOfLanes {
   std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 
-// Calls `visit(op, number of the op on its lane)` in program order.
+// Calls `visit(op, index of the op on its lane)` in program order.
 template <class Ops, class Visit>
 void for_each_op(std::size_t lanes, Ops& ops, Visit visit) {
   std::vector<std::int32_t> count(lanes);

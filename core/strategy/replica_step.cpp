@@ -355,7 +355,7 @@ class StepWriter : private ReplicaOps {
   }
 
   const SamplesOfStep& step_;
-  // number of the last micro-step of the step; number of the last micro-step in which this rank has
+  // index of the last micro-step of the step, and of the last micro-step in which this rank has
   // samples
   std::int32_t last_micro_ = 0, last_own_micro_ = 0;
   std::vector<Op> ops_;

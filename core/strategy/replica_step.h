@@ -26,7 +26,7 @@ struct ReplicaBuffers {
 // Payload of a bucket in one collective: its span in buffer `encoded`, and the part of it that the
 // rank writes.
 struct Encoded {
-  std::int32_t number = 0;  // number of the collective
+  std::int32_t number = 0;  // index of the collective
   plan::OpKind collective = plan::OpKind::all_reduce;
   plan::Access whole, own;
 };
@@ -44,12 +44,12 @@ struct CompressionBuffers {
 // sums, so their collectives must not queue behind the collectives of gradients.
 struct SummedStatistics {
   std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
-  // Number of the forward collective of each segment; the backward collective has the next number.
+  // Index of the forward collective of each segment; the backward collective has the next number.
   // -1: the segment is not a synchronized batch norm.
   std::vector<std::int32_t> numbers;
 };
 SummedStatistics summed_statistics(const model::Model& model, std::int32_t group,
-                                   std::int32_t first);  // `first`: number of the first collective
+                                   std::int32_t first);  // `first`: index of the first collective
 
 // Vertical sharding: each rank has some input columns of all rows, and multiplies them by the first
 // layer's weights. Rows are exchanged in a separate group. In micro-step m, collective
@@ -64,8 +64,8 @@ struct SharedColumns {
   plan::Access weights;  // the rank's columns of the weights or of their gradient, packed
 };
 
-// Rows of one micro-step: `all`: number of rows of all ranks; `own_first`, `own`: number of the
-// first row of this rank, and number of its rows.
+// Rows of one micro-step. `all`: how many rows all ranks have; `own_first`: index of this rank's
+// first row; `own`: how many rows this rank has.
 struct MicroRows {
   std::int64_t all = 0, own_first = 0, own = 0;
 };

@@ -90,7 +90,7 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Calls `visit(index among this server's shares, number of the share, offset in the server's
+  // Calls `visit(index among this server's shares, index of the share, offset in the server's
   // buffers, elements)`.
   template <class Visit>
   void for_each_share(Visit visit) const {

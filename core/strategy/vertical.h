@@ -22,7 +22,7 @@
 namespace trainyard::strategy {
 
 // Appends buffers and a lane. Changes the input to hold the local columns of the rows of all ranks.
-// `first_number`: number of the first collective.
+// `first_number`: index of the first collective.
 SharedColumns share_columns(const experiment::Resolved& experiment, std::int32_t rank,
                             std::int32_t group, std::int32_t first_number, plan::Access& input,
                             plan::RankPlan& plan);

@@ -102,9 +102,9 @@ struct Event {
   // engine, these bytes are computed by formula.
   double value = 0;
   std::int32_t step = 0;  // Optimizer step, from 0.
-  // For an op event: number of the op in the program. For a metric event: the Metric.
+  // For an op event: index of the op in the program. For a metric event: the Metric.
   std::uint16_t subject = 0;
-  // For an op event: number of the program in the rank's plan. For a metric event: the segment or
+  // For an op event: index of the program in the rank's plan. For a metric event: the segment or
   // peer that it is about.
   std::uint16_t index = 0;
   EventKind kind = EventKind::metric;

@@ -59,7 +59,7 @@ struct Fault {
   int rank = -1;          // -1: a link.
   std::int64_t step = 0;  // Step of the run; in asynchronous gossip the rank's step.
   double seconds = 0;
-  int link = -1;  // Number of the link in the drawing.
+  int link = -1;  // Index of the link in the drawing.
 };
 
 // First gradient with non-finite elements, and the number of updates that were skipped.

@@ -34,7 +34,7 @@ constexpr int component_color_index(int part) {
 
 struct SeriesStyle {
   QString label;
-  // index in the theme's series colors: the number of the rank or run, which is the same in every
+  // index in the theme's series colors: the index of the rank or run, which is the same in every
   // view. Or `kTextColor`, or a `component_color_index`.
   int color = 0;
   std::optional<bool> dashed{};  // no value: dashed if the color repeats

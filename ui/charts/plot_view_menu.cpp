@@ -47,7 +47,7 @@ void PlotView::build_header() {
 void PlotView::build_menu() {
   menu_ = new QMenu(this);
   menu_->addAction(tr("Zoom to all data (Home)"), this, &PlotView::home);
-  full_range_action_ = menu_->addAction(tr("Extend axis to the maximum"));
+  full_range_action_ = menu_->addAction(tr("Extend axis to the largest value"));
   full_range_action_->setCheckable(true);
   connect(full_range_action_, &QAction::toggled, this, &PlotView::set_full_range);
   connect(menu_, &QMenu::aboutToShow, this,

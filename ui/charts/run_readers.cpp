@@ -181,8 +181,8 @@ void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& ou
   if (const auto done = gather_.add(point)) out.push_back(*done);
 }
 
-// Returns the rate of a total. Bytes that were sent during a step whose time is unknown are counted
-// in no rate.
+// Returns the increase per second of a running total. Omits bytes that were sent during a step
+// whose duration is unknown.
 std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step,
                                          double total) {
   if (!cursor.clock.advance(history, cursor.key.rank, step)) cursor.meter = {};

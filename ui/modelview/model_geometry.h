@@ -46,7 +46,7 @@ class ModelGeometry {
   int column_at(int x) const;           // -1: none
   RowSpan rows_between(int top, int bottom) const;
 
-  // Path from a node to the next row, across columns if they differ.
+  // Path from a node to the node in the next row, which may be in another column.
   QPolygonF step(int node) const;
   // Path from the side of a node down to the side of a later node that adds its output. It is in
   // the lane right of the column, or between the columns of the two nodes.

@@ -113,7 +113,7 @@ void ModelPanel::hideEvent(QHideEvent* event) {
 }
 
 // Updates the picture in the background, because large models take long. A hidden panel is updated
-// only if a move needs it.
+// only if layers are moved to another device, because the move needs the picture.
 void ModelPanel::look() {
   if (!isVisible() && !wanted_) return;
   QThreadPool::globalInstance()->start([panel = QPointer<ModelPanel>(this), version = ++version_,

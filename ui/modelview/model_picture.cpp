@@ -159,7 +159,7 @@ std::vector<experiment::StagePlace> places_in(const Known& known) {
                             : std::vector<experiment::StagePlace>{};
 }
 
-// Returns, for each node, the number of the worker or server that the places assign it to, even if
+// Returns, for each node, the index of the worker or server that the places assign it to, even if
 // that device is not drawn. -1 if no place applies to the node.
 std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places,
                                 const ModelPicture& picture) {

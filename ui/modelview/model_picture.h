@@ -56,7 +56,7 @@ struct ModelColumn {
   QStringList devices;  // names on the drawing; empty if not known
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
-  // number of the column in strategy.stages.places; -1 if layers cannot be placed on it
+  // index of the column in strategy.stages.places; -1 if layers cannot be placed on it
   int place = -1;
   bool operator==(const ModelColumn&) const = default;
 };

@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-// Columns of figures beside the graph.
+// Columns of numbers beside the graph, such as bytes and floating-point operations of a node.
 enum class Figure { output, parameters, bytes, activations, flops, share };
 inline constexpr int kFigures = 6;
 std::array<QString, kFigures> figure_headings();

@@ -176,7 +176,7 @@ QString program_line_text(const QString& token) {
       if (op->summands.empty()) return text("add up %1 of all ranks").arg(what);
       return text("add up %1 of ranks %2")
           .arg(what, joined({op->summands.begin(), op->summands.end()}, ", "));
-    case plan::OpKind::copy: return text("copy the sum of %1 from scratch").arg(what);
+    case plan::OpKind::copy: return text("copy the sum of %1 from the scratch buffer").arg(what);
     default: return {};
   }
 }

@@ -56,7 +56,8 @@ QString difference_text(const PipelinePicture& picture, double measured) {
                         : simulated;
 }
 
-// Returns the cell of the other block for the same pass, if both blocks are of the same experiment.
+// Returns the cell of the same pass in the other diagram (planned or measured), if both diagrams
+// show the same experiment.
 const PassCell* counterpart(const PipelinePicture& picture, const CellAddress& place,
                             const PassCell& cell) {
   const StepCells* other =

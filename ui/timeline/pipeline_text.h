@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 
 QString pass_text(experiment::Pass pass);  // "backward"
-// number of the micro-batch, with a letter for the stage if the rank has several: "3b"
+// index of the micro-batch, with a letter for the stage if the rank has several: "3b"
 QString cell_label(const PipelineShape& shape, const experiment::Cell& cell);
 QString block_title(const PipelinePicture& picture,
                     CellBlock block);  // content of the block and its duration

@@ -84,7 +84,7 @@ struct BoundOp {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   int segment = -1, micro = -1;
-  int bucket = -1;  // number of the bucket, for encode and decode
+  int bucket = -1;  // index of the bucket, for encode and decode
   // true if the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
   // true if the op all-reduces the statistics of updates, because each rank updates only a shard

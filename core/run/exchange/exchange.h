@@ -18,7 +18,7 @@ struct Transfer {
   bool posted = false;
   std::int64_t bytes = 0;  // payload exchanged with peers
   // for a send: number of messages that the peer must have consumed when the send is complete; for
-  // a collective of an engine: number of the call in its group
+  // a collective of an engine: index of the call in its group
   std::uint64_t ticket = 0;
 };
 
@@ -45,7 +45,7 @@ class Exchange {
 
  protected:
   Exchange();
-  std::uint64_t pass() const { return pass_; }  // number of the current `poll`
+  std::uint64_t pass() const { return pass_; }  // index of the current `poll`
 
  private:
   // Advances one transfer. Returns true if it is complete.

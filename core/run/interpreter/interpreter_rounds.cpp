@@ -26,8 +26,9 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
   }
 }
 
-// Waits until `turns` turns are complete, and returns the assignment. Meanwhile the rank reports
-// the horizon as its step, because it is idle.
+// Waits until `turns` turns are complete, and returns the assignment. While the rank waits, it
+// reports the latest step that it may begin (the horizon), so that an idle rank does not hold back
+// the others.
 base::Result<WorkAssignment> Interpreter::State::await_turn(std::int64_t turns) {
   const BoundOp& op = bound_program(parts.plan->program("turn")).ops.front();
   while (frontier.completed(op.lane) < turns) {

@@ -65,7 +65,7 @@ struct Interpreter::State {
   // true while all ranks form their mean and evaluate. Until the next step no offers need to be
   // answered, and ranks without further steps may have left.
   bool meeting = false;
-  std::int64_t completing = -1;  // number of the admitted program that must complete now; -1: none
+  std::int64_t completing = -1;  // index of the admitted program that must complete now; -1: none
   bool input_blocked = false;    // true while the input lane waits for its batch
   // Number of admitted programs when the copy lane was last notified; -1: some lane has advanced
   // since then. While no lane advances, the copy lane is not notified again, because that would
@@ -81,7 +81,7 @@ struct Interpreter::State {
   plan::StepPosition place;
   // number of compute ops of a training step, by program; 0 for other programs
   const std::vector<std::int32_t> step_ops;
-  // for a worker of servers: number of the admitted program that trains; later ones belong to the
+  // for a worker of servers: index of the admitted program that trains; later ones belong to the
   // next round
   std::int64_t round_instance = std::numeric_limits<std::int64_t>::max();
   // number of checkpoint intervals (save_every_steps) up to the last checkpoint

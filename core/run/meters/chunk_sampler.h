@@ -46,7 +46,7 @@ class ChunkSampler {
     telemetry::ChunkValues values;  // record to write; its step and values are filled in later
     const std::byte* data = nullptr;
     int ops = 0;
-    std::int64_t instance = -1;  // number of the admitted program that is in progress
+    std::int64_t instance = -1;  // index of the admitted program that is in progress
     int done = 0;                // number of completed ops of the bucket in this program
   };
   struct Program {

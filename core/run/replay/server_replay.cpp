@@ -72,10 +72,11 @@ struct ServerReplay::State {
     std::map<int, std::int64_t> named;  // number of rows that the round lists, by share
     std::unique_ptr<HeldOut> held_out;
     WorkAssignment turn;  // current assignment, computed or not
-    std::vector<bool> has,
-        // by server: `has`: the server gave its share of parameters for this assignment; `owes`:
-        // the server has not taken the gradient yet
-        owes;
+    // For each server: true if the worker has the server's share of the parameters for this
+    // assignment.
+    std::vector<bool> has;
+    // For each server: true if the worker still has to push the gradient to it.
+    std::vector<bool> owes;
     bool assigned = false;  // `turn` is assigned but not begun
     bool joined = false;    // true once this worker, or one that it replaced, joined
     std::size_t left = 0;   // number of servers that have seen the worker leave

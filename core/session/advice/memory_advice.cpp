@@ -185,8 +185,7 @@ class FittingOptions {
                               kind == fsdp || kind == data_parallel);
   }
 
-  // The settings of one kind of option that save the most memory. `several` combines the settings
-  // of several kinds.
+  // For one kind of option, the settings that save the most memory, and their other cost.
   struct StrongOption {
     Settings settings;
     Words other_cost;

@@ -17,10 +17,11 @@ namespace trainyard::session {
 class Pacer {
  public:
   // `steps`: steps of the run. `seconds_per_step`: minimum duration of a step; 0: full speed.
-  // `evaluate_every_steps`: interval of evaluations; 0: none. `together`: number of steps in
-  // progress at the same time, one per rank; 1 if all ranks make one step together.
-  // `max_lead_seconds`: how far fast ranks may be ahead of the slowest if every rank makes all
-  // steps at its own speed; a pause takes up to this long. 0: all ranks step at the same pace.
+  // `evaluate_every_steps`: interval of evaluations; 0: none. `together`: how many steps may be
+  // in progress at once: the number of ranks if each rank makes its own steps, 1 if all ranks make
+  // each step jointly. `max_lead_seconds`: maximum time by which fast ranks may be ahead of the
+  // slowest rank, and therefore the longest delay until a pause takes effect; 0: ranks step at the
+  // same pace.
   Pacer(std::int64_t steps, double seconds_per_step, std::int64_t evaluate_every_steps = 0,
         int together = 1, double max_lead_seconds = 0);
 

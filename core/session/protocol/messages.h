@@ -161,7 +161,7 @@ struct Slow {
 // each direction. Requires a run that limits links to their drawn bandwidth. 0: the link is cut,
 // and its traffic waits.
 struct LinkBandwidth {
-  std::int32_t link = -1;  // Number of the link in the drawing.
+  std::int32_t link = -1;  // Index of the link in the drawing.
   double part = 1;
 };
 

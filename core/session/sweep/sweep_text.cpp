@@ -92,10 +92,11 @@ std::string explanation(SweepColumn column) {
       return "Measured median time of a full step after the warm-up, on the slowest rank of each "
              "step";
     case SweepColumn::simulated: return "Step time simulated with the drawn speeds";
-    case SweepColumn::samples: return "Samples of a full step over all ranks / median step time";
-    case SweepColumn::speed_up: return "samples/s / samples/s of the baseline";
+    case SweepColumn::samples:
+      return "Samples of a full step over all ranks, divided by the median step time";
+    case SweepColumn::speed_up: return "Samples per second divided by those of the baseline";
     case SweepColumn::efficiency:
-      return "speed-up / (ranks of the variant / ranks of the baseline)";
+      return "Speed-up divided by (ranks of the variant / ranks of the baseline)";
     case SweepColumn::step_bytes:
       return "Mean payload per step sent by all ranks together, counted by the transport";
     case SweepColumn::busiest_bytes:

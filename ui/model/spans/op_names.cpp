@@ -51,7 +51,7 @@ class BucketNaming {
   const std::map<std::int32_t, int>& lane_of_group_;
   std::map<OpKey, int> times_;  // number of occurrences of each op so far
   std::map<std::tuple<std::int32_t, std::int32_t, int>, int>
-      buckets_;  // by (group, bucket, number of the collective)
+      buckets_;  // by (group, bucket, index of the collective)
 };
 
 NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,

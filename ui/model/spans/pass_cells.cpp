@@ -29,7 +29,7 @@ int stage_of(const plan::Op& op, const std::vector<model::Stage>& stages) {
   return at == stages.end() ? -1 : static_cast<int>(at - stages.begin());
 }
 
-// Returns, by (stage, micro-batch), the number of the last op that computes the gradient for the
+// Returns, by (stage, micro-batch), the index of the last op that computes the gradient for the
 // previous segment.
 std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan::Op>& ops,
                                                          const std::vector<model::Stage>& stages) {

@@ -34,7 +34,7 @@ class Columns {
 
 struct SpanPiece {
   int left = 0, right = 0;  // columns [left, right), clipped to the range
-  std::size_t first = 0;    // number of the piece's first span
+  std::size_t first = 0;    // index of the piece's first span
   std::size_t spans = 1;
   // sum over the merged spans, including their parts outside of the column; empty for a single span
   SpanTimes times;

@@ -46,8 +46,8 @@ class SpanStore {
 
   explicit SpanStore(std::size_t kept = kSpans) : kept_(kept) {}
 
-  // Reads what was recorded since the last call. If it is called after every frame, it misses
-  // nothing.
+  // Reads what was recorded since the last call. If it is called after every frame of
+  // the recording, it misses nothing.
   void read(const telemetry::History& history);
 
   int ranks() const { return static_cast<int>(ranks_.size()); }

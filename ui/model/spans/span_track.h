@@ -28,7 +28,7 @@ class SpanTrack {
   std::size_t size() const { return spans_.size(); }
   const OpSpan& operator[](std::size_t number) const { return spans_[number - forgotten_]; }
 
-  // Each returns the number of the first matching span before `limit`, or `limit` if there is none.
+  // Each returns the index of the first matching span before `limit`, or `limit` if there is none.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
   // searches from `from` on; fast if the result is near
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;
