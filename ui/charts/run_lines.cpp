@@ -462,7 +462,7 @@ static ChartTitle special_chart_title(ChartKind kind) {
           chart_text("Version of the parameters that a gradient was applied to, minus the version "
                      "that it was computed with. The axis covers 99 % of the gradients; larger "
                      "values, for example after an evaluation by a worker, are marked at its end "
-                     "(the chart menu can extend the axis to the maximum).")};
+                     "(the chart menu can extend the axis to the largest value).")};
     default: return gpu_chart_title(kind);
   }
 }
