@@ -105,11 +105,22 @@ base::Problem unknown_argument(const CLI::App& verb, const std::string& word) {
                        fmt::format("the argument \"{}\" is unexpected", word), "");
 }
 
-// Returns the problem of the first word that should name a verb but does not. CLI11 would only
-// report that a subcommand is required.
+// True if the verb has this option; `word` may contain a value, as in "--steps=3".
+bool has_option(const CLI::App& verb, const std::string& word) {
+  return verb.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
+}
+
+// Returns the problem of the first word that should name a verb or an option of the verb's parent,
+// but does not. CLI11 would only report that a subcommand is required.
 std::optional<base::Problem> unknown_verb(const CLI::App& outer, const char* const* words) {
   const std::string word = *words == nullptr ? "" : *words;
-  if (verbs_of(outer).empty() || word.empty() || word.front() == '-') return {};
+  if (verbs_of(outer).empty() || word.empty()) return {};
+  if (word.front() == '-') {
+    if (has_option(outer, word)) return {};
+    base::Problem problem = unknown_argument(outer, word);
+    problem.advice = "Write options after the verb: " + command_of(outer) + " VERB " + word;
+    return problem;
+  }
   const auto named =
       outer.get_subcommands([&](const CLI::App* verb) { return verb->get_name() == word; });
   if (!named.empty()) return unknown_verb(*named.front(), words + 1);
@@ -132,6 +143,33 @@ base::Problem value_problem(const std::string& id, const CLI::App& verb, std::st
   return problem;
 }
 
+// Returns the problem of an option with too few or too many values.
+base::Problem mismatch_problem(const CLI::App& verb, const std::string& text) {
+  const bool too_many = text.find("At Most") != std::string::npos ||
+                        text.find("Expected exactly") != std::string::npos;
+  base::Problem problem = value_problem(too_many ? "repeated_option" : "missing_value", verb, text);
+  problem.what = too_many ? "the option is given more than once" : "the value is missing";
+  problem.accepted = too_many ? "one value" : "";
+  return problem;
+}
+
+// Returns the problem of a flag with a value. CLI11 writes "Could not convert: FLAG = VALUE". Other
+// conversions do not fail, because validators check values first.
+base::Problem flag_problem(const CLI::App& verb, const std::string& text) {
+  const std::size_t begin = std::min(text.find(": ") + 2, text.size()),
+                    end = std::min(text.find(" = ", begin), text.size());
+  base::Problem problem = usage_problem("bad_value", verb, "the option takes no value", "no value");
+  problem.where += " " + text.substr(begin, end - begin);
+  return problem;
+}
+
+// Returns the first argument that looks like an option but is none; empty if there is none.
+std::string unknown_option_of(const CLI::App& program) {
+  for (const std::string& word : program.remaining(true))
+    if (word.rfind('-', 0) == 0) return word;
+  return "";
+}
+
 template <class Error>
 bool is(const CLI::ParseError& error) {
   return dynamic_cast<const Error*>(&error) != nullptr;
@@ -141,12 +179,11 @@ base::Problem problem_of(const CLI::App& program, const CLI::ParseError& error) 
   const CLI::App& verb = innermost_verb(program);
   if (is<CLI::ExtrasError>(error)) return unknown_argument(verb, program.remaining(true).front());
   if (is<CLI::ValidationError>(error)) return value_problem("bad_value", verb, error.what());
-  if (is<CLI::ArgumentMismatch>(error)) {
-    base::Problem problem = value_problem("missing_value", verb, error.what());
-    problem.what = "the value is missing";
-    return problem;
-  }
+  if (is<CLI::ArgumentMismatch>(error)) return mismatch_problem(verb, error.what());
+  if (is<CLI::ConversionError>(error)) return flag_problem(verb, error.what());
   if (is<CLI::RequiredError>(error)) {
+    if (const std::string option = unknown_option_of(program); !option.empty())
+      return unknown_argument(verb, option);
     if (const std::string verbs = verbs_of(verb); !verbs.empty())
       return usage_problem("missing_verb", verb, "a verb is missing", verbs);
     return usage_problem("missing_argument", verb, error.what(), "");

@@ -8,6 +8,7 @@
 #include <QMainWindow>
 #include <QMenu>
 #include <QMenuBar>
+#include <QScreen>
 #include <QTextBrowser>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -45,7 +46,8 @@ void show(QDialog& dialog, QWidget* content, const QSize& size) {
   auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, &dialog);
   QObject::connect(buttons, &QDialogButtonBox::rejected, &dialog, &QDialog::reject);
   column->addWidget(buttons);
-  dialog.resize(size * Theme::instance().scale());
+  dialog.resize(
+      (size * Theme::instance().scale()).boundedTo(dialog.screen()->availableSize() * 0.95));
   dialog.exec();
 }
 
@@ -138,8 +140,8 @@ void show_shortcuts(QMainWindow& window) {
                 {"Show the contents", "F1"},
                 {"Close", "Esc"}});
   list->expandAll();
-  list->header()->setSectionResizeMode(0, QHeaderView::Stretch);
-  show(dialog, list, {480, 560});
+  list->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  show(dialog, list, {620, 560});
 }
 
 void show_about(QMainWindow& window) {

@@ -7,6 +7,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QMenu>
+#include <QScreen>
 #include <QTabBar>
 #include <QToolBar>
 #include <algorithm>
@@ -20,6 +21,7 @@ constexpr auto kState = "window/state", kGeometry = "window/geometry";
 // Must be increased when the arrangement of docks changes. Stored states with another version are
 // ignored.
 constexpr int kStateVersion = 7;
+constexpr QSize kWindowSize(1440, 900);  // at the first start, if the screen is large enough
 // number keys that show panels; from the tenth panel on, together with Shift
 constexpr int kNumberKeys = 9;
 constexpr int kShort = 520;  // a window lower than this is short; pixels at scale 1
@@ -262,7 +264,8 @@ void Workspace::lay_out_bottom(bool charts_apart) {
 }
 
 void Workspace::restore() {
-  if (!window_.restoreGeometry(settings_.value(kGeometry).toByteArray())) window_.resize(1440, 900);
+  if (!window_.restoreGeometry(settings_.value(kGeometry).toByteArray()))
+    window_.resize(kWindowSize.boundedTo(window_.screen()->availableSize()));
   reset();
   window_.restoreState(settings_.value(kState).toByteArray(), kStateVersion);
 }

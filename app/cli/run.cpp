@@ -329,11 +329,34 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
     note("every rank loads only its own feature columns (vertical sharding)");
 }
 
+// Names the option instead of the field that it sets.
+base::Problems name_resume_option(base::Problems problems, const RunArguments& arguments) {
+  for (base::Problem& problem : problems)
+    if (!arguments.resume.empty() && problem.where == "run.resume_from") {
+      problem.where = "--resume";
+      problem.accepted = "";
+      problem.advice = "Leave --resume out, or use parameter_server with run.clock=machine.";
+    }
+  return problems;
+}
+
+base::Problem missing_resume_directory(const std::string& directory) {
+  return {"missing_file",
+          base::ProblemCode::bad_input,
+          "--resume",
+          fmt::format("the directory {} does not exist", directory),
+          "the directory of a run with a checkpoint",
+          "Check the path."};
+}
+
 int run_experiment(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
   catch_signals();
   base::set_log_name("coordinator");
   RunArguments effective = arguments;
+  std::error_code error;
+  if (!arguments.resume.empty() && !std::filesystem::is_directory(arguments.resume, error))
+    return complain({missing_resume_directory(arguments.resume)}, arguments.json);
   if (!arguments.resume.empty())
     effective.overrides.push_back("run.resume_from=" +
                                   std::filesystem::absolute(arguments.resume).string());
@@ -342,7 +365,7 @@ int run_experiment(const RunArguments& arguments) {
   const auto given = load(effective);
   if (!given) return complain(given.error(), arguments.json);
   auto resolved = resolve(*given, effective);
-  if (!resolved) return complain(resolved.error(), arguments.json);
+  if (!resolved) return complain(name_resume_option(resolved.error(), arguments), arguments.json);
   if (const auto problems = memory_problems(*resolved); !problems.empty())
     return complain(problems, arguments.json);
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())

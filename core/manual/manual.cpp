@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxBytes = std::size_t{1} << 22;  // maximum size of a page
 constexpr std::size_t kMaxSimilar = 5;
 constexpr std::string_view kFields = "fields", kProblemsPage = "problems.md",
+                           kProblemsBySubject = "problems-by-subject",
                            kAlgorithmsPage = "all_reduce.md", kVerbsPage = "command_line.md";
 
 std::string lower(std::string_view text) {
@@ -144,7 +145,11 @@ std::optional<std::pair<int, SearchHit>> match(const Page& page, const Section& 
   if (!in_section) return std::nullopt;
   SearchHit hit{{page.file, section.slug, ""}, page.title, section.title, ""};
   hit.excerpt = excerpt_around(plain.substr(line), first == std::string::npos ? 0 : first - line);
-  if (first != std::string::npos) hit.place.word = word_at(plain, first);
+  const std::string heading = searchable(section.title);
+  const bool is_in_heading = std::ranges::all_of(words, [&](const std::string& word) {
+    return contains_word(heading, word) || contains_word(title, word);
+  });
+  if (first != std::string::npos && !is_in_heading) hit.place.word = word_at(plain, first);
   return std::pair(rank_of(page, section, words), std::move(hit));
 }
 
@@ -231,8 +236,13 @@ void Manual::read_problems() {
   if (!problems) return;
   for (const TableRow& row : table_rows_of(*problems)) {
     if (row.cells.size() != columns) continue;
-    for (const std::string& id : code_spans(row.cells.back()))
-      problems_.try_emplace(id, ManualLocation{problems->file, row.slug, id});
+    const auto [file, slug] = split(first_link(row.cells[2]));
+    for (const std::string& id : code_spans(row.cells.back())) {
+      const bool is_first =
+          problems_.try_emplace(id, ManualLocation{problems->file, row.slug, id}).second;
+      if (is_first && row.slug == kProblemsBySubject)
+        problem_subjects_[id] = page(file) ? ManualLocation{file, slug, ""} : problems_.at(id);
+    }
   }
 }
 
@@ -301,7 +311,9 @@ std::optional<ManualLocation> Manual::verb(std::string_view name) const {
 }
 
 std::optional<ManualLocation> Manual::problem(const base::Problem& problem) const {
-  if (const auto at = problems_.find(problem.id); at != problems_.end()) return at->second;
+  const auto row = problems_.find(problem.id);
+  const auto subject = problem_subjects_.find(problem.id);
+  if (row != problems_.end() && subject == problem_subjects_.end()) return row->second;
   static const std::regex path(R"([a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)*)");
   // the location of a field in a file is "FILE: FIELD"
   const std::size_t colon = problem.where.rfind(": ");
@@ -309,6 +321,7 @@ std::optional<ManualLocation> Manual::problem(const base::Problem& problem) cons
       colon == std::string::npos ? problem.where : problem.where.substr(colon + 2);
   if (std::regex_match(where, path))
     if (auto place = field(where)) return place;
+  if (subject != problem_subjects_.end()) return subject->second;
   switch (problem.code) {
     case base::ProblemCode::bad_usage: return ManualLocation{std::string(kVerbsPage), "", ""};
     case base::ProblemCode::bad_input: return heading(kProblemsPage, "problems-of-the-experiment");
@@ -351,17 +364,22 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
     if (place) return *place;
   if (const auto at = fields_.find(without_indices(topic)); at != fields_.end())
     return at->second.front();
+  if (const auto at = problems_.find(topic); at != problems_.end()) return at->second;
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
       if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
   const std::string guess = base::detail::nearest(lower(topic), topics());
-  std::string similar;
+  std::string similar, fields;
+  for (const auto& [path, places] : fields_)
+    if (path.ends_with("." + topic)) fields += (fields.empty() ? "" : ", ") + path;
   for (const SearchHit& hit : search(topic, kMaxSimilar))
     similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
-  std::string advice = !guess.empty() ? "Did you mean \"" + guess + "\"?"
-                       : !similar.empty()
-                           ? "The following sections contain these words: " + similar
-                           : "Without a topic, the command prints the table of contents.";
+  std::string advice =
+      !fields.empty()  ? "These fields have this name: " + fields
+      : !guess.empty() ? "Did you mean \"" + guess + "\"?"
+      : !similar.empty()
+          ? "The following sections contain these words: " + similar
+          : "Run trainyard-cli manual without a topic to print the table of contents.";
   return base::fail({"unknown_topic", base::ProblemCode::bad_input, "manual",
                      fmt::format("\"{}\" is not a topic", topic), "", std::move(advice)});
 }

@@ -36,7 +36,8 @@ struct ContentsGroup {
 };
 
 struct SearchHit {
-  ManualLocation place;       // its word is the first match below the heading
+  ManualLocation place;       // its word is the first match below the heading; empty if the titles
+                              // contain all words
   std::string page, section;  // titles of the page and of the section
   std::string excerpt;        // plain text around the first matching word
 };
@@ -62,8 +63,8 @@ class Manual {
   std::string text(const ManualLocation& place) const;
 
   // Returns the section about a topic. A topic is a file ("training.md" or "training"), a file and
-  // a slug ("training.md#fields"), a title, or the name of a verb, strategy, algorithm, panel or
-  // field. An unknown topic is a Problem that names similar topics.
+  // a slug ("training.md#fields"), a title, or the name of a verb, strategy, algorithm, panel,
+  // field or problem (its id). An unknown topic is a Problem that names similar topics.
   base::Result<ManualLocation> find(const std::string& topic) const;
 
   std::optional<ManualLocation> field(std::string path) const;  // ignores list indices in the path
@@ -71,8 +72,9 @@ class Manual {
   std::optional<ManualLocation> algorithm(std::string_view name) const;
   std::optional<ManualLocation> panel(std::string_view title) const;
   std::optional<ManualLocation> verb(std::string_view name) const;
-  // Returns the row of problems.md with the problem's id. If there is none, returns the field where
-  // the problem is, or else the section of problems.md for the problem's code.
+  // Returns the row of problems.md that explains the problem's id. If there is none, returns the
+  // field where the problem is, else the page of its subject, else the section of problems.md for
+  // the problem's code.
   std::optional<ManualLocation> problem(const base::Problem& problem) const;
   // rows of problems.md by id
   const std::map<std::string, ManualLocation>& problems() const { return problems_; }
@@ -92,6 +94,8 @@ class Manual {
   std::map<std::string, std::vector<ManualLocation>> fields_;  // by path, with [] for list indices
   std::map<std::string, ManualLocation, std::less<>> strategies_, panels_;
   std::map<std::string, ManualLocation> problems_;  // rows of problems.md by id
+  // for ids whose row only names a subject: the page of that subject
+  std::map<std::string, ManualLocation> problem_subjects_;
 };
 
 }  // namespace trainyard::manual

@@ -2,6 +2,7 @@
 #include "ui/manual/page_document.h"
 
 #include <QFontMetricsF>
+#include <QRegularExpression>
 #include <QTextCursor>
 #include <QTextDocumentFragment>
 #include <QTextFrame>
@@ -17,7 +18,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr QChar kBreak(0x200B);  // zero-width space, at which code can be broken
+constexpr QChar kBreak(0x200B);    // zero-width space, at which code can be broken
+constexpr int kUnbrokenName = 14;  // longer names in code can also be broken after an underscore
 constexpr double kHeadingSizes[] = {1.7, 1.3, 1.1};
 constexpr double kFrameExcess = 2;  // pixels by which Qt makes a frame with a border too wide
 constexpr double kCodeSize = 0.92, kMinCodeScale = 0.8, kLineHeight = 125, kTableLineHeight = 108,
@@ -214,8 +216,18 @@ int column_width(const QFont& font, int characters) {
 }
 
 QString breakable(QString code) {
-  for (int at = 0; at + 1 < code.size(); ++at)
-    if (QString("._/|").contains(code[at])) code.insert(++at, kBreak);
+  int segment = 0;  // start of the current name in a path
+  const auto length_of_name = [&] {
+    static const QRegularExpression end("[./|]");
+    const auto found = code.indexOf(end, segment);
+    return (found < 0 ? code.size() : found) - segment;
+  };
+  for (int at = 0; at + 1 < code.size(); ++at) {
+    const bool ends_name = QString("./|").contains(code[at]);
+    if (!ends_name && (code[at] != '_' || length_of_name() <= kUnbrokenName)) continue;
+    code.insert(++at, kBreak);
+    if (ends_name) segment = at + 1;
+  }
   return code;
 }
 

@@ -20,8 +20,8 @@ inline QString to_qstring(const std::string& utf8) { return QString::fromStdStri
 // Returns the width in pixels of a column of text with `characters` per line.
 int column_width(const QFont& font, int characters);
 
-// Returns the page as Markdown for Qt. Zero-width spaces allow line breaks after dots and
-// underscores of code in tables, because paths are wider than columns.
+// Returns the page as Markdown for Qt. Zero-width spaces allow line breaks in code in tables,
+// because paths are wider than columns: after dots, and after underscores of long names.
 QString markdown_of(const manual::Page& page);
 // `breakable` inserts zero-width spaces into code, as `markdown_of` does. The other function
 // removes them from a selected text.

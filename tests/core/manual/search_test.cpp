@@ -17,7 +17,15 @@ Manual gossip_manual() {
   return Manual({
       parse_page("developers/gossip.md", "# Adding a gossip rule\nThe gossip of developers.\n"),
       parse_page("gossip.md", "# Gossip\nAverages with neighbors.\n## Limits\nNo gossip of one.\n"),
-      parse_page("index.md", "# Manual\n## Pages\n[Gossip](gossip.md), [Training](training.md)\n"),
+      parse_page("index.md",
+                 "# Manual\n## Pages\n[Gossip](gossip.md), [Training](training.md), "
+                 "[Problems](problems.md)\n"),
+      parse_page("problems.md",
+                 "# Problems\n## Problems of a run\n"
+                 "| message | cause | what to do | id |\n|---|---|---|---|\n"
+                 "| a | b | c | `rank_died` |\n"
+                 "## Problems by subject\n| subject | where | page | id |\n|---|---|---|---|\n"
+                 "| roles | a device | [Gossip](gossip.md#limits) | `role_not_used` |\n"),
       parse_page("training.md",
                  "# Training\nAn unscheduled word.\n## Fields\n"
                  "| Field | Meaning | Default |\n|---|---|---|\n"
@@ -73,6 +81,27 @@ TEST(Text, of_a_page_or_section_is_complete) {
   EXPECT_EQ(manual.text({"training.md", "fields", "no row"}),
             manual.text({"training.md", "fields", ""}));
   EXPECT_EQ(manual.text({"missing.md", "", ""}), "");
+}
+
+std::string place_of(const char* id, const char* where) {
+  const auto place = gossip_manual().problem({id, base::ProblemCode::bad_input, where, "", "", ""});
+  return place ? to_string(*place) : "";
+}
+
+TEST(ProblemPlace, is_the_row_that_explains_the_id_before_the_field) {
+  EXPECT_EQ(place_of("rank_died", "training.schedule"), "problems.md#problems-of-a-run");
+}
+
+TEST(ProblemPlace, is_the_field_or_the_page_of_the_subject_if_no_row_explains_the_id) {
+  EXPECT_EQ(place_of("role_not_used", "training.schedule"), "training.md#fields");
+  EXPECT_EQ(place_of("role_not_used", "rank 2"), "gossip.md#limits");
+}
+
+TEST(Find, knows_ids_of_problems_and_names_of_fields) {
+  EXPECT_EQ(to_string(*gossip_manual().find("rank_died")), "problems.md#problems-of-a-run");
+  const auto unknown = gossip_manual().find("learning_rate");
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().advice, HasSubstr("training.learning_rate"));
 }
 
 TEST(ProblemPlace, of_a_field_in_a_file_is_the_field) {
