@@ -329,14 +329,15 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
     note("every rank loads only its own feature columns (vertical sharding)");
 }
 
-// Names the option instead of the field that it sets.
+// Names the option --resume instead of the field that it sets.
 base::Problems name_resume_option(base::Problems problems, const RunArguments& arguments) {
-  for (base::Problem& problem : problems)
-    if (!arguments.resume.empty() && problem.where == "run.resume_from") {
-      problem.where = "--resume";
-      problem.accepted = "";
-      problem.advice = "Leave --resume out, or use parameter_server with run.clock=machine.";
-    }
+  for (base::Problem& problem : problems) {
+    if (arguments.resume.empty() || problem.where != "run.resume_from") continue;
+    problem.where = "--resume";
+    if (problem.id != "resume_not_supported") continue;
+    problem.accepted = "";
+    problem.advice = "Leave --resume out, or use parameter_server with run.clock=machine.";
+  }
   return problems;
 }
 
@@ -371,7 +372,7 @@ int run_experiment(const RunArguments& arguments) {
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
     return complain(problems, arguments.json);
   const auto skipped = session::resume(*resolved);
-  if (!skipped) return complain({skipped.error()}, arguments.json);
+  if (!skipped) return complain(name_resume_option({skipped.error()}, arguments), arguments.json);
   for (const base::Problem& problem : *skipped)
     std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))

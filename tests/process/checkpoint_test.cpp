@@ -187,11 +187,14 @@ TEST(Checkpoints, that_are_damaged_are_skipped_and_of_another_model_are_refused)
   EXPECT_THAT(other.problems(), ElementsAre(Pair("checkpoint_of_other_model", HasSubstr("step-"))));
   const Ran enough = cli(resumed(short_run(kServed, 40, is_lockstep()), directory(half)));
   EXPECT_EQ(enough.exit_code, 2);
-  EXPECT_THAT(enough.problems(), ElementsAre(Pair("checkpoint_too_late", "run.resume_from")));
+  EXPECT_THAT(enough.problems(), ElementsAre(Pair("checkpoint_too_late", "--resume")));
   const Ran none = cli(resumed(short_run(kServed, 40, is_lockstep()), (home / "nowhere").string()));
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_THAT(none.problems(),
-              ElementsAre(Pair("no_checkpoint", (home / "nowhere/checkpoints").string())));
+  EXPECT_THAT(none.problems(), ElementsAre(Pair("missing_file", "--resume")));
+  fs::create_directories(home / "empty");
+  EXPECT_THAT(
+      cli(resumed(short_run(kServed, 40, is_lockstep()), (home / "empty").string())).problems(),
+      ElementsAre(Pair("no_checkpoint", (home / "empty/checkpoints").string())));
 }
 
 TEST(Checkpoints, with_a_flipped_bit_in_a_server_shard_are_skipped) {
