@@ -241,7 +241,7 @@ TEST(Checkpoints, of_a_run_in_progress_are_not_resumed) {
   ASSERT_TRUE(run.wait_for_step(30));
   const Ran ran = cli(resumed(short_run(kServed, 100'000), run.run_directory()));
   EXPECT_EQ(ran.exit_code, 4);
-  EXPECT_THAT(ran.problems(), ElementsAre(Pair("run_in_progress", "run.resume_from")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("run_in_progress", "--resume")));
 }
 
 TEST(Checkpoints, that_a_strategy_does_not_write_are_noted) {
