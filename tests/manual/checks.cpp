@@ -347,9 +347,24 @@ std::vector<std::string> shell_words(const std::string& command) {
   return words;
 }
 
+// Checks the commands in running text that have options, such as `trainyard-cli run E --steps 3`.
+base::Problems check_inline_commands(const Page& page, const Usage& usage) {
+  base::Problems problems;
+  for (const std::string& span : code_spans(page.text)) {
+    if (!span.starts_with("trainyard-cli ") || span.find(" --") == std::string::npos) continue;
+    for (base::Problem& problem : parse(shell_words(span), usage).problems) {
+      problem.where = page.file + ": " + span;
+      problems.push_back(std::move(problem));
+    }
+  }
+  return problems;
+}
+
 base::Problems check_commands(const Manual& manual, const Usage& usage, const fs::path& source) {
   base::Problems problems;
-  for (const Page& page : manual.pages())
+  for (const Page& page : manual.pages()) {
+    for (base::Problem& problem : check_inline_commands(page, usage))
+      problems.push_back(std::move(problem));
     for (const CodeBlock& block : code_blocks_of(page))
       for (const Command& command : commands_of(block)) {
         Parsed parsed = parse(shell_words(command.text), usage);
@@ -361,6 +376,7 @@ base::Problems check_commands(const Manual& manual, const Usage& usage, const fs
           problems.push_back(std::move(problem));
         }
       }
+  }
   return problems;
 }
 

@@ -47,8 +47,8 @@ Usage read_usage(const std::function<std::string(const std::string& verb)>& help
 
 // Words of a shell command without quotes, up to an operator or a comment.
 std::vector<std::string> shell_words(const std::string& command);
-// Commands of trainyard-cli in code blocks: verbs, options and values are accepted, experiments
-// exist, and their overrides are valid.
+// Commands of trainyard-cli in code blocks, and those with options in running text: verbs, options
+// and values are accepted, experiments exist, and their overrides are valid.
 base::Problems check_commands(const Manual& manual, const Usage& usage,
                               const std::filesystem::path& source);
 

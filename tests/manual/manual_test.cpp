@@ -168,6 +168,16 @@ TEST(BrokenManual, reports_invalid_commands) {
   expect("trainyard-cli export RUN --format pdf --out x\n", "unknown_value", "pdf");
 }
 
+TEST(BrokenManual, reports_invalid_commands_in_running_text) {
+  const auto found = [](const std::string& text) {
+    return check_commands(manual_of("# A\n" + text + "\n"), real_usage(), kSource);
+  };
+  const std::string command = "trainyard-cli export RUN --format csv";
+  EXPECT_THAT(found("Use `" + command + "` now."),
+              ElementsAre(IsProblem("missing_option", "a.md: " + command)));
+  EXPECT_THAT(found("Use `" + command + " --out FILE` and `trainyard-cli run`."), IsEmpty());
+}
+
 TEST(BrokenManual, reports_invalid_overrides) {
   const std::string run = "trainyard-cli run resources/experiments/one_device_digits.json \\\n  ";
   EXPECT_THAT(commands(run + "--set training.stepz=5 --set training.batch_per_rank=16\n"),
