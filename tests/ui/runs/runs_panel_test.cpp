@@ -278,7 +278,8 @@ class ComparedSettings : public testing::Test {
   static RunEntry ran(const experiment::Experiment& given) {
     RunEntry run;
     run.given = base::SharedJson(experiment::to_json(given));
-    run.experiment = experiment::to_json(experiment::resolve(given, "/")->document);
+    run.experiment =
+        base::SharedJson(experiment::to_json(experiment::resolve(given, "/")->document));
     return run;
   }
   // Returns lines of the form "path: value | value".
