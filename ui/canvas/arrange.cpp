@@ -59,8 +59,8 @@ void align_one(const Node& node, const QRectF& all, Edge edge) {
   }
 }
 
-// Places nodes in a grid of `wide` columns with top left corner `at`. Returns the covered
-// rectangle.
+// Places nodes in a grid of `wide` columns with top left corner `at`. Returns the rectangle that
+// the grid covers.
 QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap = kHostGap) {
   QRectF covered(at, QSizeF(0, 0));
   double y = at.y();
@@ -77,7 +77,7 @@ QRectF place_grid(const Nodes& nodes, QPointF at, std::size_t wide, double gap =
   return covered;
 }
 
-// Centers a last row that is not full.
+// Centers the last row if it is not full.
 void center_last_row(const Nodes& nodes, std::size_t wide, double middle) {
   const std::size_t in_last = nodes.size() % wide;
   if (in_last == 0) return;
@@ -86,7 +86,7 @@ void center_last_row(const Nodes& nodes, std::size_t wide, double middle) {
   for (const Node& one : row) one.put(*one.x + by, *one.y);
 }
 
-// Returns the number of columns that gives the grid about the aspect ratio of a window.
+// Returns the number of columns at which the grid has about the aspect ratio of a window.
 std::size_t columns_for(const Nodes& nodes) {
   QSizeF largest;
   for (const Node& one : nodes) largest = largest.expandedTo(one.size);
@@ -95,8 +95,8 @@ std::size_t columns_for(const Nodes& nodes) {
       2.0, std::round(std::sqrt(kAspect * static_cast<double>(nodes.size()) * tall_to_wide))));
 }
 
-// Places one or two hosts left and right of their switch, more in rows above and below it. Returns
-// the covered rectangle.
+// Places one or two hosts to the left and right of their switch, and more than two in rows above
+// and below the switch. Returns the rectangle that switch and hosts cover.
 QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
   if (hosts.size() <= 2) {
     Nodes row{hosts.begin(), hosts.begin() + std::min<std::ptrdiff_t>(1, std::ssize(hosts))};
@@ -107,7 +107,8 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
     return covered;
   }
   const std::size_t wide = columns_for(hosts);
-  // all rows but the last must be full: links to hosts in lower rows would cross a short row
+  // All rows above the switch are full. A shorter row there would be crossed by links to hosts in
+  // other rows.
   const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;
   const std::size_t above = std::min(full, hosts.size());
   const Nodes upper(hosts.begin(), hosts.begin() + static_cast<std::ptrdiff_t>(above)),
@@ -144,8 +145,8 @@ bool is_free(const Layout& layout, const QRectF& room) {
                               [&](const LinkShape& link) { return link.path.intersects(room); });
 }
 
-// Returns all positions whose larger coordinate, to the right or downward, is `far`. Positions
-// straight to the right or straight below come first.
+// Returns all grid offsets to the right and downward whose larger coordinate is `far`. Offsets
+// straight to the right or straight down come first.
 std::vector<std::pair<int, int>> ring(int far) {
   std::vector<std::pair<int, int>> places{{far, 0}};
   for (int aside = 0; aside < far; ++aside) {
@@ -160,8 +161,8 @@ bool covers_any(const QRectF& room, const std::vector<QRectF>& cards) {
   return std::ranges::any_of(cards, [&](const QRectF& card) { return card.intersects(room); });
 }
 
-// Adds the two shifts, in grid steps, that move the span [low, high] to just before and just after
-// the other span.
+// Adds two shifts, in grid steps, of the span [low, high]: one to just before the other span, and
+// one to just after it.
 void add_shifts(std::vector<double>& shifts, double low, double high, double other_low,
                 double other_high) {
   shifts.push_back(std::floor((other_low - kCopyGap / 2 - high) / kGridStep) * kGridStep);
@@ -173,8 +174,8 @@ void each_once(std::vector<double>& shifts) {
   shifts.erase(std::unique(shifts.begin(), shifts.end()), shifts.end());
 }
 
-// Returns the shortest shift after which the rectangle covers no card and keeps its distance from
-// all.
+// Returns the shortest shift of the rectangle `room` after which it covers no card and has the
+// minimum distance from every card.
 QPointF shortest_shift(const QRectF& room, const std::vector<QRectF>& cards) {
   std::vector<double> across{0}, down{0};
   for (const QRectF& card : cards) {

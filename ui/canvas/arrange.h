@@ -23,16 +23,17 @@ void distribute(topology::Topology& topology, const std::set<std::string>& names
 void arrange(topology::Topology& topology);
 
 // Returns the offset, in grid steps, by which a copy must be moved so that it covers no card or
-// link. Zero if its position is free; otherwise the offset to the nearest free position to the
-// right or below.
+// link. The offset is zero if the copy's position is free. Otherwise it leads to the nearest free
+// position to the right or below.
 Position free_offset(const topology::Topology& into, const topology::Topology& copy);
 
 // Returns the position for a new card, in grid steps from `corner`: `corner` if the card would
 // cover no other card there, otherwise the nearest free position.
 Position uncovered(const topology::Topology& topology, Position corner, QSizeF size);
 
-// Makes room for `devices` more devices on a host. Moves the host by the smallest shift, in grid
-// steps, at which its larger card covers no additional card.
+// Makes room for `devices` more devices on a host, whose card then becomes larger. Moves the host
+// by the smallest shift, in grid steps, at which the larger card covers only cards that the old
+// card covered.
 void make_room(topology::Topology& topology, const std::string& name, std::size_t devices);
 
 }  // namespace trainyard::ui

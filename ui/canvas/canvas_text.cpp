@@ -24,7 +24,7 @@ struct Writing {
   QStaticText text;
 };
 
-// Fonts must be destroyed before the application.
+// The fonts must be destroyed before the QGuiApplication.
 QCache<QString, Writing>& writings() {
   static QCache<QString, Writing> kept(kMaxWritings);
   static const bool cleared = (qAddPostRoutine([] { writings().clear(); }), true);
@@ -44,7 +44,8 @@ Writing* lay_out(const QString& text, int pixels, bool strong, int room) {
   auto* made = new Writing{font(pixels, strong), {}};
   const QString line = QString(text).replace('\n', ' ');
   made->text.setTextFormat(Qt::PlainText);
-  // cuts names in the middle, because they differ at both ends, and sentences at the end
+  // Names are elided in the middle, because they differ at both ends. Sentences are elided at the
+  // end.
   const Qt::TextElideMode cut = line.contains(' ') ? Qt::ElideRight : Qt::ElideMiddle;
   made->text.setText(room == kAnyWidth ? line
                                        : QFontMetricsF(made->font).elidedText(line, cut, room));

@@ -12,7 +12,7 @@ constexpr double kSmallSize = 11;  // size of text in pixels at 100 %
 
 // True at scales where small text is unreadable and therefore omitted.
 bool is_far(double scale);
-// True at scales where boxes have no rounded corners and no line is wider than a pixel.
+// True at scales where boxes are drawn without rounded corners and all lines are one pixel wide.
 bool is_tiny(double scale);
 
 double scale_of(const QPainter& painter);

@@ -7,16 +7,16 @@
 
 namespace trainyard::ui {
 
-// Strokes a path. A straight path is drawn as a line, which the painter dashes and fills many times
-// faster.
+// Strokes a path. A straight path is drawn as a line, because the painter draws dashed lines many
+// times faster than dashed paths.
 void stroke(QPainter& painter, const QPainterPath& path, const QPen& pen);
 
-// Paints moving dashes; speed and width grow with the logarithm of the rate. When zoomed out,
-// dashes keep their length on screen and are one pixel wide.
+// Paints moving dashes, whose speed and width grow with the logarithm of the rate. When the canvas
+// is zoomed out, dashes keep their length on screen and are one pixel wide.
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward,
                 double clock_seconds);
 
-// point beside the path, `distance` to the right of its direction
+// Returns a point beside the path, `distance` pixels to the right of the path's direction.
 QPointF offset_point(const QPainterPath& path, double distance);
 
 }  // namespace trainyard::ui

@@ -21,7 +21,7 @@ class TileItem : public QGraphicsItem {
   TileAppearance look_;
 };
 
-// Tags across the edges of a tile, above the links that begin there.
+// Tags across the edges of a tile. They are painted above the links that begin at the tile.
 class TileTagsItem : public QGraphicsItem {
  public:
   TileTagsItem() { setZValue(0.9); }

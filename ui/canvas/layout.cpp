@@ -40,7 +40,7 @@ NodeBox box_of(const topology::Host& host) {
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
-  // half of the length of the straight edges
+  // `straight`: half of the length of the switch's straight edges
   const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;
   const double across = std::fabs(way.dx()) / way.length(),
                along = std::fabs(way.dy()) / way.length();
@@ -70,12 +70,12 @@ QPainterPath line_between(const End& from, const End& to, double aside) {
   return path;
 }
 
-// Returns the curve between two devices of one host: below the tiles, or between their sides if one
-// stands above the other.
+// Returns the curve between two devices of one host. It runs below the tiles, or between their
+// sides if one tile is above the other.
 QPainterPath curve_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
   const double inward =
-      // toward the corners that face each other
+      // offset of the curve's end from the tile's center, toward the other tile
       (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);
   const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom())
                              : border_point(from, to.center());
@@ -150,7 +150,8 @@ QSizeF host_size(std::size_t devices) {
   const std::size_t shown = std::max<std::size_t>(devices, 1),
                     wide = static_cast<std::size_t>(columns(shown)),
                     rows = (shown + wide - 1) / wide;
-  // makes the height an even number of grid steps, so that links between centers are straight
+  // The height is an even number of grid steps, so that links between the centers of nodes are
+  // straight.
   const double below = devices > 1 ? kBus : kPad + 8;
   return {2 * kPad + static_cast<double>(wide) * (kTileWidth + kGap) - kGap,
           kHeader + static_cast<double>(rows) * (kTileHeight + kGap) - kGap + below};

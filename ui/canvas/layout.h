@@ -65,10 +65,12 @@ double link_width(
 
 Layout lay_out(const topology::Topology& topology);
 
-// point where the line from the center of `rect` to the point `to` leaves the rectangle
+// Returns the point where the line from the center of `rect` to the point `to` leaves the
+// rectangle.
 QPointF border_point(const QRectF& rect, QPointF to);
 
-// Returns the topmost object at a point; links match within `tolerance`.
+// Returns the topmost object at a point. A link is found if the point is at most `tolerance` away
+// from it.
 TopologyObject object_at(const Layout& layout, QPointF point, double tolerance = 6);
 // Returns the hosts and switches that touch `area`, and the links between them.
 SelectedObjects within(const Layout& layout, const QRectF& area);

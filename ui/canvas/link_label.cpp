@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLine = 15, kMinVisibleLine = 24;
 
-// Returns "CUT" or "SLOWED to 10 %"; empty if the link has its drawn bandwidth.
+// Returns "CUT" or "SLOWED to 10 %". Empty if the link runs at its drawn bandwidth.
 QString link_fault_text(const LinkAppearance& look) {
   if (look.part >= 1) return {};
   return look.part > 0 ? QObject::tr("SLOWED to %1 %").arg(std::lround(look.part * 100))
@@ -22,7 +22,7 @@ QString link_fault_text(const LinkAppearance& look) {
 }
 
 // Returns the lines about the current traffic. If the link is selected or hovered, each payload
-// kind is listed with its direction; otherwise only the kinds are listed.
+// kind is listed with its direction; otherwise the kinds are listed without directions.
 QStringList crossing(const LinkAppearance& look) {
   if (!look.live || look.live->payload.empty()) return {};
   if (look.marks.selected || look.marks.hovered)

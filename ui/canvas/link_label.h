@@ -10,14 +10,15 @@ namespace trainyard::ui {
 
 struct LinkLabel {
   QStringList lines;  // empty: no label
-  // the first line is a measurement: the bytes per second of both directions together
+  // true if the first line is a measurement: the bytes per second of both directions together
   bool measured = false;
   QRectF rect;
 };
 
 // Returns the label of a link. If the link is selected or hovered, the label has all text.
-// Otherwise its text is shortened so that the line stays visible, and a link inside a host has no
-// label. Measured traffic is shown on any line that is longer than its text.
+// Otherwise the text is shortened so that the link's line stays visible; measured traffic is shown
+// if the line is longer than its text. A link inside a host then has a label only if it is cut or
+// slowed.
 LinkLabel link_label(const LinkShape& shape, const LinkAppearance& look);
 void paint_link_label(QPainter& painter, const LinkLabel& label, bool selected);
 

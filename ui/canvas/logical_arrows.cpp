@@ -16,7 +16,7 @@ constexpr double kThinnest = 1.5, kWidest = 6;
 constexpr double kNeighbors = 160;  // pixels between the centers of adjacent tiles
 constexpr double kMinBend = 16, kMaxBend = 64,
                  kBend = 0.2;  // pixels; kBend: bend per pixel of distance beyond kNeighbors
-// numbers of arrows: with more than kFew, arrows have no rims; with more than kMany, no heads
+// If there are more than kFew arrows, they have no rims; if there are more than kMany, no heads.
 constexpr std::size_t kFew = 150, kMany = 1000;
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
@@ -31,8 +31,8 @@ std::map<std::string, QRectF> tiles_of(const Layout& layout) {
   return tiles;
 }
 
-// Returns a curve from border to border, bent to the right of its direction, so that opposite
-// arrows do not coincide.
+// Returns a curve from the border of one tile to that of the other. It is bent to the right of its
+// direction, so that opposite arrows do not coincide.
 QPainterPath bow(const QRectF& from, const QRectF& to) {
   const QLineF way(from.center(), to.center());
   const double bend =
@@ -44,8 +44,8 @@ QPainterPath bow(const QRectF& from, const QRectF& to) {
   return path;
 }
 
-// Returns the distance between the ends; computing the path's length would take a hundred times as
-// long.
+// Returns the distance between the ends of the path. Computing the length along the path would take
+// a hundred times as long.
 double span_of(const QPainterPath& path) {
   return QLineF(path.elementAt(0), path.currentPosition()).length();
 }
@@ -54,7 +54,8 @@ double head_size(const LogicalArrow& arrow) {
   return std::min(kHead + 2 * arrow.width, kHeadOfAll * span_of(arrow.path));
 }
 
-// Returns the triangle at the end. The line arrives from its last control point.
+// Returns the triangle at the end of the path. It points in the direction from the path's last
+// control point to the end.
 QPolygonF head_of(const QPainterPath& path, double size) {
   const QPointF tip = path.currentPosition();
   const QLineF back(tip, path.elementAt(path.elementCount() - 2));
@@ -92,8 +93,8 @@ void paint_line(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& 
            Qt::SolidLine, Qt::FlatCap));
 }
 
-// Paints a head. Its rim follows the two sides that meet at the tip; the line enters at the third
-// side.
+// Paints a head. Its rim follows the two sides that meet at the tip, because the line enters at the
+// third side.
 void paint_head(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {
   const QPolygonF head = head_of(arrow.path, head_size(arrow));
   if (head.isEmpty()) return;
@@ -107,7 +108,8 @@ void paint_head(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& 
   painter.drawPolygon(head);
 }
 
-// Paints heads last: a line that begins where another arrow ends would hide that arrow's head.
+// Paints all heads after all lines: otherwise a line that begins at the tip of another arrow would
+// hide that arrow's head.
 void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   const bool rims = arrows.size() <= kFew;
   for (const auto part : {paint_line, paint_head})
@@ -117,8 +119,8 @@ void paint_arrows(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
     }
 }
 
-// Paints straight, thin, faint lines without heads. Used for nearly all-to-all traffic, where heads
-// would hide each other. It takes a fraction of the time.
+// Paints straight, thin, faint lines without heads. They are used for nearly all-to-all traffic,
+// where heads would hide each other. Painting them takes a fraction of the time.
 void paint_hairlines(QPainter& painter, const std::vector<LogicalArrow>& arrows) {
   std::map<int, QList<QLineF>> by_sender;
   for (const LogicalArrow& arrow : arrows)

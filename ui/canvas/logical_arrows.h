@@ -14,14 +14,14 @@ namespace trainyard::ui {
 
 struct LogicalArrow {
   int from = 0, to = 0;  // ranks
-  // one curve from the border of one tile to that of another, including the head; the opposite
-  // arrow bends the other way
+  // curve from the border of one tile to that of another, including the head; the arrow in the
+  // opposite direction bends to the other side
   QPainterPath path;
   double width = 1;  // pixels at 100 %; very many arrows are drawn as hairlines without heads
 };
 
-// Returns the arrows, widest last, so that they are on top. Devices that are no longer in the
-// layout have none.
+// Returns the arrows, the widest last, so that it is painted on top. Devices that are no longer in
+// the layout have no arrows.
 std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalTopology& picture);
 
 // Returns the region of `area` outside of all tiles. Arrows painted there hide no tile.

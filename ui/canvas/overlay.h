@@ -13,21 +13,21 @@
 
 namespace trainyard::ui {
 
-// State of a rank that does not train while other ranks do.
+// State of a rank that has stopped training while other ranks continue.
 enum class Absence { none, stalled, lost, returning };
 
 struct DeviceOverlay {
   int rank = 0;
   QString state;  // "training", "waiting", "failed", ...
-  // number of completed steps; for an evaluator: step of the parameters that it measured last, 0 if
-  // none
+  // Number of completed steps. For an evaluator: the step whose parameters it measured last, or 0
+  // if it has measured none.
   qint64 step = 0;
   double utilization = -1;  // 0..1; negative: not measured
   bool failed = false;      // the rank died, failed or hung, which ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
-  // True if `step` is a step number of the run and not a count of this rank's local steps, because
-  // other ranks execute the steps in between or this rank executes none.
+  // True if `step` is a step of the run instead of a count of this rank's local steps. This is so
+  // if other ranks execute some of the run's steps, or if this rank executes none.
   bool step_is_position = false;
   QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
 
@@ -66,7 +66,8 @@ struct Overlay {
   std::map<LinkName, double> link_fractions =
       {};                    // links that are cut (0) or slowed: fraction of drawn bandwidth
   QString link_speeds = {};  // caveat about drawn link speeds in this run
-  // the run trains the drawn experiment, so the drawn model shards are those of the run
+  // True if the run trains the drawn experiment, so that the drawn shards of the model are also
+  // those of the run.
   bool trains_drawing = false;
   bool ended = false;  // the run is over; the overlay shows its final state
 

@@ -28,7 +28,7 @@ double far_size(const QPainter& painter, double room) {
 
 bool tiny(const QPainter& painter) { return is_tiny(scale_of(painter)); }
 
-// Fills rectangles without anti-aliasing, which is fast.
+// Paints a box by filling two rectangles without anti-aliasing, which is fast.
 void tiny_box(QPainter& painter, const QRectF& rect, const QColor& inside, const QPen& edge) {
   painter.setRenderHint(QPainter::Antialiasing, false);
   painter.fillRect(rect, edge.color());
@@ -48,7 +48,7 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& ins
 
 void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill,
          const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
-  // the line is at least one pixel wide
+  // The border is at least one pixel wide.
   const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);
   const QPen pen(marks.selected  ? colors().accent
                  : marks.hovered ? colors().dim
@@ -91,12 +91,14 @@ void paint_failed(QPainter& painter, const QRectF& tile, bool selected) {
   box(painter, tile, 6, inside, QPen(colors().error, 2 / std::min(scale_of(painter), 1.0)));
 }
 
-// Stalled ranks may continue; lost ranks get the denser pattern.
+// Returns the hatch pattern of a stalled or lost rank. Lost ranks get the denser pattern, because
+// stalled ranks may continue.
 Qt::BrushStyle hatch_of(Absence absence) {
   return absence == Absence::lost ? Qt::DiagCrossPattern : Qt::BDiagPattern;
 }
 
-// Uses a hatch pattern, because color alone is not enough.
+// Paints the tile of a stalled, lost or returning rank. It has a hatch pattern, because color alone
+// is not enough.
 void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& look) {
   box(painter, tile, 6, look.marks.selected ? colors().selection : colors().card,
       QPen(colors().warning, 2 / std::min(scale_of(painter), 1.0), Qt::DashLine));
@@ -129,8 +131,8 @@ QString state_symbol(const TileAppearance& look) {
   return look.failed() ? " !" : "";
 }
 
-// Paints a tag across an edge of the tile; returns the x coordinate at which the next tag may
-// begin.
+// Paints a tag across an edge of the tile. Returns the x coordinate at which the next tag on this
+// edge may begin.
 double paint_tag(QPainter& painter, double left, double middle, const QString& words) {
   const QRectF tag(left, middle - 7, width_of(words, kTinySize, true) + 10, 14);
   painter.setPen(QPen(colors().warning, 1));
@@ -172,8 +174,8 @@ void paint_far_tile(QPainter& painter, const QRectF& rect, const TileAppearance&
         QString::number(*rank) + state_symbol(look), far_size(painter, 48), ink, true);
 }
 
-// Returns "12 steps", or only the number if there is no room for the word. If the step is a
-// position and not a count, returns "at step 1,200", or nothing before the first step.
+// Returns "12 steps", or only the number if there is no room for the words. If the number is a step
+// of the run instead of a count, returns "at step 1,200", or nothing before the first step.
 QString steps_done(const DeviceOverlay& live, double room) {
   if (live.step_is_position && live.step == 0) return {};
   const QString words = live.step_is_position
@@ -182,7 +184,8 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
-// Paints a bar that stands for the full state. The part that the rank holds, its shard, is filled.
+// Paints a bar whose full width stands for the full state, such as all parameters. The shard that
+// the rank keeps is filled; without sharding, all of the bar is filled.
 void paint_shard_bar(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
                      const QColor& color) {
   const double one = bar.width() / kept.parts;
@@ -193,7 +196,7 @@ void paint_shard_bar(QPainter& painter, const QRectF& bar, const KeptShard& kept
       color);
 }
 
-// Paints the bar with its letter.
+// Paints the bar of one kind of state, with the letter of the kind before it.
 void paint_labeled_shard_bar(QPainter& painter, const QRectF& where, const QString& letter,
                              const KeptShard& kept, bool shared, const QColor& color) {
   const double size = where.height() / 2, left = where.left() + 12;
@@ -203,7 +206,7 @@ void paint_labeled_shard_bar(QPainter& painter, const QRectF& where, const QStri
                   shared, color);
 }
 
-// Paints the bars of parameters, gradients and moments.
+// Paints the bars of parameters, gradients and moments beside each other, with letters.
 void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
   const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
@@ -216,7 +219,7 @@ void paint_shard(QPainter& painter, const QRectF& row, const TileAppearance& loo
 }
 
 // Paints the bars of parameters, gradients and moments below each other, without letters. Each bar
-// has a fixed position, even if another bar is missing.
+// has a fixed position, even if another bar is omitted.
 void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearance& look) {
   const KeptShard& kept = *look.shard;
   const QColor color = Theme::instance().series_color(look.shown_rank().value_or(0));
@@ -227,9 +230,9 @@ void paint_shard_small(QPainter& painter, const QRectF& row, const TileAppearanc
   if (kept.moments) paint_shard_bar(painter, first.translated(0, 2 * each), kept, true, color);
 }
 
-// Paints the rank's share of the model: its layers, or bars for its shard. If the rank has the full
-// model, paints the text `otherwise`. In a run, a rank with both shows the bars beside the layers
-// if there is room.
+// Paints the rank's share of the model: its layers, bars for its shard, or both. If the rank has
+// the full model, paints the text `otherwise`. In a run, bars are shown beside the layers if there
+// is room.
 void paint_model_share(QPainter& painter, const QRectF& row, const TileAppearance& look,
                        const QString& otherwise) {
   if (look.shard && look.layers.isEmpty()) return paint_shard(painter, row, look);
@@ -254,7 +257,7 @@ void paint_tile_state(QPainter& painter, const QRectF& row, const TileAppearance
   write(painter, row, Qt::AlignLeft, look.live->state, kSmallSize, ink, strong);
 }
 
-// Writes the measured rate, the drawn speed, and the payload kinds below them.
+// Writes the measured rate and the drawn speed of a bus, and the payload kinds below them.
 void write_crossing(QPainter& painter, const QRectF& bus, const LinkOverlay& live,
                     const QString& speeds) {
   const QString kinds = traffic_kinds(live), bytes = rate(live.total());
@@ -300,7 +303,7 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& loo
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  // bars and layers: beside each other in a run, otherwise below each other
+  // During a run, bars and layers are beside each other; otherwise they are below each other.
   const bool stage_of_shards = look.shard && !look.layers.isEmpty();
   if (look.live || stage_of_shards)
     paint_model_share(painter, figures, look, device_figures(look.device));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Appearance of the drawing's objects: plain functions of values, called by the items. The level of
-// detail follows the painter's scale: where text would be too small to read (also depending on the
-// theme's scale), only names and ranks remain, enlarged.
+// detail follows the painter's scale. Where text would be too small to read, only names and rank
+// numbers are painted, enlarged. The theme's scale is taken into account.
 #pragma once
 
 #include <QPainter>
@@ -22,8 +22,8 @@ struct TileAppearance {
   topology::Device device;
   std::optional<int> rank;
   QString duty = {};  // duty of the rank, such as "worker"; "idle" without a rank
-  // layers of the rank, if the model is split. During a run they replace the device's figures,
-  // otherwise they replace the duty.
+  // Layers of the rank, if the model is split. During a run they are shown instead of the device's
+  // cores and memory, otherwise instead of the duty.
   QString layers = {};
   std::optional<KeptShard> shard =
       {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
@@ -37,7 +37,7 @@ struct TileAppearance {
   bool operator==(const TileAppearance&) const = default;
 };
 
-// Tags across the edges of a tile: caveats that apply to every figure of the device.
+// Tags across the edges of a tile: caveats that apply to every measurement of the device.
 struct TileTags {
   bool emulated = false;
   QStringList imposed = {};  // imposed slowdowns of its rank, now or in a run

@@ -220,7 +220,7 @@ void TopologyScene::sync_hosts() {
                         .speeds = overlay_ ? overlay_->link_speeds : QString(),
                         .marks = marks_of({TopologyObject::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
-    // appearance is independent of position, so a moved card's cached picture is kept
+    // The appearance contains no position, so that moving a card does not discard its cached image.
     look.host.x = look.host.y = 0;
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) {
       return node.kind == TopologyObject::Kind::host && node.name == host.name;

@@ -35,31 +35,32 @@ class TopologyScene : public QGraphicsScene {
   const std::optional<Overlay>& overlay() const { return overlay_; }
   bool live() const { return overlay_ && !overlay_->ended; }
 
-  // Sets the logical topology of a collective, which is painted over the drawing; without flows,
-  // nothing is painted. `pointed`: the mouse is on an algorithm. Otherwise the topology is hidden
-  // while live data of a run is shown.
+  // Sets the logical topology of a collective, which is painted over the drawing. If it has no
+  // flows, nothing is painted. While live data of a run is shown, it is painted only if its
+  // `pointed` is true: the mouse is on an algorithm.
   void set_logical(const LogicalTopology& picture);
   const LogicalItem& logical() const { return *logical_; }
 
-  // By rank: layers of a split model, and shard of a sharded model. Empty if the model is not
-  // split, or not sharded.
+  // Each takes one element per rank: its layers if the model is split, or its shard if the model is
+  // sharded. An empty vector means that the model is not split, or not sharded.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
-  // Returns the rank's share of the drawn model as text ("has layers 0–1.3"), also during a run of
-  // this experiment. Empty if the rank has the full model.
+  // Returns the rank's share of the drawn model as text ("has layers 0–1.3"). A run that trains
+  // another experiment has no such text. Empty if the rank has the full model.
   QString model_share_on(const topology::Device& device) const;
 
-  // Sets the transit of a chunk in a stepped-through collective, or removes it. A transit is also
-  // removed when a part of its route is no longer drawn.
+  // Shows a transit: the transfer of a chunk in a stepped-through collective. Without a value,
+  // removes it. A transit is also removed when a link or bus of its route is no longer drawn.
   void set_transit(const std::optional<Transit>& transit);
   const TransitItem* transit() const { return transit_item_; }  // null if none is drawn
   bool is_marked_emulated(const topology::Device& device)
-      // the rank of the device runs, or would run, on a CPU, as its tile and description say
+      // True if the rank of the device runs, or would run, emulated on a CPU. The device's tile and
+      // description say so too.
       const;
   QStringList imposed_on(const topology::Device& device)
       const;  // imposed slowdowns of its rank, now or in a run, as shown on the tile
 
-  // Sets the zoom. Pictures of nodes are cached, except at scales where painting them is faster.
+  // Sets the zoom. Nodes are cached as images, except at scales where painting them is faster.
   void set_scale(double scale);
 
  signals:

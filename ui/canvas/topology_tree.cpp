@@ -59,8 +59,8 @@ TopologyTree::TopologyTree(Document& document, Selection& selection, QWidget* pa
   show_selection();
 }
 
-// Sizes the columns. The name gets its full width, except that up to two fifths of the tree's width
-// are kept for the details if they need it. The inspector shows both in full.
+// Sizes the columns. The name column gets its full width, but leaves up to two fifths of the tree's
+// width to the details if they need it. The inspector shows full names and details.
 void TopologyTree::fit_columns() {
   const auto wanted = [this](int column) {
     return std::max(sizeHintForColumn(column), header()->sectionSizeHint(column));

@@ -41,13 +41,14 @@ class TopologyView : public QGraphicsView {
 
   void place(PaletteKind kind,
              QPointF at);  // a device joins the host at that point, or creates one
-  // Places a device, which gets a new name after its kind.
+  // Places a device, which gets a new name derived from its kind.
   void place(const topology::Device& device, QPointF at);
   void place_in_middle(PaletteKind kind);  // a device joins the selected host
   void place_in_middle(const topology::Device& device);
-  // gives the role to the selected devices; if that is impossible, reports the reason
+  // Gives the role to the selected devices. If that is impossible, shows the reason in the status
+  // bar.
   void give_role(topology::Role role);
-  // highlights devices that another panel refers to, until the next call
+  // Highlights the devices that another panel refers to. The next call replaces them.
   void highlight_devices(const std::set<std::string>& devices);
   void rename_current();  // opens an editor in place
   void add_to_context_menu(std::function<void(QMenu&, const TopologyObject&)> fill) {
@@ -59,9 +60,10 @@ class TopologyView : public QGraphicsView {
  signals:
   void zoom_changed(double zoom);
   void tool_changed();
-  // layers were dropped on a device; handled by the owner of the model
+  // Layers were dropped on a device. The receiver, which owns the model, assigns them.
   void layers_dropped(const QStringList& layers, const std::string& device);
-  // text for the status bar: the current object, or the reason for a refusal
+  // Emits text for the status bar: a description of the current object, or the reason why an edit
+  // was refused.
   void message(const QString& text);
 
  protected:

@@ -114,8 +114,8 @@ void TopologyView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Tab moves from object to object, and to the next widget after the last one; Escape makes the next
-// Tab leave immediately.
+// Tab moves from object to object, and after the last object to the next widget. After Escape, the
+// next Tab goes to the next widget immediately.
 bool TopologyView::event(QEvent* event) {
   if (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut) viewport()->update();
   if (event->type() == QEvent::KeyPress) {

@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns a palette entry as a device; nothing for a host or a switch.
+// Returns the default device of a palette entry. Returns nothing for a host or a switch.
 std::optional<topology::Device> device_of(PaletteKind kind) {
   switch (kind) {
     case PaletteKind::cpu: return default_device(topology::DeviceKind::cpu);
@@ -21,7 +21,8 @@ std::optional<topology::Device> device_of(PaletteKind kind) {
   }
 }
 
-// Returns the single device in the MIME data, as dragged from the palette's GPUs of this machine.
+// Returns the single device that the MIME data contains. The palette's entries for GPUs of this
+// machine are dragged as such data.
 std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   const auto fragment = from_mime(data);
   if (!fragment || fragment->devices.size() != 1 || !fragment->topology.hosts.empty() ||
@@ -30,7 +31,8 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   return fragment->devices.front();
 }
 
-// Returns the host under a part: the host itself, or a device's host.
+// Returns the name of the host at an object: the host itself, or the host of a device. Empty for
+// other objects.
 std::string host_under(const topology::Topology& topology, const TopologyObject& part) {
   if (part.kind == TopologyObject::Kind::host) return part.name;
   const topology::Host* host =
@@ -118,7 +120,8 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   else event->ignore();  // files are handled by the main window
 }
 
-// Marks the device that would get the role; elsewhere the cursor shows that a drop has no effect.
+// Marks the device that would get the role. Where there is no such device, the cursor shows that a
+// drop has no effect.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
   mark_drop_target(device_at(mapToScene(event.position().toPoint())), role);
   if (drop_target_device_.empty()) event.ignore();
@@ -137,7 +140,7 @@ bool TopologyView::set_drop_target(const std::string& device) {
   return true;
 }
 
-// Accepts layers on devices that train, and on servers that are called (rpc).
+// Accepts layers on devices that train. With the strategy rpc, also accepts them on servers.
 void TopologyView::drag_layers(const QStringList& layers, QDragMoveEvent& event) {
   const std::string name = device_at(mapToScene(event.position().toPoint()));
   const topology::Device* device = find_device(document_.experiment().topology, name);
@@ -183,7 +186,7 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   event->acceptProposedAction();
 }
 
-// Clears the marks of the host or device that would have been the target.
+// Removes the marks from the host or device on which the object would have been dropped.
 void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
   scene_.set_hovered({});
   drop_target_device_.clear();

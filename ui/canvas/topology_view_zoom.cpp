@@ -35,9 +35,9 @@ void TopologyView::zoom_by(double factor) {
 }
 void TopologyView::zoom_actual() { set_zoom(1, viewport()->rect().center()); }
 
-// Returns the zoom, at most 1, that shows the full drawing. It is less than the minimum zoom of the
-// canvas only if the drawing is more than twenty times as large as the view. At small zooms, text
-// is enlarged or omitted.
+// Returns the zoom, at most 1, at which the full drawing is visible. It is less than the minimum
+// zoom of the canvas only if the drawing is more than twenty times as large as the view. At small
+// zooms, text is enlarged or omitted.
 double TopologyView::fitting_zoom(QSizeF drawing) const {
   const QSizeF room = QSizeF(viewport()->size()) / scale_;
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
@@ -56,7 +56,8 @@ void TopologyView::zoom_to_fit() {
 
 QPointF TopologyView::middle() const { return mapToScene(viewport()->rect().center()); }
 
-// Grows the scene, so that there is always room around the drawing. It never shrinks during use.
+// Grows the scene's rectangle, so that there is always empty space around the drawing. The
+// rectangle never shrinks while the canvas is used.
 void TopologyView::grow_scene() {
   setSceneRect(sceneRect().united(scene_.layout().bounds.adjusted(-4000, -4000, 4000, 4000)));
   viewport()->update();
@@ -74,8 +75,8 @@ void TopologyView::reveal(const SelectedObjects& picked) {
 
 QRectF TopologyView::seen() const { return mapToScene(viewport()->rect()).boundingRect(); }
 
-// If the drawing was zoomed to fit, or fully visible, before the resize, it is so afterwards.
-// Otherwise the center of the view is kept.
+// If the drawing was zoomed to fit, or fully visible, before the resize, it is zoomed to fit or
+// fully visible afterwards too. Otherwise the center of the view is kept.
 void TopologyView::resizeEvent(QResizeEvent* event) {
   const QRectF before = mapToScene(QRect(QPoint(), event->oldSize())).boundingRect(),
                bounds = scene_.layout().bounds;

@@ -21,7 +21,8 @@ QPointF nearest(const QRectF& tile, QPointF to) {
           std::clamp(to.y(), tile.top(), tile.bottom())};
 }
 
-// Returns null if the host has no bus, because it has only one device.
+// Returns the host with this name. Returns null if the host has no bus, which is so if it has only
+// one device.
 const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) {
     return node.kind == TopologyObject::Kind::host && node.name == name;
@@ -29,7 +30,8 @@ const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   return at == layout.nodes.end() || at->bus.isEmpty() ? nullptr : &*at;
 }
 
-// Returns the way from the lower edge of a tile to the bus, beside the tiles below it.
+// Returns the points of the route from the lower edge of a tile to the bus. It passes beside the
+// tiles below.
 std::vector<QPointF> down_to_bus(const NodeBox& host, const QRectF& tile) {
   const double bus = host.bus.top() + kBusLine;
   const auto below = [&](const TileBox& other) {
@@ -49,7 +51,7 @@ void along_bus(QPainterPath& path, const NodeBox& host, const QRectF& from, cons
   for (const QPointF& point : up) path.lineTo(point);
 }
 
-// Returns the path over a link; empty if it is not drawn.
+// Returns the path of a link in the direction of the crossing. Empty if the link is not drawn.
 QPainterPath link_path(const Layout& layout, const Crossing& crossing) {
   const auto at = std::ranges::find_if(
       layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scene item of a transit: its route as an arrow over links and buses, and a label that moves along
-// it once and stays at its end.
+// Scene item of a transit. Its route is an arrow over links and buses. A label moves along the
+// arrow once and stays at the end.
 #pragma once
 
 #include <QGraphicsItem>
@@ -12,7 +12,8 @@
 
 namespace trainyard::ui {
 
-// Returns the path between the lower edges of two tiles; nothing if a part of it is not drawn.
+// Returns the path between the lower edges of two tiles. Returns nothing if a link or bus of the
+// route is not drawn.
 std::optional<QPainterPath> transit_path(const Layout& layout, const Transit& transit);
 
 class TransitItem : public QGraphicsItem {
