@@ -48,7 +48,8 @@ void ChartGrid::move(const QString& name, int to) {
   emit arrangement_changed();
 }
 
-// Moves a card. Hidden cards are skipped, so that each move is visible.
+// Moves a card by `by` positions among the visible cards. Hidden cards are skipped, so that the
+// user sees every move.
 void ChartGrid::move_by(const QString& name, int by) {
   int to = index_of(name) + by;
   while (to > 0 && to + 1 < static_cast<int>(cards_.size()) &&
@@ -109,7 +110,8 @@ void ChartGrid::set_page(int height) {
   fit();
 }
 
-// Sets the grid's height to what its cards need at this width; a scroll area shows it.
+// Sets the minimum height of the grid to the height that its cards need at the current width. The
+// grid is inside a scroll area.
 void ChartGrid::fit() {
   layout_->set_min_width(fontMetrics().height() * 20);
   setMinimumHeight(layout_->heightForWidth(width()));
@@ -143,7 +145,7 @@ bool ChartGrid::eventFilter(QObject* watched, QEvent* event) {
   return true;
 }
 
-// Highlights the card whose position would be taken.
+// Highlights the card whose position the dragged card would take.
 void ChartGrid::drag_to(QPoint at) {
   if (!target_.isVisible() && (at - pressed_).manhattanLength() < QApplication::startDragDistance())
     return;
@@ -155,7 +157,7 @@ void ChartGrid::drag_to(QPoint at) {
       area->ensureVisible(at.x(), at.y(), 0, fontMetrics().height() * 2);
 }
 
-// Returns the index of the nearest card.
+// Returns the index of the card nearest to a point.
 int ChartGrid::index_at(QPoint at) const {
   int best = 0, least = std::numeric_limits<int>::max();
   for (std::size_t i = 0; i < cards_.size(); ++i) {

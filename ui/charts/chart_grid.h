@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Grid of chart cards. A row has as many cards as fit; rows are so high that they fill the visible
-// page of the scroll area. A card is dragged by its title, or moved and hidden from its menu.
+// Grid of chart cards. A row has as many cards as fit. Rows are high enough to fill the visible
+// part of the scroll area. A card is moved by dragging its title or from its menu, which also hides
+// it.
 #pragma once
 
 #include <QRubberBand>
@@ -27,7 +28,8 @@ class ChartGrid : public QWidget {
   // it shown. The stored arrangement is unaffected.
   void set_present(const QString& name, bool there);
   bool there(const QString& name) const;
-  // Names in order, with prefix "-" if hidden; stored in settings. Unknown names are ignored.
+  // Names of the cards in order, with the prefix "-" if hidden; stored in the settings. Unknown
+  // names are ignored.
   QStringList arrangement() const;
   void arrange(const QStringList& names);
   void set_page(int height);  // height of the visible page; 0: no scrolling

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Begin and end, in x, of the parts of a drawn series: lines, columns, points and marks.
+// Left and right end, in x, of the elements of a drawn series: lines, columns, points and marks.
 #pragma once
 
 #include <QLineF>

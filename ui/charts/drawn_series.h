@@ -13,8 +13,8 @@ namespace trainyard::ui {
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
-  // for each column of pixels, the rows that the lines cover; used where points are denser than
-  // pixels
+  // Each rectangle is one pixel wide and covers the rows of pixels that the lines cross there. Used
+  // instead of `lines` where points are denser than pixels.
   std::vector<QRect> columns;
   std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>

@@ -10,9 +10,9 @@
 namespace trainyard::ui {
 namespace {
 
-// Maximum number of steps by which a fault's step may be ahead of the steps that all ranks have
-// reported. If ranks run asynchronously, a stalled rank is at most this number of steps behind. If
-// a fault is further ahead, the charts have not reached it yet, and it gets no mark.
+// Maximum number of steps by which a fault may be ahead of the last step that all ranks have
+// reported. A fault further ahead has no mark yet, because the charts have not reached it. If ranks
+// run asynchronously, a stalled rank is assumed to be at most this number of steps behind.
 constexpr double kAhead = 300;
 
 Marker glyph_of(const std::string& kind) {

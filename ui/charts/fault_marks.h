@@ -7,9 +7,10 @@
 
 namespace trainyard::ui {
 
-// Returns the marks of the faults that the lines have reached. A mark has the step and time of the
-// fault, and the number of samples and bytes of all ranks at that time, as far as they are
-// reported. Its color is the rank's color, or the run's if several runs are shown.
+// Returns the marks of the faults that the chart's lines have reached. A mark has the step and time
+// of the fault, and the samples and bytes of all ranks at that step, as far as the ranks have
+// reported them. The mark's color is that of the rank, or that of the run if several runs are
+// shown.
 std::vector<PlotMark> fault_marks(const telemetry::History& history,
                                   const ProgressCounter& progress,
                                   const std::optional<RunStyle>& run);

@@ -23,7 +23,8 @@ bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }
 
-// Extends `x` to cover everything from the first differing element to the end.
+// Extends the range `x` to cover both lists of elements from the first different element to the
+// end.
 template <class Parts>
 void widen(Span& x, const Parts& old, const Parts& now) {
   const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(),
@@ -32,8 +33,8 @@ void widen(Span& x, const Parts& old, const Parts& now) {
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
 
-// Extends the range `x` so that it covers all areas that differ. The edge that leads to the first
-// different corner is included, because it changes too.
+// Extends the range `x` to cover all areas that differ. The edge before the first different corner
+// is included, because it changes with that corner.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
     return std::equal(p.begin(), p.end(), q.begin(), q.end(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Converts points to lines.
+// Converts the points of a series to the lines of a chart.
 #include <algorithm>
 #include <cmath>
 
@@ -33,8 +33,8 @@ std::optional<QLineF> clipped(const QLineF& line, const QRectF& area) {
 
 namespace {
 
-// Adds a line that is not much longer than a pixel. It is stored as the pixels that it covers in
-// each column, because stroking thousands of such lines takes 40 ms.
+// Adds a line segment that is not much longer than a pixel. It is stored as the pixels that it
+// covers in each column, because stroking thousands of such segments takes 40 ms.
 void add_columns(DrawnSeries& drawn, const QLineF& line) {
   const double half = drawn.pen.widthF() / 2, slope = line.dx() == 0 ? 0 : line.dy() / line.dx();
   for (double x = std::floor(line.x1()); x <= line.x2(); ++x) {
@@ -51,7 +51,7 @@ void add_columns(DrawnSeries& drawn, const QLineF& line) {
   }
 }
 
-// Draws thinned points in order.
+// Converts thinned points, in order, to lines, dots, areas and gaps.
 class LineBuilder {
  public:
   LineBuilder(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
@@ -84,11 +84,12 @@ class LineBuilder {
     const auto line = clipped(whole, map_.area);
     if (line && thinned_.thinned && line->dx() < 2) return add_columns(drawn, *line);
     if (line) drawn.lines.push_back(*line);
-    // fills the area even if the line itself is not visible
+    // The area below a line is filled even if the line itself is outside of the plot.
     if (drawn.fill.isValid()) add_to_area(drawn, whole);
   }
 
-  // Extends the last area if the new line touches it. Otherwise begins a new area at zero.
+  // Extends the last area if the new line begins where that area ends. Otherwise begins a new area
+  // at zero.
   static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
     const bool touches =
         !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();
@@ -127,8 +128,8 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
   return drawn;
 }
 
-// Draws the points. A point is drawn only when the next point is known: if no line joins it, it
-// becomes a dot.
+// Draws the points. The newest point is drawn only when the next point is known: if no line joins
+// the two, it becomes a dot.
 DrawnSeries LineDrawing::draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map,
                               Side side, int pixels, const DrawnSeries& look) {
   if (revision != drawn_.revision) thinner_ = {};

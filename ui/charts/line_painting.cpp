@@ -12,13 +12,14 @@
 namespace trainyard::ui {
 namespace {
 
-// Height of the bands in which lines are painted. Qt distributes fills of 96 spans or more to other
-// threads and waits for them: 30 to 90 microseconds per tall line, and more beside training
-// processes. With three spans a row, a band stays below that limit.
+// Height, in rows of pixels, of the bands in which lines are painted. Qt distributes fills of 96
+// spans or more to other threads and waits for them. This takes 30 to 90 microseconds per tall
+// line, and more while training processes use the cores. With three spans a row, a band stays below
+// that limit.
 constexpr double kBandRows = 30;
 
-// Splits the exposed area into bands of full device rows, at any scaling. Dashed lines, which are
-// few, are painted in one piece, because dashes continue over the full line.
+// Splits the exposed area into bands of full device rows, at any scaling. Dashed lines are not
+// split into bands, because their dashes continue over the full line; few lines are dashed.
 std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const QPen& pen) {
   if (painter.paintEngine()->type() != QPaintEngine::Raster || pen.style() != Qt::SolidLine)
     return {exposed};
@@ -36,7 +37,8 @@ std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const 
   return cut;
 }
 
-// False for SVG, which does not support clipping; there, lines are cut instead.
+// True if the painter supports clipping. SVG does not, so areas are intersected with the exposed
+// rectangle instead.
 bool clips(const QPainter& painter) { return painter.paintEngine()->type() != QPaintEngine::SVG; }
 
 QRectF grown(const QRectF& part, double margin) {
@@ -45,7 +47,7 @@ QRectF grown(const QRectF& part, double margin) {
 
 Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
 
-// Returns the elements that overlap `x`.
+// Returns the elements of a sorted list that overlap the range `x`.
 template <class Part>
 std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   const auto begin = std::partition_point(parts.begin(), parts.end(),
@@ -55,9 +57,9 @@ std::span<const Part> within(const std::vector<Part>& parts, Span x) {
   return {begin, end};
 }
 
-// Cuts the area to the part within `x`.
+// Returns the part of the area within the range `x`.
 QPolygonF within(const QPolygonF& area, Span x) {
-  // the first and last corner are on the base line
+  // the first and last corner of the area are at the height of zero
   const auto first = area.begin() + 1, last = area.end() - 1;
   auto begin =
       std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
@@ -74,7 +76,8 @@ QPolygonF within(const QPolygonF& area, Span x) {
   return part;
 }
 
-// Paints in full pixels: rectangles that Qt had to scale would take a hundred times as long.
+// Paints rectangles that are aligned to pixels. Rectangles that Qt had to scale would take a
+// hundred times as long.
 void paint_rects(QPainter& painter, std::vector<QRect> rects, const QColor& color,
                  const LineTransforms& ground) {
   if (rects.empty()) return;
@@ -97,7 +100,7 @@ std::vector<QRect> columns_within(const DrawnSeries& drawn, const QRectF& part) 
   return columns;
 }
 
-// Returns the rectangles that fill the area between the line's columns and zero.
+// Returns the rectangles that fill the area between the line's columns of pixels and zero.
 std::vector<QRect> filled_within(const DrawnSeries& drawn, const QRectF& part) {
   std::vector<QRect> filled;
   const int zero = static_cast<int>(std::lround(drawn.zero));
@@ -141,8 +144,8 @@ void paint_lines(QPainter& painter, const DrawnSeries& drawn, const QRectF& expo
   painter.restore();
 }
 
-// Marks gaps in the color of the line that they interrupt. Neighboring gaps stay separate, low
-// marks, because a bar would look like values.
+// Marks gaps at the lower edge, in the color of the line that they interrupt. Neighboring gaps have
+// separate, low marks, because a bar would look like values.
 void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot) {
   QColor color = drawn.pen.color();
   color.setAlpha(255);
@@ -153,8 +156,8 @@ void paint_gaps(QPainter& painter, const DrawnSeries& drawn, Span x, double foot
         QRectF(std::floor(at / apart) * apart, std::round(foot - height), width, height), color);
 }
 
-// Paints arrowheads for points above the plot. Where there are many points, the arrowheads touch,
-// and their number has no meaning.
+// Paints arrowheads at the upper edge for points above the plot. Where there are many such points,
+// the arrowheads touch, and the number of arrowheads has no meaning.
 void paint_beyond(QPainter& painter, const DrawnSeries& drawn, Span x) {
   constexpr double kWidth = 8, kHeight = 6;
   QColor color = drawn.pen.color();
@@ -183,7 +186,7 @@ void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
 
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const LineTransforms& ground) {
-  // neighbors may extend into the exposed area
+  // elements just outside of the exposed area may extend into it
   const double margin = drawn.pen.widthF() + drawn.dot_size + 1;
   const QRectF part = grown(exposed, margin);
   if (drawn.fill.isValid()) paint_areas(painter, drawn, exposed, part, ground);

@@ -9,14 +9,14 @@ class QPainter;
 
 namespace trainyard::ui {
 
-// The painter's initial transform, and the transform of the lines.
+// `own`: the painter's initial transform. `lines`: the transform of the lines.
 struct LineTransforms {
   QTransform own, lines;
 };
 
 // Paints the part of a series inside `exposed`, which is a rectangle of the plot area. `foot` is
-// the lower edge of the plot area. The painter must use the transform of the lines and
-// antialiasing.
+// the lower edge of the plot area. The painter must have antialiasing enabled and use
+// `ground.lines` as its transform.
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const LineTransforms& ground);
 

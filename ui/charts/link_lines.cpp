@@ -55,7 +55,7 @@ class Gatherer {
     if (lines_.size() > before) ++colors_;
   }
 
-  // Names the medium only if all of the traffic stays on the host.
+  // The medium is named only if all traffic of the line stays on the host.
   void add_bus(const std::string& host, TransportKind transport) {
     const Crossing bus{std::nullopt, host, true};
     const auto stays = [this](const telemetry::SeriesKey& sent) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the upper limits of values and axes of a plot.
+// Computes the upper limits of the lines' values and of the y axes of a plot.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kNearlyAll = 0.99;
-// Values are cut off if the axis would otherwise be more than this number of times as long.
+// Values above the axis limit are cut off only if the axis would otherwise be more than this many
+// times as long.
 constexpr double kMinClipRatio = 4;
 
 std::optional<Span> united(const std::optional<Span>& a, const std::optional<Span>& b) {
@@ -50,8 +51,8 @@ bool PlotModel::can_clip() const {
   });
 }
 
-// Returns the percentile of the values of all visible `AxisLimit::percentile` lines together. If
-// there are none, uses the lines with `AxisLimit::rest`.
+// Returns the 99th percentile of the values of all visible `AxisLimit::percentile` lines together.
+// If there are none, the lines with `AxisLimit::rest` are used.
 std::optional<double> PlotModel::percentile(XAxis axis, Span x, Side side) const {
   for (const AxisLimit reach : {AxisLimit::percentile, AxisLimit::rest}) {
     std::vector<SeriesPart> parts;

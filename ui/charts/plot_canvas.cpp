@@ -13,8 +13,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Limits of Qt Charts: an axis takes at most this fraction of the chart, and 10 pixels around its
-// labels and title, plus 4 because heights are rounded.
+// Layout of Qt Charts: an axis takes at most the fraction kAxisPortion of the chart. kAxisPadding
+// is the 10 pixels around its labels and title, plus 4 because heights are rounded.
 constexpr double kAxisPortion = 0.4;
 constexpr int kAxisPadding = 14;
 
@@ -123,8 +123,8 @@ bool PlotCanvas::x_title_fits(const QString& title) const {
   return !too_wide && labels.lineSpacing() + words.lineSpacing() + kAxisPadding <= room;
 }
 
-// Renders the chart. Lays out changed axes immediately; otherwise Qt Charts would do so with the
-// next events.
+// Renders the chart. Changed axes are laid out first, because Qt Charts would lay them out only
+// when it handles its next events.
 void PlotCanvas::render_chart(QPainter& painter, const QRectF& target) {
   chart_->layout()->activate();
   scene()->render(&painter, target, sceneRect());
@@ -136,7 +136,7 @@ QPointF PlotCanvas::fraction(const QPointF& at) const {
   return {(at.x() - area.left()) / area.width(), (area.bottom() - at.y()) / area.height()};
 }
 
-// Shows the text of the marks under the pointer.
+// Shows the text of the marks under the pointer as a tool tip.
 bool PlotCanvas::viewportEvent(QEvent* event) {
   if (event->type() != QEvent::ToolTip) return QChartView::viewportEvent(event);
   const auto* help = static_cast<QHelpEvent*>(event);
@@ -196,7 +196,8 @@ void PlotCanvas::leaveEvent(QEvent* event) {
   QChartView::leaveEvent(event);
 }
 
-// Leaves a wheel event without Ctrl to the parent, because charts are in a scroll area.
+// Zooms only if Ctrl is pressed. Other wheel events are left to the parent, because charts are in a
+// scroll area.
 void PlotCanvas::wheelEvent(QWheelEvent* event) {
   if (!(event->modifiers() & Qt::ControlModifier)) return event->ignore();
   const int turn = event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x();

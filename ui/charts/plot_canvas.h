@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The chart widget: axes and grid by Qt Charts, lines by plot_lines, overlay by plot_painter.
-// Gestures are emitted as fractions of the plot area (0,0 at the lower left), so that both y axes
-// follow alike.
+// The chart widget. Qt Charts paints axes and grid, plot_lines paints lines, and plot_painter
+// paints the overlay. Gestures are emitted as fractions of the plot area, with (0,0) at the lower
+// left, so that they apply to both y axes.
 #pragma once
 
 #include <QtCharts/QCategoryAxis>
@@ -34,7 +34,8 @@ class PlotCanvas : public QChartView {
   QRectF plot_area() const { return chart_->plotArea(); }
   int ticks_across() const;  // number of tick labels that fit
   int ticks_up() const;
-  // false: omit the title, because Qt Charts would show dots instead
+  // True if the title fits below the x axis. If it does not fit, it must be omitted, because Qt
+  // Charts would show dots instead.
   bool x_title_fits(const QString& title) const;
   PlotLines& lines() { return *lines_; }
   PlotOverlay& overlay() { return *overlay_; }

@@ -63,7 +63,8 @@ std::string csv_of(const PlotModel& model, const QString& counts) {
   return csv;
 }
 
-// The column of simulated time is empty if simulated time was not requested.
+// Returns the points as CSV. The column of simulated time is empty if simulated time was not
+// requested.
 std::string csv_of(const PlotModel& model) {
   std::string csv = "series,step,samples,bytes,seconds,simulated_seconds,value\n";
   for (const auto& series : model.series()) {

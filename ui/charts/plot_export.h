@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Export of a chart: PNG or SVG of the visible range, drawn with every point; CSV of all logged
-// points, whatever is hidden, zoomed or thinned.
+// Export of a chart. PNG and SVG show the visible range, drawn with every point. CSV contains all
+// logged points, also those that are hidden, outside of the zoomed range, or thinned.
 #pragma once
 
 #include <QString>
@@ -17,11 +17,11 @@ class PlotView;
 // cannot be written.
 base::Result<void> save_plot(PlotView& view, const QString& file);
 
-// Columns: series, step, samples, bytes, seconds, simulated_seconds, value. 17 significant digits,
-// so that every double is read back exactly.
+// Returns all points as CSV. Columns: series, step, samples, bytes, seconds, simulated_seconds,
+// value. Numbers have 17 significant digits, so that every double is read back exactly.
 std::string csv_of(const PlotModel& model);
-// Returns the CSV of a chart whose x axis is a count, such as "ranks". Columns: series, the count,
-// value.
+// Returns all points as CSV for a chart whose x axis is a count. Columns: series, the name of the
+// count (`counts`, such as "ranks"), value.
 std::string csv_of(const PlotModel& model, const QString& counts);
 
 }  // namespace trainyard::ui

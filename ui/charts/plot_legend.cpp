@@ -84,7 +84,8 @@ void PlotLegend::show_series(const std::vector<std::unique_ptr<PlotSeries>>& ser
     entry->show();
   }
   set_order(series);
-  // a single series is listed too if it has a label, because the title may not contain that label
+  // A single series is listed too if it has a label, because the chart's title may not contain the
+  // label.
   setVisible(series.size() > 1 || (series.size() == 1 && !series.front()->style.label.isEmpty()));
   updateGeometry();
 }
@@ -104,7 +105,7 @@ void PlotLegend::set_max_height(int height) {
   updateGeometry();
 }
 
-// Rows wrap, so the height depends on the plot's width.
+// Rows of buttons wrap, so the legend's height depends on the plot's width.
 int PlotLegend::full_height() const { return layout_->heightForWidth(std::max(width(), 100)); }
 QSize PlotLegend::sizeHint() const {
   return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))};

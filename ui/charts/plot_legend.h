@@ -43,7 +43,7 @@ class PlotLegend : public QScrollArea {
   std::vector<std::pair<QString, QToolButton*>> buttons_;
 };
 
-// Returns a small picture of a series' line.
+// Returns an image that shows a sample of a series' line.
 QPixmap line_sample(const SeriesStyle& style, QSize size, double ratio);
 
 }  // namespace trainyard::ui

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Lines of a chart: generated from series, and painted. They replace the line series of Qt Charts,
-// which stroke a path at every update, cannot break a line, and take 100 ms for a dashed one. A
-// live series grows at its end: only its unsettled end is generated again, and only changes are
-// painted.
+// which stroke a path at every update, cannot break a line, and take 100 ms for a dashed line. A
+// live series grows at its end, so only the end of its line is generated again, and only changed
+// pixels are painted again.
 #pragma once
 
 #include <QGraphicsItem>
@@ -29,23 +29,25 @@ struct PlotMap {
 // Returns the segment of a line inside `area`, if any.
 std::optional<QLineF> clipped(const QLineF& line, const QRectF& area);
 
-// Draws a bar around each step, from zero to the height in `tops`. `look` is as in
-// `LineDrawing::draw`, with a fill. In a stack, the upper series must be painted first and the
-// lower ones over it.
+// Draws a bar at each step, from zero to the height in `tops`. `look` is as in `LineDrawing::draw`,
+// with a fill. In a stack, series must be painted from top to bottom, because the bars of a lower
+// series are painted over those of an upper one.
 DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
                       const DrawnSeries& look);
 
-// Generates the lines of one series, frame by frame.
+// Generates the lines of one series for each frame. Lines of earlier frames are reused.
 class LineDrawing {
  public:
-  // `look` supplies pen, fill and dots, without lines. `revision` must change if points were
-  // replaced, not only appended. `pixels`: as in `thin`.
+  // `look` supplies pen, fill and dots; its lists of lines are ignored. `revision` must change if
+  // points were replaced, but not if points were only appended. `pixels` is the width of the span
+  // on screen.
   DrawnSeries draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side,
                    int pixels, const DrawnSeries& look);
   bool thinned() const { return drawn_.thinned; }  // some points were omitted
 
  private:
-  // Inputs of the lines except for the points; if one changes, all lines are generated again.
+  // Inputs that determine the lines, except for the points. If one of them changes, all lines are
+  // generated again.
   struct Drawn {
     std::uint64_t revision = 0;
     PlotMap map;
@@ -62,7 +64,8 @@ class LineDrawing {
 };
 
 // Scene item of the lines. If the plot area has changed since the lines were generated, the lines
-// are transformed to the current area, because axes are laid out between frames too.
+// are transformed to the current area. This is needed because axes are also laid out between
+// frames.
 class PlotLines : public QGraphicsItem {
  public:
   explicit PlotLines(QGraphicsItem* parent);
@@ -78,7 +81,8 @@ class PlotLines : public QGraphicsItem {
   std::vector<DrawnSeries> series_;
 };
 
-// Returns the area to repaint when `now` replaces `old`, both in `area`; empty if nothing changed.
+// Returns the area to repaint when the drawn series `now` replace `old`, both in the plot area
+// `area`. Empty if nothing changed.
 QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSeries>& now,
                   const QRectF& area);
 

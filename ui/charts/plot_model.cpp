@@ -74,7 +74,8 @@ void PlotModel::set_smoothing(double weight) {
   restack();
 }
 
-// Markers are separate measurements and are not smoothed.
+// Smooths the new points of a series. Series that are drawn as markers are not smoothed, because
+// their points are separate measurements.
 void PlotModel::smooth(PlotSeries& series) const {
   if (smoothing_ <= 0 || series.style.joining == Joining::never) return;
   for (std::size_t i = series.smoothed.size(); i < series.points.size(); ++i) {
@@ -84,7 +85,7 @@ void PlotModel::smooth(PlotSeries& series) const {
   }
 }
 
-// Stacks all series again, because the series below have changed.
+// Stacks all series again. Used if a series below another one in a stack has changed.
 void PlotModel::restack() {
   for (const auto& series : series_) {
     series->tops = PointSeries(series->style.joining);
@@ -105,8 +106,8 @@ void PlotModel::stack() {
   }
 }
 
-// Stacks bars. A bar stands on the bars below it that exist; missing ones are ignored. All sums are
-// computed again if any series has grown, because the bars above it move up.
+// Stacks bars. At each step, a bar stands on the bars of the series below that have a value there.
+// All sums are computed again if any series has grown, because the bars above its new bars move up.
 void PlotModel::stack_bars() {
   const auto shown = [](const auto& series) { return series->visible && is_bars(series->style); };
   if (std::ranges::none_of(series_, [&](const auto& series) {
@@ -126,8 +127,8 @@ void PlotModel::stack_bars() {
   }
 }
 
-// Adds the series' values to the sums of the series below. If the series below has not reached a
-// step yet, the step waits. If the series below never reported a step, the sum has a gap there.
+// Adds the series' values to the sums of the series below it. A step waits until the series below
+// has reached it. If the series below has no value at a step, the sum has a gap there.
 void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
   for (std::size_t& i = series.stacked_points; i < series.points.size(); ++i) {
     SeriesPoint point = series.points.at(i);

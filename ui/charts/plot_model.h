@@ -22,8 +22,8 @@ enum class Side { left, right };
 enum class AxisLimit {
   whole,       // the line's maximum
   percentile,  // the 99th percentile of the values of all `percentile` lines together
-  // The limit of the `percentile` lines, for a line that summarizes them. Without visible
-  // `percentile` lines, the 99th percentile of all `rest` lines.
+  // The limit of the `percentile` lines, for a line that summarizes them. If no `percentile` line
+  // is visible, it is the 99th percentile of the values of all `rest` lines.
   rest
 };
 
@@ -34,8 +34,8 @@ constexpr int component_color_index(int part) {
 
 struct SeriesStyle {
   QString label;
-  // index in the theme's series colors: the index of the rank or run, which is the same in every
-  // view. Or `kTextColor`, or a `component_color_index`.
+  // Index in the theme's series colors: the index of the rank or run, which is the same in every
+  // chart. Can also be `kTextColor` or the result of `component_color_index`.
   int color = 0;
   std::optional<bool> dashed{};  // no value: dashed if the color repeats
   Side side = Side::left;
@@ -45,13 +45,13 @@ struct SeriesStyle {
   bool stacked = false;
   Joining joining = Joining::next_step;
   Marker marker = Marker::diamond;  // used if points are never joined
-  // draws markers as outlines, which may enclose those of another series
+  // true: markers are outlines, which may enclose the markers of another series
   bool hollow = false;
   AxisLimit reach = AxisLimit::whole;
   bool operator==(const SeriesStyle&) const = default;
 };
 
-// True for stacked bars, one around each step.
+// True if the series is drawn as bars, one at each step, as a part of a stack.
 inline bool is_bars(const SeriesStyle& style) {
   return style.stacked && style.joining == Joining::never;
 }
@@ -61,22 +61,24 @@ struct PlotSeries {
   QString id;
   SeriesStyle style;
   PointSeries points;
-  // smoothed points, as many as `points` after `smooth`; empty without smoothing
+  // smoothed points; `smooth` makes them as many as `points`; empty without smoothing
   PointSeries smoothed;
   Smoother smoother{0};
   bool visible = true;
-  // changes if points, sums or the smoothed line were replaced, not only appended
+  // changes if points, sums or the smoothed line were replaced, but not if points were only
+  // appended
   std::uint64_t revision = 0;
 
-  // Sums of a stacked series and of all series below it, with their smoothed line. Sums exist for
-  // steps that all series below have reported. For bars they exist for all steps.
+  // `tops`: sums of a stacked series and of all series below it. `smooth_tops`: the smoothed sums.
+  // Lines and areas have sums at steps that all series below have reported; bars have sums at all
+  // steps.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
-  // how many points of this series, and of the series below it, the sums include
+  // number of points of this series, and of the series below it, that the sums already include
   std::size_t stacked_points = 0, below_points = 0;
 };
 
-// One row of a read-out: a logged point of one series.
+// One row of the crosshair's read-out: a logged point of one series.
 struct Reading {
   SeriesStyle style;
   SeriesPoint point;
@@ -109,8 +111,9 @@ class PlotModel {
   // Returns the extent of drawable values within `x` (on log scales, values above 0), in
   // logarithmic time.
   std::optional<Span> y_extent(XAxis axis, Span x, Side side, bool log) const;
-  // Returns the part of `y_extent` that a linear axis covers. Values beyond the limits of their
-  // lines (`AxisLimit`) are cut off if they would make the axis more than four times as long.
+  // Returns the range of values that a linear axis shows. It is `y_extent`, but values beyond the
+  // limits of their lines (`AxisLimit`) are cut off if they would make the axis more than four
+  // times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
   bool can_clip() const;  // some visible series may be cut off at the axis limit
   std::size_t skipped(
@@ -121,18 +124,20 @@ class PlotModel {
   // pixel.
   std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels,
                            bool log) const;
-  // Returns the sum of the stack at `step` and its number of summands; nothing if no sum is known.
+  // Returns the sum of the stack at `step` and the number of series in it. Returns nothing if no
+  // sum is known.
   std::optional<std::pair<double, int>> stack_sum(double step) const;
 
-  // Result of a search for the logged point nearest to an x, over all visible series. If several
-  // points are equally near, it is the first.
+  // The logged point nearest to an x value, over all visible series. If several points are equally
+  // near, it is the first of them.
   struct Found {
     QString id;
     SeriesPoint point;
   };
   std::optional<Found> nearest(XAxis axis, double x) const;
   std::optional<double> nearest_x(XAxis axis, double x) const;
-  // Returns the logged point nearest to x of each visible series, if within `tolerance`.
+  // Returns, for each visible series, the logged point nearest to `x`, if it is at most `tolerance`
+  // away from `x`.
   std::vector<Reading> readings(XAxis axis, double x, double tolerance, bool log) const;
 
  private:

@@ -113,7 +113,8 @@ void PlotOverlay::paint(QPainter* painter, const QStyleOptionGraphicsItem*, QWid
   painter->drawRect(content_.band);
 }
 
-// Paints small labels above the plot area, from right to left; further rows go below.
+// Paints badges, which are small labels above the plot area, from right to left. If they do not fit
+// into one row, further rows go below.
 void PlotOverlay::paint_badges(QPainter& painter) const {
   const QFont font = scaled(style_.font, 0.82);
   painter.setFont(font);
@@ -138,7 +139,8 @@ void PlotOverlay::paint_badges(QPainter& painter) const {
 
 double PlotOverlay::glyph_size() const { return QFontMetricsF(style_.font).height() * 0.7; }
 
-// Paints glyphs on a background, because lines pass beneath them.
+// Paints the dotted line and the glyph of each mark. Glyphs have an outline in the background
+// color, because lines pass beneath them.
 void PlotOverlay::paint_marks(QPainter& painter) const {
   const double size = glyph_size();
   for (const Mark& mark : content_.marks) {

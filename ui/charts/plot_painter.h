@@ -14,7 +14,7 @@
 
 namespace trainyard::ui {
 
-// Colors of everything except series, and the line width, from the theme and a widget's font.
+// Line width and all colors except those of series, from the theme and a widget's font.
 struct PlotStyle {
   QColor background, text, muted, grid, accent, warning;
   QFont font;
@@ -24,8 +24,8 @@ struct PlotStyle {
 PlotStyle plot_style(const QFont& font);
 
 QColor color_of(const SeriesStyle& style);
-// Returns the pen of a series. A pale series has a contrast of at least 3 with the card. `raw`: the
-// pen for the unsmoothed values behind a smoothed line, which is even paler.
+// Returns the pen of a series. A pale series has a contrast of at least 3 with the card's
+// background. `raw`: returns an even paler pen, for the unsmoothed values behind a smoothed line.
 QPen series_pen(const SeriesStyle& style, double width, bool raw = false);
 // Paints a sample of a series' line, for legend and read-out.
 void paint_sample(QPainter& painter, const SeriesStyle& style, const QRectF& box);
@@ -34,7 +34,8 @@ QFont scaled(QFont font, double factor);
 // Returns the height of the strip above the plot area for badges, so that they never cover a line.
 double badge_strip(const PlotStyle& style);
 
-// Returns the color of an area of a stack; opaque, because lower areas are painted over it.
+// Returns the fill color of a series' area in a stack. It is opaque, because lower areas are
+// painted over upper ones.
 QColor area_color(const SeriesStyle& style, const QColor& background);
 
 // Overlay above the lines: badges, marks, the empty state, the crosshair with its read-out, and the
@@ -93,7 +94,8 @@ struct ReadingLayout {
 ReadingLayout lay_out_reading(const PlotOverlay::Content& content, const QRectF& area,
                               const QFont& font);
 std::size_t reading_rows(const QRectF& area,
-                         // number of rows that fit below the heading; at least 2
+                         // Returns the number of rows that fit below the read-out's heading; at
+                         // least 2.
                          const QFont& font);
 
 }  // namespace trainyard::ui

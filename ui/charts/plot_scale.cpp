@@ -10,7 +10,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kFlat = 1e-5;
-// with this number of intervals, each is at most half of the range, so there are two ticks
+// If a range has this number of intervals, each is at most half as long as the range, so that the
+// range contains two ticks.
 constexpr int kSurelyTwo = 8;
 
 // Formats a tick with digit grouping (12,000) and only the decimals that the interval needs.
@@ -27,7 +28,8 @@ QString log_label(double value) {
   return QString::number(value, 'e', 0).replace("e-0", "e-").replace("e+0", "e").replace("e+", "e");
 }
 
-// Returns ticks at every n-th decade of `range` (decimal logarithms); `fine`: also at 2 and 5.
+// Returns ticks at every n-th power of ten in `range`, with n = `every`. `fine`: adds ticks at 2
+// and 5 times each power. `range` holds decimal logarithms.
 std::vector<Tick> decade_ticks(Span range, double shift, int every, bool fine) {
   std::vector<Tick> ticks;
   for (double decade = std::floor(range.low); decade <= range.high + 1e-6; decade += every)
@@ -73,7 +75,7 @@ double min_width(XAxis axis) {
   switch (axis) {
     case XAxis::step: return 10;
     case XAxis::passes: return 0.01;
-    // simulated times may be tiny, because drawn devices may be arbitrarily fast
+    // simulated times may be tiny, because the drawn devices may have any speed
     case XAxis::simulated: return 1e-6;
     default: return 1;
   }
@@ -88,7 +90,7 @@ double nice_interval(double width, int about) {
 }
 
 Span value_range(Span data) {
-  // if all values are equal except for rounding, includes zero
+  // if all values are equal, or differ only by rounding, the range includes zero
   if (data.width() <= kFlat * std::max(std::abs(data.low), std::abs(data.high)))
     data = data.high > 0 ? Span{0, data.high} : data.low < 0 ? Span{data.low, 0} : Span{0, 1};
   const bool from_zero = data.low >= 0 && data.low < 0.4 * data.high;
@@ -120,7 +122,7 @@ std::vector<Tick> linear_ticks(Span range, int about, double factor) {
   return ticks;
 }
 
-// Returns ticks at decades, and at 2 and 5 if there is room.
+// Returns ticks at powers of ten, and at 2 and 5 times each power if there is room.
 std::vector<Tick> log_ticks(Span range, int about, double factor) {
   const double shift = std::log10(factor), low = range.low - shift, high = range.high - shift;
   if (high - low < 0.7) {  // for a part of a decade, uses ticks as on a linear scale

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Range, ticks and tick labels of axes. Pure. On a logarithmic axis a span holds decimal
+// Range, ticks and tick labels of axes. Pure. On a logarithmic axis, a range is given in decimal
 // logarithms.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Tick {
   QString label;
 };
 
-// Format of an axis' numbers: value / factor, in `unit`.
+// Unit of an axis: a number on the axis is the value divided by `factor`, and `text` is the unit.
 struct AxisUnit {
   double factor = 1;
   QString text;
@@ -31,15 +31,18 @@ double min_width(XAxis axis);  // minimum width of the x range on screen
 
 double nice_interval(double width,
                      int about);  // 1, 2 or 5 times a power of ten; about `about` intervals
-// Returns the smallest span of half-intervals that contains the data and a margin; starts at 0 if
-// the data nearly do.
+// Returns the smallest range that contains the data and a margin, and begins and ends at half
+// intervals of the axis. The range starts at 0 if the data start near 0.
 Span value_range(Span data);
-// Returns the full decades that contain the data, as decimal logarithms. Data must be above 0.
+// Returns the range from power of ten to power of ten that contains the data, as decimal
+// logarithms. Data must be above 0.
 Span log_range(Span data);
-// Returns the data's range, extended so that the last point is inside of the frame.
+// Returns the data's range, extended so that the last point is inside the frame. The range is at
+// least `min_width` wide.
 Span x_range(Span data, double min_width);
 
-// Return about the requested number of ticks, but at least two, because one shows no scale.
+// Both return about the requested number of ticks, but at least two, because one tick shows no
+// scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);
 std::vector<Tick> log_ticks(Span range, int about, double factor);
 
