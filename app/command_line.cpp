@@ -19,8 +19,8 @@ struct ProgramState {
 
 namespace {
 
-// Returns the message of a validator. CLI11 passes only one text to the error that it throws, so
-// this separates the fault from the accepted values; value_problem divides it again.
+// Joins the fault and the accepted values into one text, because a validator of CLI11 can return
+// only one. value_problem splits the text again.
 std::string message(const std::string& fault, const std::string& accepted) {
   return fault + "\n" + accepted;
 }
@@ -33,8 +33,8 @@ std::optional<std::int64_t> to_integer(const std::string& text) {
 
 constexpr const char* kIntegerCheck = "integer";  // the name of the validator of integers
 
-// CLI11 reports only that the conversion failed. This validator comes first and says why. `help`
-// appears in the help of the option.
+// Returns a validator that says why a text is not an accepted integer. It runs before CLI11's
+// conversion, which would only report that it failed. `help` appears in the help of the option.
 CLI::Validator integer_validator(std::int64_t least, std::int64_t most, const std::string& accepted,
                                  const std::string& help) {
   const auto check = [=](const std::string& text) {
@@ -105,13 +105,13 @@ base::Problem unknown_argument(const CLI::App& verb, const std::string& word) {
                        fmt::format("the argument \"{}\" is unexpected", word), "");
 }
 
-// True if the verb has this option; `word` may contain a value, as in "--steps=3".
+// True if the verb has the option that `word` names. `word` may include a value, as in "--steps=3".
 bool has_option(const CLI::App& verb, const std::string& word) {
   return verb.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
 }
 
-// Returns the problem of the first word that should name a verb or an option of the verb's parent,
-// but does not. CLI11 would only report that a subcommand is required.
+// Returns a problem if the first word names neither a subcommand nor an option of `outer`. CLI11
+// would only report that a subcommand is required.
 std::optional<base::Problem> unknown_verb(const CLI::App& outer, const char* const* words) {
   const std::string word = *words == nullptr ? "" : *words;
   if (verbs_of(outer).empty() || word.empty()) return {};
@@ -153,8 +153,9 @@ base::Problem mismatch_problem(const CLI::App& verb, const std::string& text) {
   return problem;
 }
 
-// Returns the problem of a flag with a value. CLI11 writes "Could not convert: FLAG = VALUE". Other
-// conversions do not fail, because validators check values first.
+// Returns the problem of a value given to a flag, from CLI11's message "Could not convert: FLAG =
+// VALUE". Only flags cause this message, because validators check the values of other options
+// before the conversion.
 base::Problem flag_problem(const CLI::App& verb, const std::string& text) {
   const std::size_t begin = std::min(text.find(": ") + 2, text.size()),
                     end = std::min(text.find(" = ", begin), text.size());
@@ -163,7 +164,8 @@ base::Problem flag_problem(const CLI::App& verb, const std::string& text) {
   return problem;
 }
 
-// Returns the first argument that looks like an option but is none; empty if there is none.
+// Returns the first argument that begins like an option but names no known option; empty if there
+// is none.
 std::string unknown_option_of(const CLI::App& program) {
   for (const std::string& word : program.remaining(true))
     if (word.rfind('-', 0) == 0) return word;

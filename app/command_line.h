@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Command line of a program: verbs, options, help and errors. The only place that includes CLI11,
-// because its headers are slow to compile.
+// Command line of a program: verbs, options, help and errors. Only the implementation of this
+// interface includes CLI11, because CLI11's headers are slow to compile.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ namespace trainyard::app {
 
 struct ProgramState;  // what the verbs of a program share
 
-// Option of a verb. Every call sets a property and returns the option.
+// Option of a verb. Each member function sets one property and returns the option.
 class Option {
  public:
   Option(CLI::Option* option, ProgramState& state) : option_(option), state_(&state) {}
 
   Option required();
-  // Sets the name of the value in help. The shell completes FILE and DIR.
+  // Sets the placeholder of the value in help. For FILE and DIR, the shell completes paths.
   Option type_name(const std::string& name);
   // Sets the accepted range of an integer, both ends included.
   Option range(std::int64_t least, std::int64_t most);
@@ -38,31 +38,31 @@ class Option {
   ProgramState* state_;
 };
 
-// Verb of the program, or of another verb; the program itself is the outermost verb. Copies refer
-// to the same verb.
+// Verb of the program, or subcommand of another verb. The program itself is the outermost verb.
+// Copies refer to the same verb.
 class Verb {
  public:
   Verb(CLI::App& verb, ProgramState& state) : app_(&verb), state_(&state) {}
 
   Verb add_verb(const std::string& name, const std::string& help);
   void require_verb();  // requires one of the verb's subcommands
-  // Sets the examples at the end of help. Verbs added to it later inherit them.
+  // Sets the examples at the end of the verb's help. Subcommands that are added later inherit them.
   void examples(const std::string& text);
   void hide();  // hides the verb from help and completion
 
-  // Adds an option; a name without dashes is a positional argument. The variable is written when
-  // the command line is parsed, so it must live until then: see on_run.
+  // Adds an option. A name without dashes adds a positional argument. `value` is written when the
+  // command line is parsed, so it must still exist then: see on_run.
   Option option(const std::string& name, std::string& value, const std::string& help = "");
   Option option(const std::string& name, int& value, const std::string& help = "");
   Option option(const std::string& name, std::int64_t& value, const std::string& help = "");
-  // Takes one value per use, and may be repeated.
+  // Adds an option that can be repeated; each use adds one value.
   Option option(const std::string& name, std::vector<std::string>& values,
                 const std::string& help = "");
   Option flag(const std::string& name, bool& value, const std::string& help);
   void json_flag(bool& json);  // --json, with the same meaning for all verbs
 
-  // Sets the function that runs the verb and returns the exit code. Creates its arguments, to which
-  // options write; they live as long as the verb.
+  // Sets the function that runs the verb and returns the exit code. Returns the verb's arguments,
+  // to which its options can write: they exist as long as the verb.
   template <class Arguments>
   Arguments& on_run(int (*run)(const Arguments&)) {
     auto arguments = std::make_shared<Arguments>();
@@ -101,9 +101,9 @@ class Program {
   Verb verb();  // the outermost verb
   VerbSummary summary() const;
 
-  // Parses the arguments, runs the verb, and returns its exit code; 0 after --help or --version.
-  // Fails with bad_usage if the arguments are wrong. Its `where` is the command, for example
-  // "trainyard-cli bench allreduce", followed by the option whose value is wrong.
+  // Parses the arguments, runs the verb, and returns its exit code; returns 0 after --help or
+  // --version. Wrong arguments give a problem bad_usage. Its `where` is the command, for example
+  // "trainyard-cli bench allreduce", followed by the option if its value is wrong.
   base::Result<int> run(int argc, const char* const* argv);
 
   // Returns the command of the innermost verb that was parsed.

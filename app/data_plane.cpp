@@ -79,7 +79,8 @@ class Plane final : public session::DataPlane {
         });
   }
 
-  // Clears the endpoints of peers on this host if shared memory serves them.
+  // Returns the endpoints of the peers to connect through sockets. Clears those of peers on this
+  // host if shared memory connects them.
   std::vector<std::string> served_by_sockets(std::vector<std::string> endpoints) const {
     for (std::size_t peer = 0; shared_ && peer < endpoints.size(); ++peer)
       if (hosts_[peer] == hosts_[static_cast<std::size_t>(rank_)]) endpoints[peer].clear();
@@ -89,7 +90,7 @@ class Plane final : public session::DataPlane {
   std::vector<int> hosts_;
   int rank_;
   compute::Compute* compute_;
-  // nullopt if nothing is exported: the full arena is then in shared memory
+  // memory of this rank's GPU that peers read; nullopt: the full arena is in shared memory
   std::optional<ExportedArena> exported_;
   std::string not_on_device_reason_;
   ImportedArenas imports_;

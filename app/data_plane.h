@@ -23,8 +23,9 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
 // True if any two ranks of the experiment use shared memory.
 bool uses_shared_memory(const experiment::Resolved& experiment);
 
-// Returns how long ranks spin before they sleep. Training ranks need the cores, and with imposed
-// links waits are too long for spinning. An evaluator waits for checkpoints, not for peers.
+// Returns how long waiting ranks spin before they sleep. The time depends on the number of trainers
+// and servers, which need the cores. An evaluator is not counted, because it waits for checkpoints
+// and not for peers. With imposed link speeds, ranks spin only briefly, because waits are long.
 comm::SpinPolicy patience_of(const experiment::Resolved& experiment);
 
 // `imposes_links`: true if the drawn link speeds are imposed in this run. `imposed_links`: the

@@ -18,7 +18,7 @@ constexpr const char* kAdvice =
     "Set gpu to -1 to emulate the device on the CPU (with run.emulate). trainyard-cli doctor lists "
     "the GPUs of this machine.";
 
-// Returns the problem if this machine lacks the GPU that a device names, or cannot compute on it.
+// Returns a problem if the GPU that a device names is missing on this machine, or cannot compute.
 std::optional<base::Problem> lacking(const Device& device, const std::string& path,
                                      const base::Result<std::vector<cuda::Gpu>>& here) {
   const auto problem = [&](const std::string& why, const std::string& accepted,

@@ -6,9 +6,9 @@
 
 namespace trainyard::app {
 
-// Creates the compute of a drawn device: the GPU of this machine that the device names, else the
-// CPU. A gpu or tpu on the CPU is emulated, which must be allowed by run.emulate. Problems: those
-// of gpu_problems.
+// Creates the compute of a drawn device: the GPU of this machine that the device names, or else the
+// CPU. A drawn gpu or tpu that uses the CPU is emulated, which run.emulate must allow. Problems:
+// those of gpu_problems.
 base::Result<std::unique_ptr<compute::Compute>> make_compute(const topology::Device& device);
 
 // Returns problems for drawn devices that name GPUs that this machine lacks. Queries the GPUs only

@@ -12,8 +12,8 @@
 namespace trainyard::app {
 namespace {
 
-// Returns an IPv4 address for local hosts, because ranks of one machine may know it by several
-// names.
+// Returns the address of a rank's host. For local hosts, it is an IPv4 address, because one machine
+// may have several host names.
 std::string address_of(const experiment::Resolved& experiment, int rank) {
   const topology::Network network(experiment.document.topology);
   const std::string& address =

@@ -43,11 +43,12 @@ std::string rank_program() {
       .string();
 }
 
-// Environment variables for a device of several cores, which computes in OpenMP regions of oneDNN
-// and of our loops. Between regions, libgomp's idle threads would spin for milliseconds, and take
-// time from peers on the same cores and from the rank's other threads, which delays the all-reduce.
-// They therefore sleep immediately. (Two ranks of two cores each on two cores: 5 ms per step
-// instead of 53.) OpenBLAS's threads yield while they spin; making them sleep sooner had no effect.
+// Returns the environment variables for a device with several cores. Such a device computes in
+// OpenMP regions of oneDNN and of our loops. Between regions, idle threads of libgomp would spin
+// for milliseconds. That would take time from peers on the same cores and from other threads of the
+// rank, and delay the all-reduce. With these variables, idle threads sleep immediately. Example:
+// two ranks of two cores each, on two cores, take 5 ms per step instead of 53 ms. OpenBLAS's idle
+// threads yield while they spin; making them sleep sooner had no effect.
 std::vector<std::string> thread_settings(std::int64_t cores) {
   if (cores <= 1) return {};
   return {"OMP_WAIT_POLICY=passive"};
@@ -65,7 +66,7 @@ std::vector<std::string> settings_of(const experiment::Resolved& experiment, int
   return settings;
 }
 
-// Files that the ranks inherit. This process closes them when no more ranks will be started.
+// Files that the ranks inherit. The launcher closes them once it will start no more ranks.
 class InheritedFiles {
  public:
   InheritedFiles() = default;
@@ -132,7 +133,8 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
-// Returns a function that sets the speed of a drawn link, by the link's number.
+// Returns a function that sets the speed of a drawn link. The link is given by its index in the
+// drawing.
 decltype(session::Launched::set_link) link_setter(std::shared_ptr<comm::ShapedLinks> links,
                                                   const experiment::Resolved& experiment) {
   std::map<int, int> edges;
@@ -165,7 +167,7 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   return launched;
 }
 
-// A rank in a process that runs all ranks. Killing the process kills all of them.
+// A rank that shares one process with all other ranks. Killing the process kills all of them.
 class SharedProcessRank final : public session::RankHandle {
  public:
   explicit SharedProcessRank(std::shared_ptr<session::Process> process)
@@ -201,7 +203,8 @@ base::Result<session::Launched> launch_virtual(const session::LaunchRequest& req
   return launched;
 }
 
-// One rank's access to an in-process data plane. The endpoint is returned once.
+// One rank's access to an in-process data plane. `connect` returns the transport and may be called
+// once.
 class ThreadPlane final : public session::DataPlane {
  public:
   explicit ThreadPlane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}
@@ -241,8 +244,8 @@ class ThreadRank final : public session::RankHandle {
   }
   bool killed() override { return false; }
   std::int64_t process() const override { return ::getpid(); }
-  // Stops waiting for the rank, because a thread cannot be killed. If the thread does not end on
-  // request, it ends with this process.
+  // Stops waiting for the rank, because a thread cannot be killed. If the thread ignores the
+  // request to stop, it runs until this process ends.
   void kill() override { given_up_ = !*over_; }
   bool stall(bool) override { return false; }
 
@@ -267,7 +270,7 @@ base::Result<Ends> shaped(Ends ends, const std::shared_ptr<comm::ShapedLinks>& l
   return ends;
 }
 
-// Creates the ends of the data plane. A null `links` means that link speeds are not imposed.
+// Creates the transports of all ranks. A null `links` means that link speeds are not imposed.
 base::Result<Ends> make_ends(const session::LaunchRequest& request,
                              const std::shared_ptr<comm::ShapedLinks>& links) {
   const std::size_t most =

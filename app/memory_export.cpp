@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kWord = "lent";
 
-// Returns the GPUs of all ranks. Returns nullopt if a rank is not on a GPU, or is on another host.
-// Also if a rank may be lost, because its replacement would have other memory.
+// Returns the GPU of each rank. Returns nullopt if some rank is not on a GPU, is on another host,
+// or may be lost during training: its replacement would have different memory.
 std::optional<std::vector<int>> gpus_of_one_host(const experiment::Resolved& e) {
   const topology::Network network(e.document.topology);
   std::vector<int> gpus;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// GPU memory that ranks of one host share by CUDA IPC, if all ranks are on GPUs. A part of each
-// rank's arena is accessed by the host only through copies. That part is allocated on the rank's
-// GPU, and the GPUs of peers read it in place. If a rank's GPU is not accessible to a peer, the
-// rank's full arena stays in shared memory.
+// GPU memory that ranks of one host share by CUDA IPC, if all ranks are on GPUs. One part of each
+// arena is accessed by the host only through copies. That part is allocated on the rank's GPU, and
+// the GPUs of peers read it in place. If a peer cannot access the rank's GPU, the rank's full arena
+// stays in shared memory.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace trainyard::app {
 
-// Memory that a rank exports.
+// Part of a rank's arena that the rank exports to its peers.
 struct ExportedArena {
   std::size_t from = 0, bytes = 0;  // exported range of the arena
   compute::ExportedMemory on_device;
@@ -22,8 +22,8 @@ struct ExportedArena {
   std::string endpoint() const;  // returns the name by which peers import the memory
 };
 
-// Exports the device part of the rank's arena. Returns nullopt if there is nothing to export.
-// Problem: the export failed; the full arena then stays in shared memory.
+// Exports the part of the rank's arena that can be in GPU memory. Returns nullopt if there is no
+// such part. Problem: the export failed; the full arena then stays in shared memory.
 base::Result<std::optional<ExportedArena>> export_arena(const session::DataPlaneRequest& request);
 
 // Exported memory of all ranks, and the imports that keep it mapped.
@@ -32,9 +32,9 @@ struct ImportedArenas {
   std::vector<compute::Memory> imported;
 };
 
-// Imports the memory of all ranks. `endpoints` has one entry per rank, which is empty if the rank
-// exports nothing. `own` is null if this rank exports nothing. A Problem names the rank whose
-// memory cannot be imported.
+// Imports the memory of all ranks. `endpoints` has one entry per rank; the entry of a rank that
+// exports nothing is empty. `own` is null if this rank exports nothing. A Problem names the rank
+// whose memory cannot be imported.
 base::Result<ImportedArenas> import_memory(const std::vector<std::string>& endpoints, int rank,
                                            const ExportedArena* own, compute::Compute& compute);
 

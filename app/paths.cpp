@@ -13,8 +13,8 @@ fs::path existing_or_empty(const fs::path& directory) {
   return fs::is_directory(directory, ignored) ? directory : fs::path{};
 }
 
-// Searches `at` and its ancestors for the source tree, because a program that was built in it is in
-// build/PRESET/bin.
+// Searches `at` and its ancestors for the directory resources/`name`. It finds the source tree if
+// the program was built in build/PRESET/bin of that tree.
 fs::path in_source_tree(fs::path at, const char* name) {
   for (; at.has_relative_path(); at = at.parent_path())
     if (fs::path found = existing_or_empty(at / "resources" / name); !found.empty()) return found;

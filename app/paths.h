@@ -12,7 +12,8 @@ std::filesystem::path program_directory();
 // Returns the directory of the example experiments: in $TRAINYARD_RESOURCES if that is set, else in
 // the installed share directory, else in the source tree of the build. Empty if there is none.
 std::filesystem::path examples_directory();
-// Returns the directory of the manual's pages, which is found in the same way.
+// Returns the directory of the manual's pages, which is searched in the same places as the
+// examples.
 std::filesystem::path manual_directory();
 
 }  // namespace trainyard::app

@@ -40,7 +40,7 @@ void set_program_name() {
   QCoreApplication::setApplicationVersion(TRAINYARD_VERSION);
 }
 
-// True if only text is requested (help or version), which needs no display.
+// True if the arguments request only help or version text, which needs no display.
 bool wants_text_only(int argc, char** argv) {
   const std::set<std::string_view> words{"-h", "--help", "--help-all", "-v", "--version"};
   return std::any_of(argv + 1, argv + argc,
@@ -56,8 +56,8 @@ int print_text(int argc, char** argv) {
   return 0;
 }
 
-// Holds back messages that Qt emits before the application exists. Without a display, Qt would
-// print messages for programmers and abort.
+// Keeps Qt's messages from being printed before the application exists. If there is no display, Qt
+// would print messages meant for programmers and abort.
 std::string deferred;
 
 void report_missing_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
@@ -75,8 +75,8 @@ void report_missing_display(QtMsgType type, const QMessageLogContext&, const QSt
 std::unique_ptr<QApplication> open_display(int& argc, char** argv) {
   const auto before = qInstallMessageHandler(report_missing_display);
   auto application = std::make_unique<QApplication>(argc, argv);
-  // Restores the decimal point, because Qt sets the user's locale. Files and figures use a point in
-  // every locale.
+  // Sets the decimal point to ".", because Qt has set the user's locale. Files and numbers use a
+  // point in every locale.
   std::setlocale(LC_NUMERIC, "C");
   qInstallMessageHandler(before);
   std::fputs(deferred.c_str(), stderr);
@@ -126,8 +126,8 @@ int carry_out(ui::MainWindow& window, const app::WorkbenchOptions& options) {
   return 0;
 }
 
-// True if the recording is readable. Waits until a part of it was read, or until all of it was
-// searched.
+// True if the recording is readable. Waits until some of the recording was read, or until its end
+// was reached.
 bool has_run(ui::MainWindow& window) {
   const ui::Run* run = window.runs().current();
   while (run && run->history().ranks() == 0 && !run->complete())
@@ -147,8 +147,8 @@ int save_screenshot(ui::MainWindow& window, const app::WorkbenchOptions& options
   return 0;
 }
 
-// Runs the workbench. Errors are shown in the window, which stays open; with --screenshot the
-// program exits with an error instead.
+// Runs the workbench. Errors are shown in the window, which stays open. With --screenshot, an error
+// ends the program instead.
 int work(const app::WorkbenchOptions& options) {
   ui::Setup setup;
   setup.services = services();

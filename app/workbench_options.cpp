@@ -13,7 +13,7 @@
 namespace trainyard::app {
 namespace {
 
-// Default delay of a screenshot, after which charts and cost line are drawn.
+// Default delay of a screenshot. After it, charts and the cost line have been drawn.
 constexpr int kSettleMilliseconds = 1500;
 constexpr int kMaxWaitMilliseconds = 3'600'000;
 constexpr int kMinSide = 100, kMaxSide = 16'384;  // limits of a window's width and height in pixels
@@ -74,8 +74,8 @@ bool contains_run(const QDir& directory) {
          (directory.exists(telemetry::kRecordingFile) || directory.exists("experiment.json"));
 }
 
-// Returns a problem if a file does not exist. If an experiment exists but is invalid, that is no
-// problem here: the window shows its errors.
+// Returns a problem if a file does not exist. An existing but invalid experiment is not a problem
+// here, because the window shows its errors.
 std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   for (const QString& path : {options.experiment, options.run_directory}) {
     if (path.isEmpty()) continue;
@@ -91,7 +91,7 @@ std::optional<base::Problem> missing(const WorkbenchOptions& options) {
   return {};
 }
 
-// Returns a problem if options exclude each other, or lack one that they need.
+// Returns a problem if options exclude each other, or if an option lacks another that it needs.
 std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
                                              const WorkbenchOptions& options) {
   const QStringList files = parser.positionalArguments();
@@ -115,7 +115,7 @@ std::optional<base::Problem> option_conflict(const QCommandLineParser& parser,
   return {};
 }
 
-// Treats a directory in place of an experiment as a run directory.
+// If the argument EXPERIMENT is a directory, treats it as a run directory.
 void use_directory_as_run(WorkbenchOptions& options) {
   if (options.run_directory.isEmpty() && QFileInfo(options.experiment).isDir() &&
       !contains_sweep(options.experiment))

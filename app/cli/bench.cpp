@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench allreduce: times the all-reduce between real ranks, which are processes, or threads with
-// the transport inproc.
+// bench allreduce: times the all-reduce between real ranks. The ranks are processes, or threads
+// with the transport inproc.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -16,8 +16,8 @@
 namespace trainyard::cli {
 namespace {
 
-// Returns the duration of each repeat, from the first rank's begin to the last rank's end. All
-// ranks use one clock.
+// Returns the duration of each repeat: from the begin on the first rank to begin, to the end on the
+// last rank to end. All ranks use one clock.
 std::vector<double> seconds_of(const BenchAllTimes& all) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < all.front().begin_ns.size(); ++i) {
@@ -119,7 +119,8 @@ collective::Choice choose(const BenchJob& job) {
       .value();
 }
 
-// Refuses options that an engine ignores, because it chooses algorithm and segments itself.
+// Returns a problem for each option that the engine would ignore. Gloo, for example, chooses the
+// algorithm and the segments itself.
 base::Problems engine_problems(const BenchJob& job) {
   if (job.engine == experiment::Engine::own) return {};
   if (job.engine == experiment::Engine::nccl)

@@ -26,8 +26,8 @@ struct BenchJob {
       0;  // Larger buckets are split into segments of this size. 0: the default of experiments.
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  // How ranks exchange addresses if another engine runs the collectives. Also decides whether ranks
-  // are processes or threads.
+  // Determines whether ranks are processes or threads. If another engine than `own` runs the
+  // collectives, ranks use this transport only to exchange their addresses.
   BenchTransport transport = BenchTransport::shm;
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
@@ -47,13 +47,13 @@ struct BenchTimes {
 // one channel for the collective, one for the barriers between repeats
 inline constexpr int kBenchChannels = 2;
 
-// Returns the size of the part of a rank's arena that peers read.
+// Returns the size in bytes of a rank's arena, which its peers read.
 std::int64_t bench_arena_bytes(const BenchJob& job);
 
 // Runs the bench on one rank: one verified all-reduce, warm-ups, then timed repeats. Before every
-// repeat each rank rewrites its buffer, as a backward pass does, and the ranks synchronize. The
-// buffer is in the transport's arena, or in private memory if it has none. A failure aborts the
-// transport.
+// repeat, each rank rewrites its buffer, as a backward pass does, and then waits for the other
+// ranks. The buffer is in the transport's arena, or in private memory if the transport has no
+// arena. A failure aborts the transport.
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
 
 using BenchAllTimes = std::vector<BenchTimes>;  // by rank

@@ -61,8 +61,8 @@ plan::Group all_ranks(const BenchJob& job) {
   return group;
 }
 
-// Returns an integer for each rank and element. The integers are so small that fp32 sums them
-// exactly in any order.
+// Returns the input value of an element on a rank: an integer so small that fp32 sums the values of
+// all ranks exactly in any order.
 float value(std::int64_t rank, std::int64_t element) {
   return static_cast<float>(element % 1009 + rank);
 }
@@ -77,7 +77,7 @@ float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t elemen
   return 0;
 }
 
-// Barrier and exchange between all ranks, on a separate channel.
+// Barrier between all ranks, and exchange of strings, on a separate channel.
 class Barrier {
  public:
   explicit Barrier(comm::Transport& transport) : transport_(transport) {}
@@ -121,7 +121,8 @@ class Barrier {
     return all;
   }
 
-  // Waits until all peers have received this rank's messages. A rank must not leave before that.
+  // Waits until all peers have received this rank's messages. A rank must not leave the transport
+  // before that.
   Result<void> end() {
     for (int peer = 0; peer < transport_.ranks(); ++peer)
       if (peer != transport_.rank())

@@ -62,7 +62,8 @@ Result<std::unique_ptr<comm::Transport>> open_sockets(const BenchJob& job,
   return std::unique_ptr<comm::Transport>(std::move(*connected));
 }
 
-// Pins this process to usable core number `rank`, modulo the number of usable cores.
+// Pins this process to one of the usable cores: the core with the index `rank` modulo the number of
+// usable cores.
 void pin_to_core(int rank) {
   cpu_set_t usable, own;
   if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return;
@@ -83,7 +84,7 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank)
                                                         : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
-  // pinned only now, because the transport has counted the usable cores before
+  // pins the process after the transport was opened, because opening counts the usable cores
   if (job.bind) pin_to_core(arguments.rank);
   return bench_rank(job, **transport);
 }

@@ -68,7 +68,7 @@ std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
   return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
 }
 
-// Verified plan, and the memory that each rank will allocate.
+// Result of verifying a plan, and the memory that each rank will allocate.
 struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;
@@ -141,7 +141,8 @@ void print_traffic(const plan::Plan& plan, const check::ProgramTraffic& traffic)
                 base::format_bytes(static_cast<double>(traffic.bytes_from(rank))).c_str());
 }
 
-// Prints the costs of a plan whose collectives run in an engine, which chooses its own algorithm.
+// Prints the costs of a plan whose collectives run in an engine. The engine chooses its own
+// algorithm.
 void print_engine(const plan::Plan& plan, const std::string& engine) {
   std::printf(
       "%s runs full collectives and does not report their bytes. Lower bound per step, by "
@@ -152,8 +153,8 @@ void print_engine(const plan::Plan& plan, const std::string& engine) {
                 base::format_bytes(static_cast<double>(engine_bytes(plan, rank))).c_str());
 }
 
-// Prints the memory of a rank. Only the first line, the size of the layout, is compared with the
-// memory of the device. The layout reuses memory, so it is smaller than all buffers together.
+// Prints the memory of a rank. Only the total in the first line is compared with the memory of the
+// device. It counts buffers that share memory once, so it is smaller than the sum of all buffers.
 void print_memory(const Checked& checked, std::size_t rank) {
   const check::Memory& memory = checked.report.memory[rank];
   std::printf("  rank %zu takes %s\n", rank, run::describe(checked.memory[rank]).c_str());

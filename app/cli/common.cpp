@@ -158,8 +158,8 @@ void print_columns(const experiment::Resolved& resolved) {
 
 namespace {
 
-// Returns the reason why a directory is not a run, if its file names show it. Returns an empty
-// string if the directory must be read to decide.
+// Returns the reason why a directory is not a run, if the names of its files show that. Returns an
+// empty string if the files must be read to decide.
 std::string not_a_run_reason(const std::filesystem::path& directory) {
   using std::filesystem::file_type;
   std::error_code error;

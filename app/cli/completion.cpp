@@ -16,8 +16,8 @@ std::string join(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// Returns the words that complete a value, or "@file" or "@directory"; empty if nothing completes
-// it, for example a number.
+// Returns the candidates for completing an option's value: words, "@file" or "@directory". Empty if
+// the value cannot be completed, for example a number.
 std::string values_of(const app::OptionSummary& option) {
   if (!option.accepted.empty()) return join(option.accepted);
   if (option.type_name == "DIR") return "@directory";
@@ -39,7 +39,7 @@ struct VerbCompletion {
   std::vector<std::string> positional;  // completions of the positional argument
 };
 
-// Adds the options of a verb, and those of its own verbs.
+// Adds the options of a verb and of its subcommands.
 void add_options(const app::VerbSummary& verb, VerbCompletion& completion) {
   for (const app::OptionSummary& option : verb.options) {
     if (option.names.empty()) completion.positional.push_back(values_of(option));

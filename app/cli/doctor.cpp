@@ -49,7 +49,7 @@ const char* word(Verdict verdict) {
   return "";
 }
 
-// Returns the value of the first line of a /proc file that starts with `key`.
+// Returns the value of the first line that starts with `key` in a /proc file.
 std::string proc_value(const char* file, const std::string& key) {
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
@@ -173,7 +173,7 @@ Finding runtime_directory() {
           "sockets are created below " + directory->path().parent_path().string(), ""};
 }
 
-// Returns the path, or its nearest existing ancestor.
+// Returns the path if it exists, otherwise its nearest existing ancestor.
 fs::path existing(fs::path path) {
   std::error_code ignored;
   while (!fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();

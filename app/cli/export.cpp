@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// export: the numbers of a run as CSV, or its ops as a trace for Perfetto. Writes to a temporary
-// file first, so that a failure leaves the old file unchanged.
+// export: the measurements of a run as CSV, or its ops as a trace for Perfetto. Writes to a
+// temporary file first, so that a failure leaves an existing file unchanged.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -39,9 +39,9 @@ OpNames names_of(const plan::RankPlan& rank) {
   return names;
 }
 
-// Returns the names of ops from the recorded plans. The recording has one text per rank; together
-// they are parsed as one plan without groups. If the text of a rank is missing or cannot be parsed,
-// ops keep their numbers as names.
+// Returns the names of ops from the recorded plans. The recording has one plan text per rank; the
+// texts are joined and parsed as one plan without groups. If the text of a rank is missing or
+// cannot be parsed, ops are named by their indices.
 std::vector<OpNames> recorded_names(const History& history) {
   std::string text = "plan 1\nschedule steps 0 full 0\n";
   for (int rank = 0; rank < history.ranks(); ++rank) text += history.plan_text(rank);
@@ -78,7 +78,7 @@ base::Result<void> write_into(const fs::path& file, const ExportArguments& argum
                      "Free space on that disk, or write elsewhere."});
 }
 
-// Writes the file completely or not at all. Follows symbolic links to the target.
+// Writes the file completely or not at all. If the path is a symbolic link, writes to its target.
 base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
   if (base::is_not_regular_file(arguments.out))
     return write_into(arguments.out, arguments, history);
@@ -87,7 +87,8 @@ base::Result<void> write_file(const ExportArguments& arguments, const History& h
   fs::path partial;
   base::Descriptor made(-1);
   for (int i = 0; i < 100 && !made.is_open();
-       // O_EXCL refuses an old file, and a symbolic link that another user planted at that path
+       // O_EXCL refuses an existing file, and a symbolic link that another user planted at the
+       // temporary path
        ++i) {
     partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
     made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));

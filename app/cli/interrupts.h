@@ -11,8 +11,8 @@ namespace trainyard::cli {
 void catch_signals();
 int interrupts();  // number of interrupts so far
 
-// Makes the end of the parent process count as an interrupt. Returns false if it has ended already,
-// which is the case if the parent is not `process`.
+// Makes the end of the parent process count as an interrupt. Returns false if the parent has
+// already ended, that is, if the parent of this process is not `process`.
 bool end_with(std::int64_t process);
 
 }  // namespace trainyard::cli

@@ -103,7 +103,7 @@ std::vector<Item> named() {
   return items;
 }
 
-// Lists kinds of models. A model is a list of layers, which determine its kind.
+// Returns the kinds of models. A model is a list of layers; the layers determine its kind.
 std::vector<Item> models() {
   std::string layers;
   for (const auto& [kind, name] : base::Names<model::LayerKind>::table)
@@ -168,7 +168,8 @@ std::vector<Item> gpus() {
   return items;
 }
 
-// Adds the properties of a GPU under the names of a drawn device. Unknown properties are left out.
+// Adds the properties of a GPU to a line of JSON, with the field names of a drawn device. Unknown
+// properties are left out.
 void add_gpu(const cuda::Gpu& gpu, base::Json& line) {
   line["number"] = gpu.number, line["memory_bytes"] = gpu.memory_bytes;
   if (gpu.peak_flops > 0) line["peak_flops"] = gpu.peak_flops;

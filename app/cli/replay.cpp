@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// replay: the history of a run, from its recording. Without --recompute, nothing is executed.
+// replay: prints the history of a run from its recording. Computes nothing again unless --recompute
+// is given.
 #include "core/session/replay/replay.h"
 
 #include <fmt/core.h>
@@ -43,7 +44,8 @@ std::string formatted(const char* format, double value) {
   return text;
 }
 
-// Returns the value of a step in a series, which is sorted by step; null if there is none.
+// Returns the value for a step in a series of values that is sorted by step; null if the series has
+// no value for it.
 const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
   const auto at =
       std::lower_bound(values.begin(), values.end(), step,
@@ -108,8 +110,8 @@ std::string problem_text(const Json& object) {
          (advice.empty() ? "" : ". " + advice);
 }
 
-// Adds state changes. States carry nanoseconds of the common clock; the history counts seconds from
-// the first state.
+// Adds state changes. Their recorded times are nanoseconds of the clock that all ranks share;
+// printed times are seconds since the first state.
 void add_states(const History& history, std::vector<Moment>& moments) {
   const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
   const std::int64_t first = history.states().empty() ? 0 : time_of(*history.states().front());
@@ -213,7 +215,7 @@ void print_emulation(const Json& header) {
     std::printf("EMULATED: %s\n", said->c_str());
 }
 
-// Prints which rank has which samples or feature columns, if they are not iid.
+// Prints which samples or feature columns each rank has, if the sharding is not iid.
 void print_recorded_shards(const Json& header) {
   const auto resolved = base::value_at(header, "experiment"),
              kind = base::value_at(header, "experiment.document.data.sharding.kind");

@@ -43,7 +43,7 @@ struct RunArguments : ExperimentArguments {
   std::int64_t ends_with = 0;  // process id whose end cancels the run; 0: none
 };
 
-// several steps, because the first step also fills the pipeline
+// more than one step, because only the first step has to fill the pipeline
 constexpr std::int64_t kSimulatedSteps = 3;
 constexpr int kMaxSimulatedRanks = 64;  // above that, the simulation would delay the run too much
 
@@ -54,8 +54,8 @@ std::string number(double value, const char* format) {
   return text;
 }
 
-// True if a line of at most PIPE_BUF bytes can be written without blocking. The reader may have
-// stopped, for example a terminal after Ctrl-S, and ranks must not wait for it.
+// True if a line of at most PIPE_BUF bytes can be written without blocking. The reader of the
+// output may be stopped, such as a terminal after Ctrl-S. Ranks must not wait for it.
 bool is_writable(int descriptor) {
   pollfd output{descriptor, POLLOUT, 0};
   return ::poll(&output, 1, 0) != 0;
@@ -248,8 +248,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
 int exit_code_of(const session::CoordinatorResult& outcome) {
   if (session::ended_well(outcome.state)) return 0;
   if (!outcome.problem) return 3;
-  // If a rank could not get a resource, the run failed (exit code 3). If a rank found bad input
-  // that only ranks can check, it is bad input (exit code 2).
+  // The exit code is 3 (the run failed) if a rank could not get a resource, and 2 (bad input) if a
+  // rank found bad input that only ranks can check.
   return outcome.problem->code == base::ProblemCode::unavailable
              ? 3
              : cli::exit_code_of(*outcome.problem);
@@ -295,8 +295,8 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   return outcome;
 }
 
-// Measures the times of layers, if layers are assigned to stages by measured time. Checks the
-// memory again, because the new assignment may need more memory than the old one.
+// If layers are assigned to stages by measured time, measures the times of the layers. Then checks
+// the memory again, because the resulting assignment may need more memory.
 base::Problems measure_layers(experiment::Resolved& resolved) {
   if (!experiment::needs_measured_times(resolved.document.strategy)) return {};
   auto times = session::measure_segments(resolved, app::make_compute);
@@ -305,7 +305,7 @@ base::Problems measure_layers(experiment::Resolved& resolved) {
   return memory_problems(resolved);
 }
 
-// Prints caveats that apply to the figures printed later.
+// Prints the caveats of the run before its measurements.
 void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
@@ -329,7 +329,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
     note("every rank loads only its own feature columns (vertical sharding)");
 }
 
-// Names the option --resume instead of the field that it sets.
+// Changes problems of the field run.resume_from to name the option --resume, which sets that field.
 base::Problems name_resume_option(base::Problems problems, const RunArguments& arguments) {
   for (base::Problem& problem : problems) {
     if (arguments.resume.empty() || problem.where != "run.resume_from") continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// sweep: one experiment on several numbers of ranks with several algorithms, each as a separate
-// run, and the scaling.
+// sweep: runs one experiment with several rank counts and several algorithms, each as a separate
+// run, and prints how training scales.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -58,8 +58,8 @@ base::Result<session::SweepRequest> read_request(const SweepArguments& arguments
   return request;
 }
 
-// Marks variants as skipped that are impossible with this data or with the GPUs of this machine. If
-// no variant is left, returns the problems of the experiment.
+// Marks variants as skipped if this data or the GPUs of this machine make them impossible. If no
+// variant is left, returns the problems of the experiment.
 base::Problems skip_invalid_variants(Sweep& sweep, const experiment::Experiment& whole,
                                      const fs::path& directory) {
   base::Problems first;
@@ -104,7 +104,7 @@ Json result_json(const Sweep& sweep, const fs::path& directory) {
   return json;
 }
 
-// Prints each change of a variant once: its start and its result.
+// Prints a line when a variant starts, and a line when its result is known.
 class ProgressPrinter {
  public:
   ProgressPrinter(bool json, std::size_t variants)
@@ -200,7 +200,7 @@ base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
   return session::run_sweep(std::move(parts));
 }
 
-// Creates the directory, takes the lock, writes the document, then runs the variants.
+// Creates the sweep directory, locks it, writes the document there, and runs the variants.
 int run_sweep_in_directory(const SweepArguments& arguments, Sweep sweep,
                            const experiment::Experiment& whole) {
   const auto directory = session::make_sweep_directory(arguments.out, whole.name);

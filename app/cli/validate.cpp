@@ -87,8 +87,8 @@ void add_slowed_down(const topology::Topology& topology, std::vector<std::string
         network.device(idle));
 }
 
-// True if the document names an algorithm other than the one that the strategy uses anyway. `auto`
-// names none.
+// True if the document names an algorithm that differs from the default of the strategy. The value
+// `auto` counts as naming no algorithm.
 bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
   const auto fixed = experiment::fixed_algorithm(strategy.kind);
   return strategy.algorithm != collective::Algorithm::automatic &&

@@ -45,7 +45,7 @@ int exit_code_of(const base::Problem& problem);
 // Returns the exit code.
 int complain(const base::Problems& problems, bool json);
 base::Json problems_json(const base::Problems& problems);
-// Returns problems if the drawn devices lack memory for the strategy, or if the strategy has no
+// Returns problems: drawn devices have too little memory for the strategy, or the strategy has no
 // plan.
 base::Problems memory_problems(const experiment::Resolved& resolved);
 base::Problems memory_problems(const experiment::Resolved& resolved,
@@ -60,38 +60,40 @@ struct ExperimentArguments {
   std::vector<std::string> overrides;
   bool json = false;
 
-  // directory that relative data paths start from; empty: the directory of the file
+  // directory that contains relative data paths; empty: the directory of the experiment file
   std::string data_directory;
 
   void add_to(Verb& verb);
   base::Result<std::filesystem::path> directory() const;
 };
 
-// load() reads the file and applies overrides. Notes on keys that an override drops are added to
-// `notes`, or else printed on standard error. resolve() validates and resolves; load_resolved()
-// does both. All problems are reported at once.
+// `load` reads the file and applies the overrides. If an override removes keys, notes about them
+// are added to `notes`; if that is null, they are printed on standard error. `resolve` validates
+// and resolves an experiment. `load_resolved` does both. Each function reports all problems at
+// once.
 experiment::Checked<experiment::Experiment> load(const ExperimentArguments& arguments,
                                                  std::vector<std::string>* notes = nullptr);
 experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& given,
                                                   const ExperimentArguments& arguments);
 experiment::Checked<experiment::Resolved> load_resolved(const ExperimentArguments& arguments);
 
-// Returns the choice of `auto` with its reason, for example "auto is direct: 1.2 ms ...". Returns
+// Returns which algorithm `auto` chose and why, for example "auto is direct: 1.2 ms ...". Returns
 // an empty string if the document names an algorithm.
 std::string chosen_algorithm(const experiment::Resolved& resolved);
-// Adds the choice of `auto` and its reason to a result, unless the document names an algorithm.
+// Adds the algorithm that `auto` chose, and the reason, to a result. Adds nothing if the document
+// names an algorithm.
 void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved);
 
 // Simulates `steps` steps on a virtual clock with the drawn speeds.
 base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps);
 
-// Prints one line per rank.
+// Prints the data shard of each rank, one line per rank.
 void print_shards(const data::ShardTable& shards);
 // Prints the feature columns of each rank, if they are sharded.
 void print_columns(const experiment::Resolved& resolved);
 
-// Loads the recording of a run directory. If it cannot be read, that is bad input. Warns of damage
-// on standard error.
+// Loads the recording from a run directory. Returns a problem bad_input if it cannot be read.
+// Prints a warning on standard error if it is damaged.
 base::Result<telemetry::History> load_history(const std::string& run_directory);
 
 }  // namespace trainyard::cli

@@ -22,7 +22,7 @@ inline dnnl::primitive_attr with_activation(compute::Activation activation) {
   return attributes;
 }
 
-// Applies the activation in place, while the values are still in cache.
+// Applies the activation to the output of an op in place, while the output is still in cache.
 template <class T>
 void activate(compute::Activation activation, T* values, std::int64_t elements) {
   if (activation == compute::Activation::relu) kernels<T>().relu(values, 0, elements);

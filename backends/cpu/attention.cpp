@@ -66,15 +66,15 @@ struct AttentionSizes {
         heads(of_heads),
         width(together / heads) {}
 
-  // Calls body(row, column) for each head of each sample: `row` is the sample's first row among the
-  // rows of all samples, `column` the first column of the head.
+  // Calls body(row, column) for each head of each sample. `row` is the sample's first row in a
+  // matrix with the rows of all samples. `column` is the head's first column in that matrix.
   template <class Body>
   void for_heads(const Body& body) const {
     for (std::int64_t b = 0; b < samples; ++b)
       for (std::int64_t h = 0; h < heads; ++h) body(b * rows, h * width);
   }
-  // Calls body(first, rows, seen) for each tile: its first row, its number of rows, and the number
-  // of columns that its last row attends to.
+  // Calls body(first, rows, seen) for each tile of rows. `first`: index of the tile's first row.
+  // `rows`: number of its rows. `seen`: number of columns that its last row attends to.
   template <class Body>
   void for_tiles(const Body& body) const {
     for (std::int64_t first = 0; first < rows; first += kTileRows) {
@@ -104,7 +104,8 @@ T scale_of(const AttentionSizes& s) {
   return static_cast<T>(1 / std::sqrt(static_cast<double>(s.width)));
 }
 
-// Computes the attention probabilities of a tile: softmax of scaled scores, [rows, seen].
+// Computes the attention probabilities of a tile, the softmax of its scaled scores. The result has
+// the shape [rows, seen].
 template <class T>
 void attend(const AttentionSizes& s, const Matrix<T>& query, const Matrix<T>& key,
             std::int64_t first, std::int64_t rows, std::int64_t seen, const Matrix<T>& parts) {

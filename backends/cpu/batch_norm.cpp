@@ -18,7 +18,7 @@ using compute::DType;
 using compute::Queue;
 using compute::Tensor;
 
-// Per-channel values, converted to the dtype of the loops.
+// Per-channel arguments of the loops, converted to the dtype in which the loops compute.
 template <class T>
 struct Channels {
   explicit Channels(std::int64_t count)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled with -O3 so that the loop is vectorized (backends/CMakeLists.txt).
+// Rounds factors to bfloat16. This file is compiled with -O3 (backends/CMakeLists.txt), so that the
+// loop is vectorized.
 #include "backends/cpu/bfloat16.h"
 
 #include "backends/cpu/threads.h"
@@ -8,7 +9,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Alignment of the copies in bytes, for vector loads.
+// Alignment in bytes of the rounded copies, for vector loads.
 constexpr std::size_t kAlignment = 64;
 
 std::size_t half_bytes(const compute::Tensor& tensor) {

@@ -21,12 +21,12 @@ class Factors {
   Factors(compute::Multiplies multiplies, int cores)
       : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}
 
-  // Adds an input. Makes `memory`, which refers to `source`, refer to a rounded copy of `source` in
-  // the same plain layout instead.
+  // Adds an input. `memory` initially refers to `source`; it then refers to a rounded copy of
+  // `source` in the same plain layout.
   void add(const compute::Tensor& source, const dnnl::memory& memory);
 
-  // Rounds all inputs. Call it before the primitives that read them. Allocates memory only if it
-  // needs more than ever before.
+  // Rounds all inputs. Call it before the primitives that read them. Allocates memory only if a
+  // call needs more than every earlier call.
   void round(CpuQueue& queue);
 
   bool rounds() const { return rounds_; }

@@ -14,12 +14,14 @@ inline std::int64_t columns_of(const compute::Tensor& tensor) {
   return tensor.shape[tensor.shape.dimensions - 1];
 }
 
-// Returns the rows per block, which has about kBlockElements elements for any number of cores.
+// Returns the number of rows in a block. A block has about kBlockElements elements, whatever the
+// number of cores.
 inline std::int64_t block_rows(const compute::Tensor& tensor) {
   return std::max<std::int64_t>(1, kBlockElements / columns_of(tensor));
 }
 
-// Two sums per channel over the rows of a tensor. Blocks are added in a fixed order.
+// Computes two sums per channel over the rows of a tensor. The sums of blocks of rows are added in
+// a fixed order.
 class ChannelSums {
  public:
   ChannelSums(const compute::Tensor& tensor, int cores)
@@ -31,8 +33,8 @@ class ChannelSums {
 
   std::int64_t rows() const { return rows_; }
 
-  // Writes the sums to `total`. run(begin, end, sums) adds the contribution of rows [begin, end) to
-  // `sums`.
+  // Writes the sums to `total`. Calls run(begin, end, sums) for blocks of rows; it must add the
+  // contribution of rows [begin, end) to `sums`.
   template <class Run>
   void operator()(const Run& run, double* total) {
     std::fill(partial_.begin(), partial_.end(), 0.0);

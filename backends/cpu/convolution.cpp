@@ -21,7 +21,8 @@ using Layout = dnnl::memory::format_tag;
 constexpr const char* kConvolution = "convolution";
 constexpr auto kFloat = dnnl::memory::data_type::f32;
 
-// Descriptor of images. oneDNN lists dimensions in the order [B,C,H,W] for every memory layout.
+// Returns the oneDNN descriptor of images. oneDNN lists dimensions in the order [B,C,H,W] for every
+// memory layout.
 Descriptor image(const Tensor& t) {
   return {{t.shape[0], t.shape[3], t.shape[1], t.shape[2]}, kFloat, Layout::nhwc};
 }
@@ -35,7 +36,7 @@ struct Sides {
 };
 Sides sides_of(const compute::Window& w) { return {{w.stride, w.stride}, {w.padding, w.padding}}; }
 
-// Forward descriptor. oneDNN needs it as a hint for the backward descriptors.
+// Returns the forward descriptor. oneDNN needs it as a hint to create the backward descriptors.
 dnnl::convolution_forward::primitive_desc describe(const Tensor& input, const Tensor& kernel,
                                                    const Tensor& output,
                                                    const compute::Window& window,
@@ -50,8 +51,8 @@ dnnl::convolution_forward::primitive_desc describe(const Tensor& input, const Te
   return {forward, with_activation(activation), engine};
 }
 
-// Weight in the layout that oneDNN prefers, with reorders from and to the plain layout. Uses the
-// plain weight directly if that is the preferred layout.
+// Weight in the layout that oneDNN prefers, with reorders from and to the plain layout. If oneDNN
+// prefers the plain layout, uses the plain weight directly.
 class Weight {
  public:
   Weight(const Tensor& plain, const Descriptor& best, const Device& device)
@@ -145,9 +146,9 @@ std::unique_ptr<compute::Kernel> make_backward_input(const compute::Conv2dBackwa
   return in_order(std::move(factors), kernel.from_plain(device), std::move(convolution));
 }
 
-// Describes the weight gradient and, if inputs are not rounded, the bias gradient. The bias
-// gradient is a sum and must read unrounded gradients. So with rounding it is computed outside the
-// convolution.
+// Describes the weight gradient, and the bias gradient if inputs are not rounded. The bias gradient
+// is a sum and must read unrounded gradients. If inputs are rounded, it is therefore computed
+// outside the convolution.
 dnnl::convolution_backward_weights::primitive_desc describe_backward(
     const compute::Conv2dBackwardWeight& op, const Device& device) {
   const Sides sides = sides_of(op.window);

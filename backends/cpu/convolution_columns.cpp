@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Convolution in fp64 as one matrix product per sample. The columns (im2col) of a sample are [H'W',
-// K K I]: one row per output pixel, which holds the input values in its window.
+// Convolution in fp64 as one matrix product per sample. Its left matrix (im2col) has the shape
+// [H'W', K K I]: one row per output pixel, with the input values in the pixel's window.
 #include <algorithm>
 
 #include "backends/cpu/activation.h"
@@ -27,7 +27,7 @@ struct ConvolutionSizes {
         window(w) {}
 
   std::int64_t pixels() const { return rows * columns; }
-  // Number of input values that an output value depends on: those in one window.
+  // Returns the number of input values in a window, on which one output value depends.
   std::int64_t seen() const { return window.kernel * window.kernel * channels; }
   std::int64_t image_elements() const { return height * width * channels; }
   std::int64_t result_elements() const { return pixels() * outputs; }
@@ -39,8 +39,8 @@ struct ConvolutionSizes {
   compute::Window window;
 };
 
-// Calls visit(column, pixel) for each position in each window: `column` and `pixel` point to
-// `channels` values. `pixel` is null outside the image.
+// Calls visit(column, pixel) for each position in each window. Both pointers refer to `channels`
+// values: `column` in the im2col matrix, `pixel` in the image. `pixel` is null outside the image.
 template <class Image, class Visit>
 void for_columns(const ConvolutionSizes& s, Image* image, double* columns, const Visit& visit) {
   for (std::int64_t row = 0; row < s.rows; ++row)

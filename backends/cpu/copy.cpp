@@ -12,13 +12,13 @@
 namespace trainyard::cpu {
 namespace {
 
-// Shorter copies always go through the caches, because they are read soon.
+// Copies of fewer bytes always go through the caches, because their data is read soon.
 constexpr std::int64_t kLong = 4096;
 constexpr std::int64_t kLine = 64;
 
 #if defined(__SSE2__)
-// Copies full cache lines with non-temporal stores. `destination` must begin at a cache line.
-// Returns the number of bytes copied.
+// Copies full cache lines with non-temporal stores. `destination` must be at the start of a cache
+// line. Returns the number of bytes copied.
 std::int64_t copy_lines_past_caches(std::byte* destination, const std::byte* source,
                                     std::int64_t bytes) {
   std::int64_t done = 0;
@@ -56,8 +56,8 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, C
   copy_through_caches(destination + done, source + done, bytes - done);
 }
 
-// Tries the two methods in the order of the Thue-Morse sequence. So if two copies alternate within
-// a step, both are measured with both methods.
+// Returns which of the two methods to try next, in the order of the Thue-Morse sequence. If two
+// copies of one length class alternate within a step, each is then measured with both methods.
 CopyMethod CopyPathTuner::next(std::int64_t bytes) const {
   const CopyTimes& of = known(bytes);
   const int tries = of.tries.load(std::memory_order_relaxed);

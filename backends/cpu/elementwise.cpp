@@ -117,7 +117,8 @@ PreparedKernel prepare_scale(const compute::Scale& op, const Device& device) {
   });
 }
 
-// Adds the weighted inputs tile by tile, so that the partial sums stay in the L1 cache.
+// Adds the weighted inputs in tiles of kTile elements, so that the partial sums stay in the L1
+// cache.
 template <class T>
 void add_weighted(const compute::WeightedSum& op, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kTile = 512;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Embedding bags, which sum rows of a table and scatter gradients to them. Memory access to the
-// rows takes the time, not the additions.
+// Embedding bags, which sum rows of a table and scatter gradients to them. Their time is spent on
+// memory access to the rows, not on the additions.
 #include <algorithm>
 #include <limits>
 
@@ -23,7 +23,7 @@ void add(const T* row, std::int64_t width, T* sum) {
   for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
 }
 
-// Adds the table rows that a sample looks up to `sum`.
+// Adds the table rows that one sample looks up to `sum`.
 template <class T>
 void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum,
              std::int64_t first_row = 0, std::int64_t all_rows = 0) {
@@ -82,8 +82,8 @@ PreparedKernel prepare_bag(const Bag& op, const Device& device) {
   });
 }
 
-// Gives each thread a range of table rows; each thread scans all samples. The additions to a row
-// are therefore in the same order for any number of threads.
+// Assigns a range of table rows to each thread; every thread scans all samples. The additions to a
+// row therefore have the same order for any number of threads.
 template <class T>
 PreparedKernel prepare_scatter(const compute::EmbeddingBagBackwardWeight& op,
                                const Device& device) {

@@ -64,7 +64,7 @@ double density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// Returns a kernel that sets each element i of the output to number(i).
+// Returns a kernel that sets element i of the output to number(i), for all elements.
 template <class Number>
 std::unique_ptr<compute::Kernel> each(const compute::Tensor& output, int cores, Number number) {
   return make_kernel([output, cores, number](Queue&) {

@@ -27,7 +27,8 @@ class InSlices final : public compute::Kernel {
   }
 
  private:
-  // Runs `part` on slice number `slice`. All slices before it have as many elements as `each_`.
+  // Runs `part` on the slice with index `slice`. All earlier slices have as many elements as a
+  // slice of `each_`.
   void run(HalfSlice& part, std::int64_t slice, compute::Queue& queue) const {
     const auto halves = [&](std::size_t i) {
       return part.passing[i].half.data + slice * each_.passing[i].half.bytes();

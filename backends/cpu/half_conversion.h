@@ -9,11 +9,11 @@
 
 namespace trainyard::cpu {
 
-// True if this CPU multiplies bfloat16 natively (AVX512-BF16 or AMX). On other CPUs, oneDNN's bf16
-// is slower than fp32, so fp32 is used.
+// True if this CPU multiplies bfloat16 natively (AVX512-BF16 or AMX). On other CPUs, bf16 in oneDNN
+// is slower than fp32, so ops on bf16 tensors compute in fp32.
 bool multiplies_bfloat16();
 
-// Convert as compute::widen and compute::round do, with up to `cores` threads.
+// These functions convert as compute::widen and compute::round do, with up to `cores` threads.
 void widen(compute::DType from, const std::byte* halves, float* values, std::int64_t elements,
            int cores);
 void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
@@ -26,15 +26,17 @@ struct HalfSlice {
 };
 
 class WideningScratch;
-// Returns a kernel that runs `each` on `count` consecutive slices, then `rest`.
+// Returns a kernel that runs `each` on `count` consecutive slices, then `rest` on the remaining
+// rows.
 std::unique_ptr<compute::Kernel> in_slices(HalfSlice each, std::int64_t count, HalfSlice rest,
                                            int cores, std::shared_ptr<WideningScratch> memory);
 
-// Scratch memory for fp32 copies. All ops of a device share it, because they run one after another.
+// Scratch memory for fp32 copies. All ops of a device share it, because the ops run one after
+// another.
 class WideningScratch {
  public:
-  // Returns buffer `number`, which all ops share, with at least `elements` elements. Earlier
-  // pointers stay valid.
+  // Returns the buffer with the index `number`, with at least `elements` elements. All ops share
+  // it. Pointers from earlier calls stay valid.
   float* scratch_floats(std::size_t number, std::int64_t elements);
 
  private:
@@ -42,7 +44,7 @@ class WideningScratch {
     std::int64_t elements = 0;
     std::unique_ptr<float[]> memory;
   };
-  // by buffer number; each block is larger than the previous one
+  // blocks by buffer index; each block of a buffer is larger than the previous one
   std::vector<std::vector<Block>> blocks_;
 };
 

@@ -4,7 +4,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Returns the table for the newest x86-64 level that this CPU supports.
+// Returns the table of loops for the newest x86-64 level that this CPU supports.
 template <class Table>
 const Table& choose(const Table& (*v1)(), const Table& (*v3)(), const Table& (*v4)()) {
   const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Elementwise loops, compiled once for each x86-64 level and selected at run time. All ranks on one
-// machine run the same code, and the result of an element depends neither on its index nor on its
-// alignment. So ranks stay bit-identical.
+// machine run the same code. The result for an element depends neither on its index nor on its
+// alignment. Therefore the results of all ranks are bit-identical.
 //
-// Files compiled for newer CPUs include this header. It must not contain inline code, because the
-// linker could use a copy compiled for a newer CPU everywhere.
+// Files compiled for newer CPUs include this header, so it must not contain inline code. The linker
+// could otherwise use a copy compiled for a newer CPU in all files.
 #pragma once
 
 #include <cstddef>
@@ -62,8 +62,8 @@ struct RowArguments {
   bool centered;
 };
 
-// Table of loops. Ranges are [begin, end). Sums are accumulated in fp64, and added to the values
-// already in the destination.
+// Table of loops for one dtype. Ranges are [begin, end). Loops that compute sums accumulate them in
+// fp64 and add them to the values already in the destination.
 template <class T>
 struct Kernels {
   void (*sgd)(const SgdArguments<T>&, std::int64_t begin, std::int64_t end, double* statistics);
@@ -96,8 +96,8 @@ struct Kernels {
   // result = scale (gradient - shift - (values - mean) slope)
   void (*normalize_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
 
-  // Row normalization of rows [begin, end): the output, the input gradient, and sums [2, columns]
-  // += {gradient xhat, gradient}.
+  // Row normalization of rows [begin, end). `row_norm` computes the output, `row_norm_backward` the
+  // input gradient. `row_norm_products`: sums [2, columns] += {gradient xhat, gradient}.
   void (*row_norm)(const RowArguments<T>&, std::int64_t begin, std::int64_t end);
   void (*row_norm_backward)(const RowArguments<T>&, std::int64_t begin, std::int64_t end);
   void (*row_norm_products)(const RowArguments<T>&, std::int64_t begin, std::int64_t end,
@@ -113,8 +113,8 @@ struct Kernels {
   void (*softmax_backward)(const T* parts, const T* means, T* gradients, std::int64_t rows,
                            std::int64_t columns, T scale);
 
-  // Dropout of one sample: result = values scale, or 0 if the element's word of Philox4x32-10 (key,
-  // {element / 4, sample, purpose}) is below `threshold`.
+  // Dropout of one sample: result = values scale. An element becomes 0 if its random word from
+  // Philox4x32-10 (key, {element / 4, sample, purpose}) is below `threshold`.
   void (*dropout)(const T* values, T* result, std::int64_t elements, std::uint64_t key,
                   std::uint32_t sample, std::uint32_t purpose, std::uint64_t threshold, T scale);
 };
@@ -139,7 +139,7 @@ const HalfKernels& half_kernels_v1();
 const HalfKernels& half_kernels_v3();
 const HalfKernels& half_kernels_v4();
 
-// Returns the fastest table that this CPU supports.
+// Returns the conversions for the newest x86-64 level that this CPU supports.
 const HalfKernels& half_kernels();
 
 template <class T>
@@ -149,7 +149,7 @@ const Kernels<T>& kernels_v3();  // AVX2, FMA
 template <class T>
 const Kernels<T>& kernels_v4();  // AVX-512
 
-// Returns the fastest table that this CPU supports.
+// Returns the table of loops for the newest x86-64 level that this CPU supports.
 template <class T>
 const Kernels<T>& kernels();
 template <>

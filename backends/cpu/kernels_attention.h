@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Loops over rows of scores, which attention runs between its matrix products. See kernels_body.h.
+// Loops over rows of attention scores. Attention runs them between its matrix products. See
+// kernels_body.h.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -7,9 +8,9 @@
 namespace trainyard::cpu {
 namespace {
 
-// Computes e^x for x <= 0. With x = n ln 2 + r and |r| <= ln 2 / 2, e^x is 2^n e^r. e^r is its
-// Taylor series up to the 7th power (the next term is below half a unit in the last place), and n
-// is added to the exponent. Returns 0 below -87, where results would be almost subnormal.
+// Computes e^x for x <= 0. With x = n ln 2 + r and |r| <= ln 2 / 2, e^x is 2^n e^r. e^r is computed
+// by its Taylor series up to the 7th power; the next term is below half a unit in the last place. n
+// is added to the exponent. Returns 0 for x below -87, where results would be almost subnormal.
 inline Lanes<float> exponential(Lanes<float> x) {
   constexpr float kFactors[] = {1 / 120.0f, 1 / 24.0f, 1 / 6.0f, 0.5f, 1.0f, 1.0f};
   constexpr float kToNearest = 0x1.8p23f, kLog2 = 1.44269504088896341f, kHigh = 0x1.62e4p-1f,

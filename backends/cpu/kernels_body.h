@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Loops behind kernels.h, compiled for the CPU of the including file. Everything is in an unnamed
-// namespace, so that each file has its own copy. Loops use vectors of eight elements. The source
-// fixes the order of every sum. A shorter rest uses the same arithmetic, with lanes padded by
-// zeros.
+// namespace, so that each file has its own copy. Loops use vectors of eight elements, and the
+// source code fixes the order of every sum. The last elements, if fewer than eight, use the same
+// arithmetic in a vector padded by zeros.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -35,8 +35,8 @@ struct FullVector {
   }
 };
 
-// Access to fewer than eight elements. The other lanes are 0 and are never loaded or stored. Uses
-// memcpy, as FullVector does, because data received from a socket may be unaligned.
+// Access to fewer than eight elements. The other lanes of the vector are 0 and are never loaded or
+// stored. Uses memcpy, as FullVector does, because data received from a socket may be unaligned.
 struct PartialVector {
   std::int64_t count;
   template <class T>
@@ -184,8 +184,8 @@ void tanh_backward(const T* output, T* gradient, std::int64_t begin, std::int64_
   });
 }
 
-// Sums four vectors of adjacent columns together, so that each access to a row uses full cache
-// lines. load(piece, address) returns eight numbers.
+// Sums columns, four vectors of adjacent columns at a time, so that each access to a row uses full
+// cache lines. load(piece, address) returns the eight elements at an address.
 template <class T, class Stored, class Load>
 inline void sum_columns_of(const Stored* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, T* sums, const Load& load) {
@@ -213,9 +213,9 @@ void column_sums(const T* matrix, std::int64_t rows, std::int64_t columns, std::
                  [](auto piece, const T* from) { return piece.template load<T>(from); });
 }
 
-// Sums the sources element by element. One pass over the sources adds four adjacent vectors of
-// each, which are full cache lines. With only one vector per pass, the loop over sources would cost
-// as much as the additions.
+// Sums the sources element by element. Each pass over the sources adds four adjacent vectors of
+// every source, which are full cache lines. With one vector per pass, the loop over the sources
+// would cost as much as the additions.
 template <class T>
 void sum(T* destination, const std::byte* const* sources, std::size_t count,
          std::int64_t elements) {

@@ -9,7 +9,8 @@ namespace trainyard::cpu {
 namespace {
 
 // Computes two sums per channel over rows [begin, end). Calls add(index, channel, piece, first,
-// second), which adds to both sums; `index` is that in the matrix.
+// second) for up to eight channels of a row; it must add to both sums. `index` is the index of the
+// first element in the matrix.
 template <class T, class Add>
 inline void sum_by_channel(std::int64_t columns, std::int64_t begin, std::int64_t end, double* sums,
                            const Add& add) {

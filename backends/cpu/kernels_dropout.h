@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dropout: eight blocks of Philox4x32-10 at a time, with four words each. core/base/random.h
-// generates the same words.
+// Dropout. Generates eight blocks of Philox4x32-10 at a time, with four random words each.
+// core/base/random.h generates the same words.
 #pragma once
 
 #include "backends/cpu/kernels_body.h"
@@ -29,7 +29,7 @@ inline void philox(Counters& c, std::uint64_t key) {
 
 constexpr std::int64_t kWordsAtOnce = 4 * kLanes;
 
-// Generates the random words of elements [32 turn, 32 turn + 32).
+// Generates the random words of the 32 elements [32 turn, 32 turn + 32).
 inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::int64_t turn,
                  std::uint32_t* words) {
   const Words zero{}, step = {0, 1, 2, 3, 4, 5, 6, 7},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Conversions between fp32 and 16 bits, with the results of core/compute/compression/half.h. That
-// code must not be shared with these files (see kernels.h).
+// Conversions between fp32 and 16 bits. They give the same results as
+// core/compute/compression/half.h, but share no code with it, because these files are compiled for
+// newer CPUs (see kernels.h).
 #pragma once
 
 #include "backends/cpu/kernels_body.h"

@@ -21,8 +21,8 @@ inline Pixels pixels_of(const PoolArguments<T>& a, std::int64_t row, std::int64_
 }
 
 // Calls visit(index in the image) for each pixel of the window, row by row. If `side` is positive,
-// the window is entirely inside the image and has this side, so that the compiler can unroll the
-// loops. If `side` is 0, any window is accepted.
+// the window must be entirely inside the image and have this side length; the compiler can then
+// unroll the loops. If `side` is 0, any window is accepted.
 template <int side, class T, class Visit>
 inline void for_pixels(const PoolArguments<T>& a, std::int64_t sample, const Pixels& p,
                        const Visit& visit) {
@@ -42,7 +42,7 @@ struct Side {
   static constexpr int value = number;
 };
 
-// Calls run(Side<n>) if the window's side n is one for which there is code, else run(Side<0>).
+// Calls run(Side<n>) if there is code for windows of the side length n, otherwise run(Side<0>).
 template <class T, class Run>
 inline void with_side(const PoolArguments<T>& a, const Run& run) {
   if (a.padding == 0 && a.kernel == 2) run(Side<2>{});
@@ -111,9 +111,9 @@ inline bool windows_cover(const PoolArguments<T>& a) {
          a.out_width * a.kernel == a.width;
 }
 
-// Calls give(side, add, sample, pixels, index) for each window. give calls add(index, piece, lanes)
-// to add to the gradient of a pixel. Works sample by sample, so that the cleared gradients are
-// still in cache when windows add to them.
+// Calls give(side, add, sample, pixels, index) for each window. `give` must call add(index, piece,
+// lanes), which adds `lanes` to the gradients at an index. Processes one sample after another, so
+// that its cleared gradients are still in cache when they are added to.
 template <class T, class Give>
 inline void scatter_gradients(const PoolArguments<T>& a, std::int64_t begin, std::int64_t end,
                               const Give& give) {

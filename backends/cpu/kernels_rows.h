@@ -11,8 +11,9 @@ struct RowMoments {
   double mean, inverse_deviation;
 };
 
-// Computes mean and variance in two passes over a row, which is then in the L1 cache. Lanes beyond
-// the end of the row are excluded, because as zeros they would add to the variance.
+// Computes mean and variance in two passes over a row. In the second pass, the row is in the L1
+// cache. Lanes beyond the end of the row are excluded, because their zeros would add to the
+// variance.
 template <class T>
 RowMoments row_moments(const RowArguments<T>& a, const T* row) {
   const double columns = static_cast<double>(a.columns);

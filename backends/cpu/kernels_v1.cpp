@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled for any x86-64.
+// Tables of loops, compiled for any x86-64 CPU.
 #include "backends/cpu/kernels_table.h"
 
 namespace trainyard::cpu {

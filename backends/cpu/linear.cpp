@@ -19,8 +19,8 @@ PreparedKernel prepare_product_kernel(const ProductSpec& spec, const Device& dev
   });
 }
 
-// Sums the columns of a matrix whose dtype is that of the sums, or of a bfloat16 matrix with fp32
-// sums.
+// Sums the columns of a matrix. The matrix has the dtype of the sums, or is bfloat16 while the sums
+// are fp32.
 template <class T>
 void sum_columns(const compute::Tensor& matrix, const compute::Tensor& sums, int cores) {
   const std::int64_t rows = matrix.shape[0], columns = matrix.shape[1];

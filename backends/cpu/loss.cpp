@@ -13,8 +13,8 @@ namespace {
 
 using compute::Queue;
 
-// Processes one sample. Exponentials are computed once, in double, because a loss near 0 is a small
-// difference of large numbers.
+// Computes the loss of one sample. Exponentials are computed once, in double, because a loss near 0
+// is a small difference of large numbers.
 template <class T>
 void softmax_row(const T* logits, std::int64_t classes, std::int32_t label, double scale,
                  T* gradient, double* metrics) {
@@ -74,7 +74,8 @@ void summarize_row(const compute::SoftmaxSummary& op, std::int64_t row) {
   summary[3 * batch] = own;
 }
 
-// Softmax statistics of one row, combined in order from the summaries of all shards of the classes.
+// Softmax statistics of one row. They combine the summaries of all shards of the classes, in the
+// order of the shards.
 struct SoftmaxOfRow {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0, own = largest;
   std::int64_t largest_class = -1;

@@ -8,11 +8,12 @@
 
 namespace trainyard::cpu {
 
-// Computes the sum of squares of a tensor while it is in cache.
+// Computes the sum of squares of a tensor. Call it right after the tensor is written, while the
+// tensor is in cache.
 template <class T>
 class TensorNorm {
  public:
-  // The norm of an empty tensor is 0.
+  // Accepts an empty tensor; its norm is 0.
   TensorNorm(const compute::Tensor& tensor, int cores)
       : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}
   double operator()() {
@@ -28,8 +29,8 @@ class TensorNorm {
   BlockSums<1> sums_;
 };
 
-// Squared norm of the gradients of a weight and a bias. Computed only if `squared_norm` is not
-// empty.
+// Computes the squared norm of the gradients of a weight and a bias. Does nothing if `squared_norm`
+// is empty.
 template <class T>
 class GradientNorm {
  public:
@@ -45,7 +46,7 @@ class GradientNorm {
   compute::Tensor squared_norm_;
 };
 
-// Computes sums[column] of matrix [rows, columns].
+// Writes the sum of each column of a matrix [rows, columns] to sums[column].
 template <class T, class Stored>
 void sum_columns(void (*loop)(const Stored*, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
                               T*),

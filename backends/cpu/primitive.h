@@ -13,8 +13,8 @@
 
 namespace trainyard::cpu {
 
-// Attributes of every primitive: the scratchpad is provided by the caller. The library's own
-// scratchpad would belong to the thread that prepared the primitive.
+// Returns the attributes of every primitive: the caller provides the scratchpad. A scratchpad of
+// the library would belong to the thread that prepared the primitive.
 dnnl::primitive_attr user_scratchpad();
 
 class Primitive {
@@ -45,7 +45,7 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Calls prepare(). Returns a Problem if oneDNN refuses.
+// Calls prepare(), which uses oneDNN. Returns a Problem if oneDNN refuses.
 template <class Prepare>
 auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     -> base::Result<decltype(prepare())> {

@@ -22,7 +22,7 @@
 
 namespace trainyard::cpu {
 
-// Matrix in memory, or its transpose.
+// Tensor that is used as a matrix, or as its transpose.
 struct Operand {
   compute::Tensor tensor;
   bool transposed = false;
@@ -37,7 +37,7 @@ struct ProductSpec {
   Operand left, right;
   compute::Tensor result, bias;
   compute::Activation activation = compute::Activation::none;
-  // a value other than `full` requires fp32
+  // how factors are rounded; any value other than `full` requires fp32 tensors
   compute::Multiplies multiplies = compute::Multiplies::full;
 };
 

@@ -9,11 +9,12 @@
 
 namespace trainyard::cpu {
 
-// Reusable scratch memory. A caller must be done with it before the next caller gets it.
+// Reusable scratch memory. All callers get the same memory, so a caller must not use it after the
+// next caller has requested it.
 class ScratchBlock {
  public:
-  // Returns at least `bytes` bytes, valid until the next call. Allocates memory only if more is
-  // requested than ever before.
+  // Returns at least `bytes` bytes, valid until the next call. Allocates memory only if a call
+  // requests more than every earlier call.
   std::byte* reserve(std::size_t bytes) {
     if (bytes > capacity_) {
       capacity_ = (bytes + kPage - 1) / kPage * kPage;
@@ -34,8 +35,8 @@ class ScratchBlock {
   std::size_t capacity_ = 0;
 };
 
-// Queue whose scratch memory one op uses at a time. So all ops of a lane share one block of scratch
-// memory, which stays in cache, and one block of rounded inputs.
+// Queue with scratch memory. Its ops run one after another, so all ops of a lane share one block of
+// scratch memory, which stays in cache, and one block of rounded inputs.
 class CpuQueue final : public compute::ImmediateQueue {
  public:
   explicit CpuQueue(const dnnl::engine& engine) : stream_(engine) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row normalization (layer norm, RMS norm) in our own loops: it is memory-bound, and fp64 is needed
-// too.
+// Row normalization (layer norm, RMS norm) in our own loops, because it is memory-bound, and fp64
+// is needed too.
 #include "backends/cpu/channel_sums.h"
 #include "backends/cpu/norm.h"
 #include "backends/cpu/prepare.h"
@@ -24,7 +24,7 @@ RowArguments<T> arguments_of(const AnyRowNorm& op) {
           .centered = op.norm == compute::RowNorm::layer};
 }
 
-// Returns a kernel that calls loop(arguments, begin, end) on blocks of rows.
+// Returns a kernel that calls loop(arguments, begin, end) for each block [begin, end) of rows.
 template <class T, class AnyLoop>
 std::unique_ptr<compute::Kernel> over_rows(const compute::Tensor& input,
                                            const RowArguments<T>& arguments, AnyLoop loop,

@@ -15,7 +15,7 @@ namespace {
 using compute::DType;
 using compute::Queue;
 
-// Processes rows independently.
+// Adds the bias and applies the activation. Each row is processed independently.
 template <class T>
 PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device) {
   return make_kernel([op, cores = device.cores](Queue&) {

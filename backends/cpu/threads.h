@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Limits the number of threads. Work is split into blocks whose size does not depend on the limit,
-// so results do not depend on it either.
+// Loops over blocks, with a limited number of threads. The size of blocks does not depend on the
+// limit, so the results do not depend on it either.
 #pragma once
 
 #include <omp.h>
@@ -11,8 +11,9 @@
 
 namespace trainyard::cpu {
 
-// Limits OpenMP regions opened by the calling thread to `cores` threads during its lifetime.
-// OpenMP's thread count is per calling thread, so ranks in one process do not disturb each other.
+// While an object of this class exists, OpenMP regions of the thread that created it use up to
+// `cores` threads. OpenMP has this limit per thread, so ranks in one process do not affect each
+// other.
 class ThreadBound {
  public:
   explicit ThreadBound(int cores) : before_(omp_get_max_threads()) { omp_set_num_threads(cores); }
@@ -24,7 +25,8 @@ class ThreadBound {
   int before_;
 };
 
-// Calls run(begin, end, block) for every block of `block_elements` elements.
+// Calls run(begin, end, block) for every block of `block_elements` elements. The last block may be
+// shorter.
 template <class Run>
 void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, const Run& run) {
   const std::int64_t blocks = (elements + block_elements - 1) / block_elements;
@@ -43,7 +45,7 @@ void for_blocks(int cores, std::int64_t elements, std::int64_t block_elements, c
 
 constexpr std::int64_t kBlockElements = 16384;
 
-// N sums over the elements of a tensor. Blocks are added in a fixed order.
+// Computes N sums over the elements of a tensor. The sums of blocks are added in a fixed order.
 template <std::size_t N>
 class BlockSums {
  public:
@@ -52,8 +54,8 @@ class BlockSums {
         elements_(elements),
         partial_(static_cast<std::size_t>((elements + kBlockElements - 1) / kBlockElements)) {}
 
-  // Writes the sums to `total`. run(begin, end, sums) adds the contribution of a block to `sums`,
-  // which start at 0.
+  // Writes the sums to `total`. Calls run(begin, end, sums) for each block; it must add the block's
+  // contribution to `sums`, which start at 0.
   template <class Run>
   void operator()(const Run& run, double* total) {
     for_blocks(cores_, elements_, kBlockElements,
