@@ -194,8 +194,8 @@ void PlotView::pan(const QPointF& by) {
   refresh();
 }
 
-// Moves the overlay to the new plot area immediately. Lines for the new area follow with the next
-// frame.
+// Moves the overlay to the new plot area immediately. The lines are generated for the new area at
+// the next frame.
 void PlotView::follow_area() {
   map_.area = canvas_->plot_area();
   show_overlay();
@@ -216,8 +216,9 @@ void PlotView::refresh() {
 
 QWidget* PlotView::drag_handle() { return heading_; }
 
-// Reserves about eight lines of text between heading and axis labels, and the maximum height of the
-// legend. The size does not depend on the content, so that a chart does not jump when a run begins.
+// Returns a size with room for the legend's maximum height and about eight lines of text between
+// heading and axis labels. The size does not depend on the content, so that a chart does not change
+// its size when a run begins.
 QSize PlotView::sizeHint() const {
   const int line = fontMetrics().height();
   return {line * 22, line * 18};

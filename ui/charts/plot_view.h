@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A live chart. Series of any length are identified by id and thinned to about two points per
-// pixel: minimum and maximum are kept, and a badge shows it. Lines are broken where nothing was
-// logged. Offers linear and logarithmic scale, smoothing, legend, crosshair, zoom and export.
-// Appended points are drawn at the next frame, at most 20 a second; nothing scans a full history.
+// pixel. Thinning keeps minima and maxima, and a badge shows that points are thinned. A line is
+// broken where nothing was logged. Charts have a linear or logarithmic scale, smoothing, a legend,
+// a crosshair, zoom and export. Appended points are drawn at the next frame, at most 20 times a
+// second. No operation scans a full history.
 #pragma once
 
 #include <QTimer>
@@ -29,17 +30,19 @@ class PlotView : public QWidget {
  public:
   explicit PlotView(QWidget* parent = nullptr);
 
-  // `unit` as in "B/s"; the axis adds a prefix. `right_unit` is for series on the right side.
+  // `unit`: unit of the values, such as "B/s"; the axis adds an SI prefix. `right_unit`: unit of
+  // the series on the right side.
   void set_title(const QString& title, const QString& unit = {}, const QString& right_unit = {});
   QString title() const { return title_; }
   void set_help(const QString& help);  // sets the tool tip of the title: the meaning of a value
-  // Sets a count ("ranks") as x axis instead of steps: it begins at 0 and has ticks at integers.
+  // Makes a count, such as "ranks", the x axis instead of steps. The axis begins at 0 and has ticks
+  // only at integers.
   void set_count_axis(const QString& name);
   QString counts() const { return count_name_; }
-  // Enables choosing a point: by the first entry of the menu, and by Enter at the crosshair. `text`
-  // describes the action.
+  // Lets the user choose a point, with the first entry of the menu or with Enter at the crosshair.
+  // `text` is the menu entry: what choosing the point does.
   void enable_point_choice(const QString& text);
-  // Sets the text of an empty chart: why there is no point, or what to do next.
+  // Sets the text that an empty chart shows: why it has no points, or what to do next.
   void set_empty_text(const QString& text);
 
   void put_series(const QString& id, const SeriesStyle& style);
@@ -57,20 +60,22 @@ class PlotView : public QWidget {
   bool log() const { return map_.log; }
   void set_smoothing(
       double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
-  // true: axes include all values; false: values beyond `AxisLimit` may be cut off
+  // true: the axes include all values; false: values beyond their series' `AxisLimit` may be cut
+  // off
   void set_full_range(bool whole);
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Zoom and pan, within the range that `home` shows. The box and the fractions are relative to the
-  // plot area, from its lower left corner.
+  // Zoom and pan. They stay within the range that `home` shows. Boxes and fractions are relative to
+  // the plot area, from its lower left corner.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);
   void pan(const QPointF& by);
-  // Returns the mapping from values to pixels of the last frame, moved to the current plot area.
+  // Returns the mapping from values to pixels. Its ranges of values are those of the last frame,
+  // and its plot area is the current one.
   const PlotMap& shown() const { return map_; }
   QStringList badges() const { return canvas_->overlay().content().badges; }
   const PlotOverlay::Content& overlay() const { return canvas_->overlay().content(); }

@@ -15,10 +15,12 @@ namespace {
 
 constexpr int kUnthinned = 1 << 30;
 constexpr double kBesideBars = 0.1;  // margin beside bars, in steps
-// minimum pixels per segment of a dashed line; with fewer, dashes look like bursts
+// minimum length of a dashed line in pixels per segment; with shorter segments, dashes would look
+// like bursts
 constexpr double kPixelsADash = 3;
 
-// Moves and narrows the view into `home`; returns nothing if it covers all of `home`.
+// Moves the range `view` into the range `home`. Returns nothing if `view` is at least as wide as
+// `home`.
 std::optional<Span> kept_within(std::optional<Span> view, Span home) {
   if (!view || view->width() >= home.width()) return {};
   const double low = std::clamp(view->low, home.low, std::max(home.low, home.high - view->width()));
@@ -36,7 +38,7 @@ void PlotView::draw(int pixels) {
   show_overlay();
 }
 
-// Returns the x extent of points and marks.
+// Returns the range in x of all points and marks.
 std::optional<Span> PlotView::across() const {
   auto extent = model_.x_extent(map_.axis);
   for (const PlotMark& mark : marks_)
@@ -69,8 +71,8 @@ std::optional<double> PlotView::above(Side side) const {
              : std::nullopt;
 }
 
-// Returns the y extent of all values within `x`; unless the full range is requested, values beyond
-// `AxisLimit` are cut off.
+// Returns the range of the y axis for all values within the range `x`. Unless the full range is
+// requested, values beyond `AxisLimit` are cut off.
 Span PlotView::side_span(Side side, Span x) const {
   const auto extent = map_.log || whole_ ? model_.y_extent(map_.axis, x, side, map_.log)
                                          : model_.y_reach(map_.axis, x, side);
@@ -95,7 +97,8 @@ void PlotView::show_axes() {
   std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
   if (!count_name_.isEmpty()) {
     std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
-    // removes ".0", which labels have if other ticks lie between integers
+    // removes ".0" from labels, which have decimals if some of the removed ticks were between
+    // integers
     for (Tick& tick : ticks) tick.label.remove(QRegularExpression("\\.0+$"));
   }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);

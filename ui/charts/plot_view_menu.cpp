@@ -62,7 +62,7 @@ void PlotView::build_menu() {
 void PlotView::enable_point_choice(const QString& text) {
   choose_ = new QAction(text, menu_);
   choose_->setShortcut(Qt::Key_Return);
-  // the menu only displays the shortcut; the chart handles the key
+  // The menu shows the shortcut, but the chart handles the key.
   choose_->setShortcutContext(Qt::WidgetShortcut);
   menu_->insertAction(menu_->actions().value(0), choose_);
   menu_->insertSeparator(menu_->actions().value(1));
@@ -79,8 +79,8 @@ void PlotView::choose_point(std::optional<double> x) {
   if (found) emit point_chosen(found->id, found->point);
 }
 
-// Opens the menu at the pointer. The crosshair disappears while the menu is open, so its position
-// is stored.
+// Opens the menu at the pointer. The position of the crosshair is stored, because the crosshair
+// disappears while the menu is open.
 void PlotView::show_menu(const QPoint& global) {
   menu_at_ = group_->x();
   menu_->popup(global);

@@ -76,7 +76,8 @@ QString PlotView::text_of(const Reading& reading, double x) const {
   return text;
 }
 
-// Returns the sum of the stack, if it has several parts.
+// Returns the text for the sum of the stack at the crosshair. Returns nothing if the stack has only
+// one series there.
 std::optional<QString> PlotView::sum_of(const std::vector<Reading>& readings) const {
   const auto sum = readings.empty() ? std::nullopt : model_.stack_sum(readings.front().point.step);
   if (!sum || sum->second <= 1) return {};
@@ -94,7 +95,7 @@ void PlotView::read_at(double x, PlotOverlay::Content& content) const {
   const auto sum = sum_of(readings);
   const std::size_t room =
       std::min(kReadingRows, reading_rows(map_.area, style_.font)) - (sum ? 1 : 0);
-  // the last row shows how many are omitted
+  // If some readings do not fit, the last row shows how many are omitted.
   const std::size_t shown =
       readings.size() <= room ? readings.size() : std::max<std::size_t>(room, 2) - 1;
   for (std::size_t i = 0; i < readings.size(); ++i) {

@@ -84,8 +84,8 @@ std::optional<RunStyle> RunCharts::look_of(const Shown& shown) const {
   return RunStyle{names_[at], at};
 }
 
-// Updates the runs' names, which come from their recordings. If a name changed, all lines are
-// planned again.
+// Updates the names of the runs, which come from their recordings. If a name changed, the lines of
+// all charts are selected again.
 void RunCharts::name_runs() {
   QStringList names;
   for (const auto& shown : runs_) names << (shown->run ? shown->run->name() : QString());
@@ -108,8 +108,8 @@ void RunCharts::request_read() {
   WorkScheduler::instance().ask(this, Work::reading, [this] { read_some(); });
 }
 
-// Reads for a few milliseconds; the remaining data follows in later turns of the event loop. All
-// lines are read at equal pace, so that they grow together.
+// Reads new data for a few milliseconds; the remaining data is read in later iterations of the
+// event loop. All lines are read at equal pace, so that they grow together.
 void RunCharts::read_some() {
   QElapsedTimer clock;
   clock.start();
@@ -138,8 +138,8 @@ void RunCharts::mark_faults() {
   for (const auto& [kind, plot] : plots_) plot->set_marks(marks);
 }
 
-// Returns true if there is more to read. If several runs are overlaid, the parts of step times are
-// not read, because they are not shown.
+// Reads a portion of a run's new data. Returns true if there is more to read. If several runs are
+// overlaid, the parts of step times are not read, because they are not shown.
 bool RunCharts::read_portion(Shown& shown) {
   const telemetry::History& history = shown.run->history();
   if (history.series().size() != shown.known_series) plan_lines(shown);
@@ -155,7 +155,7 @@ bool RunCharts::read_portion(Shown& shown) {
   return more;
 }
 
-// Sets the text of charts without points.
+// Updates the texts that charts without points show.
 void RunCharts::update_empty_texts() {
   const auto all = [this](const auto& holds) {
     return std::ranges::all_of(runs_,
@@ -187,8 +187,8 @@ void RunCharts::update_empty_texts() {
   }
 }
 
-// Plans the lines again when new metrics appear. Unchanged lines keep their points and continue
-// from there.
+// Selects the lines of all charts again when the run has new metrics. Unchanged lines keep their
+// points and continue after them.
 void RunCharts::plan_lines(Shown& shown) {
   shown.known_series = shown.run->history().series().size();
   for (const ChartKind kind : kChartKinds) plan_chart(shown, kind);
@@ -196,7 +196,7 @@ void RunCharts::plan_lines(Shown& shown) {
   offer_choices();
 }
 
-// Shows special charts only if they have lines.
+// Shows the charts of data that only few runs have, if they have lines.
 void RunCharts::show_special_charts() {
   for (const auto& [kind, plot] : plots_)
     if (is_special(kind))
@@ -223,8 +223,8 @@ void RunCharts::plan_chart(Shown& shown, ChartKind kind) {
   order_lines(kind);
 }
 
-// Removes lines that are no longer chosen. Example: a line of the first segment with data, after
-// the requested segment has data.
+// Removes lines that are no longer selected. Example: until the requested segment has data, the
+// first segment with data is shown in its place, and its line is removed afterwards.
 void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   std::erase_if(shown.readers[kind], [&](const auto& reader) {
     const QString id = shown.prefix + reader.first;
@@ -234,7 +234,8 @@ void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   });
 }
 
-// Orders lines by run, and within a run as planned, regardless of which line got points first.
+// Orders the lines by run, and within a run in the order of their selection. It does not matter
+// which line got points first.
 void RunCharts::order_lines(ChartKind kind) {
   QStringList all;
   for (const auto& shown : runs_) all << shown->order[kind];
@@ -252,7 +253,7 @@ void RunCharts::set_choice(const LineChoice& choice) {
   read_some();
 }
 
-// Reads the run's lines of these charts again from the start.
+// Removes the run's lines from these charts, so that they are read again from the start.
 void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds) {
   for (const ChartKind kind : kinds) {
     for (const auto& [id, reader] : shown.readers[kind])
@@ -264,7 +265,7 @@ void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds)
 }
 
 void RunCharts::set_frozen(bool frozen) {
-  // setChecked changes the choice, which calls this function again
+  // Checking the button calls this function again, with the button in the new state.
   if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);
   for (const auto& [kind, plot] : plots_) plot->set_frozen(frozen);
   emit frozen_changed(frozen);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Live charts of one run, by rank, or of several overlaid runs, each in its color. Histories may be
-// long: they are read a few milliseconds at a time, and lines grow from their start meanwhile.
+// Live charts of one run, with a line per rank, or of several overlaid runs, each in its own color.
+// Because histories may be long, they are read a few milliseconds at a time. Meanwhile the lines
+// grow from their first point on.
 #pragma once
 
 #include <QPointer>
@@ -31,11 +32,11 @@ class RunCharts : public QWidget {
   explicit RunCharts(QWidget* parent = nullptr);
   ~RunCharts() override;
 
-  // The runs must outlive this widget, except that a deleted run is removed from it. A run's index
-  // in the list determines its color.
+  // Sets the runs to show. A run's index in the list determines its color. The runs must outlive
+  // this widget; a run that is deleted earlier is removed from the charts.
   void set_runs(const std::vector<Run*>& runs);
-  // Caveats that apply to every figure: "EMULATED", "4 ranks share 2 cores: times include waiting
-  // for each other".
+  // Sets the caveats that apply to all values: "EMULATED", "4 ranks share 2 cores: times include
+  // waiting for each other".
   void set_badges(const QStringList& badges);
   void set_frozen(bool frozen);  // stops the charts, not the runs or their recording
   bool frozen() const;
@@ -55,7 +56,7 @@ class RunCharts : public QWidget {
  signals:
   void frozen_changed(bool frozen);
   // The user chose a point on the staleness chart of a single run. `rank`: the worker that computed
-  // the gradient. `seconds`: when its server applied the gradient, in time of the recording.
+  // the gradient. `seconds`: the time in the recording at which the server applied the gradient.
   void gradient_requested(int rank, double seconds);
 
  protected:
@@ -117,7 +118,7 @@ class RunCharts : public QWidget {
   QMenu* charts_menu_;
   FlowLayout* bar_;
   std::vector<QWidget*> choices_;  // widgets on the bar above the charts
-  // shows the choices in a menu, if the bar would take the room of a chart
+  // opens a menu with the choices; shown if the bar would otherwise take the room of a chart
   QToolButton* choices_button_;
   QToolButton* charts_button_;
   QStringList badges_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bar above the charts: the choice of data, and the caveats that apply to every figure.
+// Bar above the charts. It has the choices of data and the caveats that apply to all values.
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
@@ -19,7 +19,7 @@
 namespace trainyard::ui {
 namespace {
 
-// minimum visible characters of a badge when badges share a line
+// minimum number of visible characters of a badge when all badges share a line
 constexpr int kBadgeCharacters = 16;
 
 const QString kBullet = QStringLiteral("● ");
@@ -175,8 +175,8 @@ void RunCharts::offer_choices() {
   refill(*buffers_, fullest, choice_.buffers_of);
 }
 
-// Enables the x axis in bytes only if a run reports sent bytes, or may still do so because it has
-// not completed a step. Otherwise all points would be at 0.
+// Enables the x axis in bytes only if a run reports sent bytes, or may still report them because it
+// has not completed a step. Without sent bytes, all points would be at 0.
 void RunCharts::offer_bytes() {
   const auto may_send = [](const auto& shown) {
     return shown->run &&
@@ -194,8 +194,8 @@ void RunCharts::set_badges(const QStringList& badges) {
   fit_bar();
 }
 
-// True if there is room for a chart beside the bar with all choices. `badges`: widths of the badges
-// below or beside the choices.
+// True if, below the bar with all choices and badges, there is room for a chart. `badges`: the
+// widths of the badges.
 bool RunCharts::leaves_chart(const QList<int>& badges) const {
   QList<QSize> sizes{charts_button_->sizeHint()};
   for (const QWidget* choice : choices_) sizes << choice->sizeHint();
@@ -210,8 +210,8 @@ QSize RunCharts::sizeHint() const {
                              bar_->contentsMargins().top() + layout()->spacing()};
 }
 
-// Compacts the bar if it would take the room of a chart. First the badges share a line; if that is
-// not enough, the choices move to a menu.
+// Makes the bar lower if it would take the room of a chart. First, all badges share one line. If
+// that is not enough, the choices move to a menu.
 void RunCharts::fit_bar() {
   smoothing_->setFixedWidth(fontMetrics().height() * 6);
   QList<int> widths;

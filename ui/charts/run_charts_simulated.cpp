@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// X axis of simulated time. A run is simulated in the background when this axis is selected first.
-// Until the simulation is complete, the run's points are held back.
+// X axis of simulated time. A run is simulated in the background when the user first selects this
+// axis. The run's points are not shown until its simulation is complete.
 #include <QApplication>
 #include <QComboBox>
 #include <QThreadPool>
@@ -43,8 +43,8 @@ void RunCharts::take_simulated(const Run* run, const base::Result<SimulatedTime>
   request_read();
 }
 
-// Returns the reason why simulated time cannot be shown. Empty if it is not requested, or is
-// available.
+// Returns the reason why simulated time cannot be shown. Empty if simulated time is not requested,
+// or if it is available.
 QString RunCharts::why_not_simulated() const {
   const auto lacking = std::ranges::find_if(
       runs_, [](const auto& shown) { return shown->progress.lacks_simulated(); });

@@ -16,7 +16,7 @@
 namespace trainyard::ui {
 namespace {
 
-// A chart may be this number of steps behind its run before a message reports it.
+// Maximum number of steps by which a chart may lag behind its run before a message reports the lag.
 constexpr std::int64_t kStepsBehind = 200;
 constexpr double kLagFraction = 0.05;
 
@@ -36,7 +36,7 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
 
 QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 
-// Collects the lines of one chart of one run. A source without data produces no line.
+// Selects the lines of one chart of one run. A source without data has no line.
 class Lines {
  public:
   Lines(const History& history, const std::optional<RunStyle>& run, const LineChoice& choice)
@@ -65,8 +65,8 @@ class Lines {
     add_gathered("held_out", chart_text("held out"), 1, held_out, true);
   }
 
-  // Each rank samples memory at its own steps, so values are not summed over ranks, and steps
-  // between samples have no value.
+  // Selects a line of memory for each rank. Each rank samples memory at its own steps, so values
+  // are not summed over ranks, and there is no value at the steps between two samples.
   void memory() {
     for (int rank = 0; rank < history_.ranks(); ++rank)
       if (LineSpec* line = add(QString("rank%1").arg(rank), rank_name(rank), rank,
@@ -74,8 +74,8 @@ class Lines {
         line->style.joining = Joining::never;
   }
 
-  // Lines of a device metric, one per rank that reports it. Ranks sample it at their own steps, as
-  // they do memory.
+  // Selects the lines of a device metric, one for each rank that reports it. Like memory, each rank
+  // samples the metric at its own steps.
   void device(Metric metric, const QString& id, const QString& label = chart_text("rank %1"),
               bool pale = false) {
     for (int rank = 0; rank < history_.ranks(); ++rank)
@@ -84,9 +84,9 @@ class Lines {
         line->style.joining = Joining::never, line->style.dashed = line->style.pale = pale;
   }
 
-  // Buffers of one rank, stacked by purpose; purposes that the plan does not use are omitted. A
-  // constant line shows the planned total and names the rank. If several runs are shown, each has
-  // one line: the rank with the largest buffers.
+  // Selects the buffers of one rank, stacked by purpose. Purposes that the plan does not use are
+  // omitted. A constant line shows the planned total and names the rank. If several runs are shown,
+  // each run has one line: the total of the rank with the largest buffers.
   void buffers() {
     const int rank = alone() && choice_.buffers_of >= 0 && choice_.buffers_of < history_.ranks()
                          ? choice_.buffers_of
@@ -124,7 +124,8 @@ class Lines {
     return most;
   }
 
-  // Returns the planned bytes of a rank's buffers by purpose; empty if not recorded.
+  // Returns the planned bytes of a rank's buffers by purpose. Empty if the recording does not
+  // contain them.
   std::vector<double> planned_parts(int rank) const {
     std::vector<double> parts;
     const auto all = history_.header().find("buffer_bytes");
@@ -182,8 +183,8 @@ class Lines {
     }
   }
 
-  // Traffic of each link. There are no lines if ranks run steps independently, because a step then
-  // has no total over all ranks.
+  // Selects the lines of link traffic. There are none if ranks run steps independently, because
+  // there is then no total over all ranks for a step.
   void link_bytes() {
     if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
@@ -222,9 +223,9 @@ class Lines {
     line.part = StepPart::imposed;
   }
 
-  // Samples per second over all ranks. With backup workers, a step uses the gradients of only some
-  // workers, and the number of used samples of each worker is unknown. Then each rank has a line
-  // over its local steps.
+  // Selects the line of samples per second over all ranks. With backup workers, a step uses the
+  // gradients of only some workers, and it is unknown how many samples of each worker are used. In
+  // this case, each rank has a line over its local steps.
   void samples_rate() {
     const std::vector<SeriesKey> all = keys_of(history_, Metric::samples);
     if (history_.steps_apart() || static_cast<int>(all.size()) > history_.reports_of_step())
@@ -233,7 +234,7 @@ class Lines {
       line->divisor = {keys_of(history_, Metric::step_seconds), Over::greatest};
   }
 
-  // Samples per second of each rank, over its local steps.
+  // Selects the lines of samples per second, one per rank, over the rank's local steps.
   void samples_rates() {
     for (int rank = 0; alone() && rank < history_.ranks(); ++rank)
       if (LineSpec* line = add_own(QString("rate%1").arg(rank), rank_name(rank), rank,
@@ -241,8 +242,9 @@ class Lines {
         line->divisor = {keys_of(history_, Metric::step_seconds, rank), Over::greatest};
   }
 
-  // Staleness of each worker's gradients as measured by the first server, or, in a pipeline, of
-  // each stage's gradients when the stage applied them.
+  // Selects the lines of gradient staleness. With servers, there is one per worker, as measured by
+  // the first server. In a pipeline, there is one per stage, as measured when the stage applied its
+  // gradients.
   void staleness() {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
     const bool stages = stages_report_staleness(history_);
@@ -257,9 +259,10 @@ class Lines {
     staleness_by_theory();
   }
 
-  // Staleness over time of all workers together, one value per block of gradients.
+  // Selects the lines of staleness over time for all workers together. They have one value for
+  // every kGradients consecutive gradients.
   void staleness_over_time() {
-    // number of consecutive gradients in a block
+    // %1: number of consecutive gradients that a value summarizes
     const QString of = chart_text("of %1").arg(telemetry::StalenessBlocks::kGradients);
     const std::tuple<const char*, QString, StepValues> all[] = {
         {"mean", chart_text("mean %1").arg(of), &History::staleness_mean},
@@ -275,7 +278,8 @@ class Lines {
     }
   }
 
-  // Level of the staleness that theory predicts, if there is a theory for the run.
+  // Selects a constant line at the staleness that theory predicts, if there is a theory for the
+  // run.
   void staleness_by_theory() {
     const auto theory = recorded_staleness_theory(history_);
     if (!theory) return;
@@ -289,15 +293,17 @@ class Lines {
           chart_text("theory, mean: %1 = %2").arg(formula, QString::number(*theory->mean, 'g', 4)),
           *theory->mean, true);
     if (theory->mean)
-      // the theory is for this number of workers; with fewer workers only a bound is valid
+      // The predicted mean is for all workers of the run. If workers are lost, only the predicted
+      // maximum stays valid.
       lines_.back().of_all_ranks = true;
     if (theory->most)
       level("theory_most", chart_text("theory, maximum: %1 = %2").arg(formula).arg(*theory->most),
             static_cast<double>(*theory->most), false);
   }
 
-  // Consensus distance, measured at intervals. A second line starts at each measurement and shows
-  // the upper bound that follows from the mixing matrix alone.
+  // Selects the lines of the consensus distance, which is measured at intervals. A second line
+  // starts again at each measurement. It shows the upper bound that follows from the mixing matrix
+  // alone.
   void consensus() {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
@@ -311,7 +317,8 @@ class Lines {
 
   void residual_norms() { of_ranks(Metric::residual_norm); }
 
-  // Number of averages so far that each rank initiated or answered, by its local clock.
+  // Selects the lines of pairwise averages. A value is the number of averages that a rank has
+  // requested or answered so far.
   void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() {
@@ -331,8 +338,8 @@ class Lines {
   }
 
  private:
-  // Adds a line of a single rank. If ranks run steps independently, the steps between two steps of
-  // this rank belong to other ranks, so the line is joined across them.
+  // Adds a line of a single rank. If ranks run steps independently, other ranks execute the steps
+  // between two steps of this rank. The line is then joined across these steps.
   LineSpec* add_own(const QString& id, const QString& label, int color, Source source) {
     LineSpec* line = add(id, label, color, std::move(source));
     if (line && history_.steps_apart()) line->style.joining = Joining::always;
@@ -354,7 +361,8 @@ class Lines {
     lines_.back().style.joining = Joining::always;
     lines_.back().level = value;
   }
-  // A value that is equal on all ranks is read from the first rank that reports it.
+  // Returns a source for a value that is equal on all ranks: it is read from the first rank that
+  // reports it.
   Source first_rank(Metric metric, int index) const {
     auto keys = keys_of(history_, metric, {}, index);
     if (keys.size() > 1) keys.resize(1);
@@ -407,7 +415,8 @@ bool sends(const telemetry::History& history) {
   return !keys_of(history, Metric::sent_payload_bytes).empty();
 }
 
-// Use of the GPU by any process, as its driver reports it.
+// Returns the titles of charts about the use of GPUs. GPU drivers report this use for all processes
+// together.
 static ChartTitle gpu_chart_title(ChartKind kind) {
   const auto said = [](const QString& what) {
     return chart_text("%1 Reported by the GPU driver for all processes; sampled twice per second.")
@@ -427,7 +436,7 @@ static ChartTitle gpu_chart_title(ChartKind kind) {
           said(chart_text("Bytes received and (pale) sent by the rank’s GPU over the host bus."))};
 }
 
-// Titles of charts that only few runs have.
+// Returns the titles of charts whose data only few runs have.
 static ChartTitle special_chart_title(ChartKind kind) {
   switch (kind) {
     case ChartKind::residual_norm:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selects the lines of each live chart and how each is derived from a run's history. Pure: a
-// history in, points out.
+// Selection of the lines of each live chart, and the rules by which their points are computed from
+// a run's history. Pure: a history is the input, and points are the output.
 #pragma once
 
 #include <QString>
@@ -62,7 +62,8 @@ struct ChartTitle {
   QString help;  // meaning of a value, in one sentence
 };
 ChartTitle chart_title(ChartKind kind);
-// True if only few runs have this data; the chart is present only with such a run.
+// True if only few runs have the data of this chart. The chart is shown only if such a run is
+// shown.
 constexpr bool is_special(ChartKind kind) { return kind >= ChartKind::residual_norm; }
 
 // Returns the segments with gradients, or all segments until a gradient is reported.
@@ -77,10 +78,10 @@ QString gradient_owner_text(const telemetry::History& history, int rank);  // "w
 // True if the history contains counters of sent bytes.
 bool sends(const telemetry::History& history);
 
-// The user's choice of data.
+// The data that the user has chosen to see.
 struct LineChoice {
-  // -1: all segments, reduced gradients only. A segment without a gradient is replaced by the first
-  // that has one.
+  // Index of the segment whose gradients are shown. -1: all segments, reduced gradients only. If
+  // the segment has no gradient, the first segment with a gradient is shown.
   int segment = 0;
   static constexpr int kMean = -1, kSlowest = -2;
   int step_time_of = kMean;  // kMean or a rank
@@ -89,21 +90,22 @@ struct LineChoice {
   bool operator==(const LineChoice&) const = default;
 };
 
-// Metric series of a history, combined into one line by the rule `over`. If `rate` is set, the line
-// uses the rates of the series: growth per second that the rank spent within steps.
+// Metric series of a history, combined into one line by the rule `over`. If `rate` is true, the
+// metrics are running totals, and the line shows their growth per second that the rank spent within
+// steps.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
   bool rate = false;
-  // sources to combine, used instead of `keys`
+  // sources to combine, instead of the metric series in `keys`
   std::vector<Source> parts{};
   bool empty() const { return keys.empty() && parts.empty(); }  // there is no such source
   bool operator==(const Source&) const = default;
 };
 
-// Parts of a step's time, which add up to it. `overhead` is time of the rank's training loop that
-// is in no other part. `imposed` is an exception: it is a share of `compute` in which the rank is
-// held back because it is slowed down or paced.
+// Parts of the time of a step, which add up to that time. `overhead` is the time of the rank's
+// training loop that belongs to no other part. `imposed` does not count in the sum: it is the part
+// of `compute` in which the rank is held back because it is slowed down or paced.
 enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
@@ -123,12 +125,12 @@ struct LineSpec {
 // Returns the message if charts lag behind a run that is at `step`; empty if they do not.
 QStringList lag_message(std::int64_t step, std::int64_t charted);
 
-// Shortens names for narrow legends: removes the words at the beginning that all names share, but
-// keeps at least the last word of each.
+// Shortens names for narrow legends. Removes the words at the beginning that all names have in
+// common, but keeps at least the last word of each name.
 QStringList distinct_suffixes(const QStringList& names);
 
-// Name and color that distinguish a run from other runs on the same charts. Without a RunStyle, the
-// run is the only one, and its ranks have separate lines.
+// Name and color that distinguish a run from other runs on the same charts. If a run has no
+// RunStyle, no other run is shown, and its ranks have separate lines.
 struct RunStyle {
   QString name;
   int color = 0;
@@ -140,8 +142,8 @@ std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history
 // long. Readers return true if there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// Samples trained and payload bytes sent by all ranks, and the simulated time by the drawn speeds,
-// if known.
+// Samples trained and payload bytes sent by all ranks, and the simulated time at the drawn speeds,
+// if it is known.
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
@@ -150,17 +152,19 @@ struct Progress {
   void put_into(SeriesPoint& point) const;
 };
 
-// Progress of all ranks by step, for the x axis; from their reports.
+// Computes the progress of all ranks at each step from the ranks' reports. It is used for the x
+// axis.
 class ProgressCounter {
  public:
-  // over: the run is over, so the history will not grow
+  // `over`: true if the run has ended, so that the history will not grow
   bool read(const telemetry::History& history, bool over);
-  // Requests simulated time. Until it is available, the progress of no step is known.
+  // Requests simulated time. While it is requested but not available, progress is unknown at every
+  // step.
   void request_simulation(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
-  // True if the progress at this step is final, because every rank has reported the step or never
-  // will.
+  // True if the progress at this step is final: every rank has reported the step, or the missing
+  // ranks will never report it.
   bool knows(double step) const {
     return !lacks_simulated() && (over_ || (!steps_.empty() && step <= steps_.back()));
   }
@@ -193,8 +197,8 @@ class ProgressCounter {
 // Time that a rank has spent within steps; excludes pacing, pauses and evaluation between steps.
 class StepClock {
  public:
-  // Advances to the end of `step`, which must not decrease. Returns true if the time of every step
-  // since the last call is known.
+  // Advances to the end of `step`, which must not decrease from call to call. Returns true if the
+  // time of every step since the last call is known.
   bool advance(const telemetry::History& history, int rank, int step);
   double seconds() const { return seconds_; }
 
@@ -204,7 +208,7 @@ class StepClock {
   double seconds_ = 0;
 };
 
-// Reads the points of a source as they become known.
+// Reads the points of a source, each as soon as its value is known.
 class SourceReader {
  public:
   explicit SourceReader(const Source& source);
@@ -226,8 +230,8 @@ class SourceReader {
   StepGather gather_;
 };
 
-// Time of each step, split into parts. Contains the steps for which all selected ranks have
-// reported all parts. One object serves all lines, so that the history is read once.
+// Time of each step, split into parts. Contains only steps for which all selected ranks have
+// reported all parts. All lines share one object, so that the history is read once.
 class StepSplit {
  public:
   explicit StepSplit(int of) : of_(of) {}  // `of`: see LineChoice::step_time_of
@@ -240,7 +244,8 @@ class StepSplit {
   using PartSeconds = std::array<double, kStepParts + 1>;  // indexed by StepPart
   struct Cursor {                                          // read positions of one rank
     std::size_t whole = 0;
-    // read positions of the parts; overhead is the remainder and has none
+    // Read positions of the parts. The overhead has none, because it is computed as the remaining
+    // time.
     std::array<std::size_t, kStepParts - 1> parts{};
     std::size_t imposed = 0;
   };
@@ -256,7 +261,8 @@ class StepSplit {
   void add(const telemetry::StepValue& whole, const PartSeconds& parts, int ranks);
 
   int of_;
-  // true if ranks run steps independently and end them out of order; steps are returned in order
+  // True if ranks run steps independently, so that steps may end out of order. They are returned in
+  // order.
   bool apart_ = false;
   std::int32_t next_ = 0;          // used if `apart_` is set: the step after the last returned one
   std::map<int, Cursor> cursors_;  // by rank
@@ -269,8 +275,8 @@ class LineReader {
   explicit LineReader(const LineSpec& spec);
   // True if a line with this specification would have the same points, even if its style differs.
   bool reads_as(const LineSpec& spec) const;
-  // Appends the next points, for steps with known progress. `progress` and `split` must be read
-  // before.
+  // Appends the next points, as far as the progress at their steps is known. `progress` and `split`
+  // must have read the same history before.
   bool read(const telemetry::History& history, const ProgressCounter& progress,
             const StepSplit& split, std::vector<SeriesPoint>& out);
 
@@ -281,7 +287,7 @@ class LineReader {
   LineSpec spec_;
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
-  // values that have no counterpart of the same step yet
+  // dividends and divisors of steps for which the other one is not known yet
   std::deque<SeriesPoint> dividends_, divisors_;
   std::deque<SeriesPoint> held_back_;  // points whose progress (samples, bytes) is not known yet
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Reads the columns of a history into the points of lines, in portions. A cursor ensures that each
+// Reads the series of a history, in portions, and appends points to lines. Cursors ensure that each
 // value is read once.
 #include <algorithm>
 #include <utility>
@@ -21,13 +21,14 @@ constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds
 
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
-// Returns the value at a step, searching from `next` on; 0 if none was reported.
+// Returns the value at a step; the search starts at index `next`. Returns 0 if no value was
+// reported for the step.
 double value_of(const Series* series, std::int32_t step, std::size_t& next) {
   while (next < size_of(series) && series->steps[next] < step) ++next;
   return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
 }
 
-// Returns the step at which the first training rank was lost.
+// Returns the first step at which a training rank was lost; infinity if none was lost.
 double first_failed_step(const History& history) {
   const auto evaluator = history.header().value("evaluator", -1);
   const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) {
@@ -45,7 +46,7 @@ double samples_per_epoch(const History& history) {
              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Returns the first step of a run that resumed from a checkpoint; else 0.
+// Returns the first step of a run. It is above 0 only if the run resumed from a checkpoint.
 std::int32_t first_step(const History& history) {
   const auto step = base::value_at(history.header(), "first_step");
   return step && step->is_number_integer() ? step->get<std::int32_t>() : 0;
@@ -68,8 +69,8 @@ void ProgressCounter::find_senders(const History& history) {
   }
 }
 
-// Returns the bytes that all ranks sent up to a step. A rank reports the bytes of a step before its
-// samples, so they are complete.
+// Returns the bytes that all ranks sent up to a step. They are complete once the samples of the
+// step are reported, because a rank reports its bytes of a step before its samples.
 double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
@@ -82,8 +83,9 @@ double ProgressCounter::sent_by(const History& history, double step) {
 }
 
 // Computes the progress of workers of synchronous servers. An update applies the gradients that
-// arrive first, up to the required number. With backup workers, the other workers report the step
-// later or not at all. Steps are therefore processed in order, and late reports are not counted.
+// arrive first, until it has the required number. If there are backup workers, the remaining
+// workers report the step later or not at all. Steps are therefore processed in order, and late
+// reports are not counted.
 bool ProgressCounter::read_updates(const History& history, bool over) {
   const auto needed = static_cast<std::size_t>(history.reports_of_step());
   std::int32_t step =
@@ -166,7 +168,8 @@ bool StepClock::advance(const History& history, int rank, int step) {
   for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
     seconds_ += series->values[read_];
   const int steps = step - std::exchange(step_, step);
-  // with independent steps, other ranks do the steps in between, so none is missing
+  // If ranks run steps independently, other ranks execute the steps in between, so no step is
+  // missing.
   return history.steps_apart() || static_cast<int>(read_ - before) == steps;
 }
 
@@ -181,8 +184,8 @@ void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& ou
   if (const auto done = gather_.add(point)) out.push_back(*done);
 }
 
-// Returns the increase per second of a running total. Omits bytes that were sent during a step
-// whose duration is unknown.
+// Returns the increase per second of a running total. Bytes that were sent during steps of unknown
+// duration are not counted.
 std::optional<double> SourceReader::rate(const History& history, Cursor& cursor, int step,
                                          double total) {
   if (!cursor.clock.advance(history, cursor.key.rank, step)) cursor.meter = {};
@@ -220,8 +223,8 @@ bool StepSplit::read(const History& history) {
   return more;
 }
 
-// A rank reports the time of the full step first, and then its parts. A step of which a report was
-// lost is omitted.
+// Reads the reports of a rank. It reports the time of the full step first, and then the parts of
+// that time. Steps with a lost report are omitted.
 bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   const Series* whole = history.find({Metric::step_seconds, rank, 0});
   std::array<const Series*, kStepParts - 1> series{};
@@ -299,7 +302,8 @@ bool LineReader::read_values(const std::vector<telemetry::StepValue>& values,
   return next_value_ < values.size();
 }
 
-// Matches the points of both sources by step; points without a partner are dropped.
+// Divides the points of one source by those of the other at the same steps. Points at steps that
+// only one source has are dropped.
 bool LineReader::divide(const History& history, std::vector<SeriesPoint>& points) {
   dividends_.insert(dividends_.end(), points.begin(), points.end());
   points.clear();
