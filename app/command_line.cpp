@@ -110,13 +110,31 @@ bool has_option(const CLI::App& verb, const std::string& word) {
   return verb.get_option_no_throw(word.substr(0, word.find('='))) != nullptr;
 }
 
+bool is_option_of_verbs(const CLI::App& outer, const std::string& word) {
+  const auto verbs = outer.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(verbs.begin(), verbs.end(),
+                     [&](const CLI::App* verb) { return has_option(*verb, word); });
+}
+
+// True if one of the words is a verb of `outer`.
+bool names_verb(const CLI::App& outer, const char* const* words) {
+  const auto verbs = outer.get_subcommands([](const CLI::App*) { return true; });
+  for (; *words != nullptr; ++words)
+    if (std::any_of(verbs.begin(), verbs.end(),
+                    [&](const CLI::App* verb) { return verb->get_name() == *words; }))
+      return true;
+  return false;
+}
+
 // Returns a problem if the first word names neither a subcommand nor an option of `outer`. CLI11
 // would only report that a subcommand is required.
 std::optional<base::Problem> unknown_verb(const CLI::App& outer, const char* const* words) {
   const std::string word = *words == nullptr ? "" : *words;
   if (verbs_of(outer).empty() || word.empty()) return {};
   if (word.front() == '-') {
-    if (has_option(outer, word)) return {};
+    // if a verb is missing, an option of a verb is no problem: CLI11 reports the missing verb
+    if (has_option(outer, word) || (!names_verb(outer, words) && is_option_of_verbs(outer, word)))
+      return {};
     base::Problem problem = unknown_argument(outer, word);
     problem.advice = "Write options after the verb: " + command_of(outer) + " VERB " + word;
     return problem;

@@ -51,7 +51,7 @@ TEST(CliManual, an_unknown_topic_is_an_error_with_similar_topics) {
 TEST(CliManual, a_missing_manual_is_an_error) {
   const Ran ran = shell("TRAINYARD_RESOURCES=/nowhere \"$CLI\" manual --json");
   EXPECT_EQ(ran.exit_code, 2);
-  EXPECT_THAT(ran.problems(), ElementsAre(Pair("manual_missing", "")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("manual_missing", "index.md")));
 }
 
 }  // namespace

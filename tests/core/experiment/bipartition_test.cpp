@@ -115,11 +115,11 @@ TEST(Bipartition, refuses_a_graph_that_is_not_bipartite) {
     return AllOf(IsProblem("gossip_graph_not_bipartite", "strategy.gossip.graph"), Mentions(cycle));
   };
   EXPECT_THAT(gossip_problems(in_pairs(5, GossipGraph::ring)),
-              ElementsAre(AllOf(problem("cycle of 5"), Mentions("strategy.gossip.mode"))));
+              ElementsAre(AllOf(problem("5 ranks"), Mentions("strategy.gossip.mode"))));
   EXPECT_THAT(gossip_problems(in_pairs(4, GossipGraph::complete)),
-              ElementsAre(AllOf(problem("cycle of 3"), Mentions("strategy.gossip.graph to ring"))));
+              ElementsAre(AllOf(problem("3 ranks"), Mentions("strategy.gossip.graph to ring"))));
   EXPECT_THAT(gossip_problems(in_pairs(13, GossipGraph::ring)),
-              ElementsAre(AllOf(problem("cycle of 13"), Mentions("5 others"))));
+              ElementsAre(AllOf(problem("13 ranks"), Mentions("5 others"))));
   Experiment synchronous = in_pairs(5, GossipGraph::ring);
   synchronous.strategy.gossip.mode = GossipMode::synchronous;
   EXPECT_THAT(gossip_problems(synchronous), IsEmpty());

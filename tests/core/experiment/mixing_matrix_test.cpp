@@ -257,7 +257,7 @@ TEST(GossipWeights, are_refused_if_they_are_not_a_mixing_matrix) {
   EXPECT_THAT(problem({{0, 0, 0.5}}),
               BadWeight("wrong_sum_of_gossip_weights", weights, "rank 0", "1.166"));
   EXPECT_THAT(problem({{0, 1, 0.2}, {1, 0, 0.25}}),
-              BadWeight("asymmetric_gossip_weights", weights, "rank 1 has 0.2"));
+              BadWeight("asymmetric_gossip_weights", weights, "rank 1 has the weight 0.2"));
   EXPECT_THAT(problem({{0, 1, 0}, {0, 3, 0}}),
               BadWeight("gossip_graph_not_connected", weights, "ranks 1, 2 and 3"));
 }

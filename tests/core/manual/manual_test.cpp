@@ -150,7 +150,7 @@ TEST(Load, reports_a_missing_manual) {
   const auto manual = Manual::load("/nowhere");
   ASSERT_FALSE(manual);
   EXPECT_EQ(manual.error().code, ProblemCode::unavailable);
-  EXPECT_THAT(manual.error(), IsProblem("manual_missing", "/nowhere"));
+  EXPECT_THAT(manual.error(), IsProblem("manual_missing", "/nowhere/index.md"));
   EXPECT_FALSE(Manual::load(""));
 }
 

@@ -52,9 +52,10 @@ TEST(Search, treats_underscores_as_spaces) {
 }
 
 TEST(Search, orders_page_titles_before_sections_and_pages_for_developers) {
-  EXPECT_THAT(places("gossip"),
-              ElementsAre("gossip.md#gossip", "developers/gossip.md#adding-a-gossip-rule",
-                          "gossip.md#limits", "training.md#fields"));
+  EXPECT_THAT(
+      places("gossip"),
+      ElementsAre("gossip.md#gossip", "developers/gossip.md#adding-a-gossip-rule",
+                  "gossip.md#limits", "problems.md#problems-by-subject", "training.md#fields"));
 }
 
 TEST(Search, gives_the_first_match_below_the_heading) {

@@ -159,7 +159,7 @@ TEST(Safetensors, refuse_overlaps_gaps_and_unused_bytes) {
   EXPECT_THAT(two("[0,8]", "[0,8]", 8), AllOf(kBad, Reports("overlap")));
   EXPECT_THAT(two("[0,8]", "[12,20]", 20), AllOf(kBad, Reports("gap")));
   EXPECT_THAT(two("[4,12]", "[12,20]", 20), AllOf(kBad, Reports("gap")));
-  EXPECT_THAT(two("[0,8]", "[8,16]", 17), AllOf(kBad, Reports("1 byte")));
+  EXPECT_THAT(two("[0,8]", "[8,16]", 17), AllOf(kBad, Reports("1 B")));
 }
 
 TEST(Safetensors, refuse_or_read_damaged_files_safely) {
