@@ -101,8 +101,8 @@ void AlgorithmPicker::refresh() {
   emit reason_changed();
 }
 
-// Shows the details of the row under the pointer, and requests the picture of its algorithm on the
-// drawing.
+// Shows the details of the row under the pointer, and requests that the drawing shows the logical
+// topology of the row's algorithm.
 void AlgorithmPicker::point() {
   const AlgorithmRow* row = table_->pointed();
   detail_->setText(row ? detail_of(*row)

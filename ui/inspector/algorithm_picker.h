@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Comparison of the all-reduce algorithms, with the cost of each on this drawing. It is below the
-// fields of the strategy. A click on an algorithm sets the field. The drawing shows the logical
-// topology of the algorithm under the mouse, or of the chosen one while it is visible here.
+// Comparison of the all-reduce algorithms, with the cost of each on the current drawing. It is
+// below the fields of the strategy. A click on an algorithm chooses it for the strategy. The
+// drawing shows the logical topology of the algorithm under the mouse, or, if the user wants it, of
+// the chosen algorithm while the picker is visible.
 #pragma once
 
 #include <QWidget>
@@ -19,15 +20,16 @@ class AlgorithmPicker : public QWidget {
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
   void set_selected(collective::Algorithm asked);  // asked: algorithm in the document
-  // Hides the picker and its picture if `used` is false.
+  // Sets whether the strategy uses an algorithm. If not, the picker is hidden, and the drawing
+  // shows no logical topology.
   void set_used(bool used);
   void show_offers(AlgorithmOffersPtr known);  // null if no device is drawn
   AlgorithmTable& table() { return *table_; }
   QCheckBox& keep() { return *keep_; }
   QString caption() const { return caption_->text(); }
   QString detail() const { return detail_->isHidden() ? QString() : detail_->text(); }
-  // Returns in one line why `auto` chose its algorithm. Empty if the document does not use `auto`,
-  // or while the reason is unknown.
+  // Returns the reason why `auto` chose its algorithm, in one line. Empty if the document does not
+  // use `auto`, or if the reason is not known yet.
   QString reason() const;
 
  signals:

@@ -49,7 +49,7 @@ QString AlgorithmModel::text(const AlgorithmRow& row, int column) const {
   return QString::fromStdString(figure);
 }
 
-// Returns text for screen readers instead of the symbols of a cell.
+// Returns the text of a cell for screen readers. It replaces the symbols that the cell shows.
 QString AlgorithmModel::accessible_text(const AlgorithmRow& row, int column) const {
   if (column == name_column) {
     const QString name = readable(std::string(base::name_of(row.offer.algorithm)));

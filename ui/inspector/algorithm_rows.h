@@ -18,10 +18,10 @@ struct AlgorithmRow {
   bool operator==(const AlgorithmRow&) const = default;
 };
 
-// Returns the rows of the table. `asked`: the value of strategy.algorithm.
+// Returns the rows of the table. `asked`: the value of the field strategy.algorithm.
 std::vector<AlgorithmRow> algorithm_rows(const AlgorithmOffers& known, collective::Algorithm asked);
 
-// Returns the description of the algorithm, or the reason why it cannot be used.
+// Returns the description of an algorithm, or the reason why it cannot be used on this drawing.
 QString help_of(const collective::Offer& offer);
 
 class AlgorithmModel : public QAbstractTableModel {
@@ -30,7 +30,8 @@ class AlgorithmModel : public QAbstractTableModel {
   enum Column { name_column, rounds_column, busiest_column, time_column, columns };
 
   using QAbstractTableModel::QAbstractTableModel;
-  // Rows of unchanged algorithms stay, so that the current row is kept.
+  // Replaces the rows. The rows of unchanged algorithms are kept, so that the view keeps its
+  // current row.
   void set_rows(std::vector<AlgorithmRow> rows);
   const std::vector<AlgorithmRow>& rows() const { return rows_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Table of algorithms, as high as its rows. The current row is the one under the mouse, otherwise
-// the one with keyboard focus. A click, Enter or Space selects its algorithm, if the experiment
-// supports it.
+// the one with keyboard focus. A click, Enter or Space selects the algorithm of the current row if
+// the experiment supports it.
 #pragma once
 
 #include <QTableView>

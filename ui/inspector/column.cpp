@@ -22,7 +22,7 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(qApp, &QApplication::focusChanged, this,
           [this] { run_after_layout(&Column::store_position); });
-  // called when the user has scrolled
+  // actionTriggered is emitted when the user scrolls.
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
           [this] { run_after_layout(&Column::store_position); });
 }
@@ -65,9 +65,9 @@ Head::Head(QWidget* content, QWidget* parent) : Column(content, parent) {
   setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
 }
 
-// Computes the size as if a scroll bar were present. Otherwise a scroll bar that appears for a
-// moment would narrow the content, which makes the content higher, so that the scroll bar would
-// stay. The cost is an empty line in some cases.
+// Computes the size as if a vertical scroll bar were present. Without this reserve, a scroll bar
+// that appears for a moment would narrow the content. The narrower content would be higher, so that
+// the scroll bar would stay. The reserve may leave an empty line.
 QSize Head::sizeHint() const {
   const int beside = std::max(width() - style()->pixelMetric(QStyle::PM_ScrollBarExtent), 0);
   const int height = widget()->hasHeightForWidth() ? widget()->heightForWidth(beside)

@@ -27,8 +27,8 @@ class Column : public QScrollArea {
   int place_ = 0;  // distance of the focused widget from the top of the window
 };
 
-// Column that is as high as its content if there is room. If not, it shrinks, down to a few lines,
-// in favor of the content below it.
+// Column at the top of the inspector. It is as high as its content if there is room. Otherwise it
+// shrinks, down to a few lines, so that the widgets below it have room.
 class Head : public Column {
   Q_OBJECT
  public:

@@ -18,8 +18,8 @@ QString cost_text(const char* source, int n = -1) {
   return QCoreApplication::translate("cost", source, nullptr, n);
 }
 
-// Range of a number of bytes over ranks. Two values that are displayed as the same text count as
-// equal.
+// Smallest and largest number of bytes over all ranks. The two count as equal if they are displayed
+// as the same text.
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;
   void take(std::int64_t value) { least = std::min(least, value), most = std::max(most, value); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cost of a plan, known before the plan runs. Computed from the plan's ops and buffers, not by
-// formulas. Pure.
+// Cost of a plan, known before the plan is executed. It is computed from the plan's ops and
+// buffers, not by formulas. Pure.
 #pragma once
 
 #include <QString>
@@ -18,10 +18,11 @@ struct Cost {
   int ranks = 0;
   std::int64_t parameters = 0;
   std::int64_t sent_bytes = 0;  // payload of a full step on the rank that sends the most
-  // True if `sent_bytes` is an upper bound: other ranks send less, or samples may use fewer rows of
+  // True if `sent_bytes` is an upper bound: some ranks send less, or samples may use fewer rows of
   // embedding tables.
   bool sent_at_most = false;
-  // bytes of the arenas, without samples and program, on the rank that has the most
+  // bytes of the memory arenas on the rank that has the largest ones, without samples and program
+  // code
   std::int64_t memory_bytes = 0;
   bool memory_at_most = false;  // true if other ranks have less memory
   std::int64_t steps = 0;
@@ -32,9 +33,9 @@ struct Cost {
   bool operator==(const Cost&) const = default;
 };
 
-// Computes the cost of a plan as executed. Examines all ranks, because stages, servers and inner
-// nodes of a tree differ; slow for very many ranks. After `stop` is requested, the result is
-// meaningless.
+// Computes the cost of a plan as it is executed. All ranks are examined, because stages, servers
+// and inner nodes of a tree have different costs; this is slow for very many ranks. After `stop` is
+// requested, the result is meaningless.
 Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
              const std::stop_token& stop = {});
 

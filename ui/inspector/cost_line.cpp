@@ -19,7 +19,7 @@ constexpr int kComputeDelayMilliseconds = 200;
 
 }  // namespace
 
-// Input and receiver of a background computation.
+// Input of a background computation, and the widget that receives its results.
 struct CostLine::CostComputation {
   QPointer<CostLine> line;
   std::stop_token stop;
@@ -32,7 +32,8 @@ struct CostLine::CostComputation {
  private:
   AlgorithmOffersPtr offers(const base::Result<experiment::Resolved>& resolved) const;
   PipelinePlanPtr pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
-  // Calls `show` on the line's thread, unless the computation was canceled.
+  // Calls `show` on the GUI thread, unless the computation was canceled or the CostLine was
+  // destroyed.
   template <class Show>
   void post(Show show) const {
     QMetaObject::invokeMethod(qApp, [to = line, freed = stop, show] {
@@ -41,8 +42,8 @@ struct CostLine::CostComputation {
   }
 };
 
-// Returns the costs of the algorithms. If the chosen algorithm cannot be used on the drawing, the
-// costs of all alternatives are returned.
+// Returns the costs of the algorithms. If the algorithm that the experiment chooses cannot be used
+// on the drawing, the costs are computed as if it chose `auto`.
 AlgorithmOffersPtr CostLine::CostComputation::offers(
     const base::Result<experiment::Resolved>& resolved) const {
   if (resolved || resolved.error().where != "strategy.algorithm")
@@ -125,7 +126,8 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
 
 CostLine::~CostLine() { give_up(); }
 
-// Returns the experiment without positions, so that a drag has no effect.
+// Returns the experiment without positions on the canvas, so that moving an object does not start a
+// new computation.
 experiment::Experiment CostLine::drawn() const {
   experiment::Experiment now = document_.experiment();
   now.topology = without_positions(std::move(now.topology));
@@ -194,7 +196,8 @@ void CostLine::show_memory_problems(const DisplayProblems& problems) {
   emit memory_problems_known(problems);
 }
 
-// Returns no problems if the results are not those of the current drawing and directory.
+// Returns the memory problems. Empty if the last results are not those of the current drawing and
+// directory.
 const DisplayProblems& CostLine::memory_problems() const {
   static const DisplayProblems none;
   return computed_ && *computed_ == drawn() && directory_ == document_.directory()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Live line above the inspector: the plan's cost before it runs, and the simulator's verdict.
-// Computed on a separate thread soon after the last change; a computation for an older experiment
-// is canceled immediately.
+// Line above the inspector with the plan's cost, before the plan is executed, and the simulator's
+// verdict. Both are computed on a separate thread soon after the last edit. A computation for an
+// older experiment is canceled immediately.
 #pragma once
 
 #include <QThreadPool>
@@ -23,8 +23,8 @@
 
 namespace trainyard::ui {
 
-// Function that returns a text about an experiment and its expanded plan. It may take long, and
-// returns soon after `stop` is requested.
+// Function that returns a text about an experiment and its expanded plan, such as the verdict. It
+// may take long, but returns soon after `stop` is requested.
 using Judge = std::function<base::Result<QString>(const experiment::Resolved&, const plan::Plan&,
                                                   std::stop_token)>;
 
@@ -33,24 +33,27 @@ class CostLine : public QWidget {
  public:
   explicit CostLine(Document& document, QWidget* parent = nullptr, Judge judge = verdict_of);
   ~CostLine() override;
-  // Problems of devices with too little memory, as emitted by `memory_problems_known`. Empty if
-  // they are unknown for the current drawing.
+  // Returns the problems of devices with too little memory, as `memory_problems_known` emitted
+  // them. Empty if they are not known for the current drawing.
   const DisplayProblems& memory_problems() const;
   QString cost_text() const { return cost_->text(); }
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  // assignment of data for the newest experiment; empty if unknown
+  // The assignment of data is known for the newest experiment. It is empty if it could not be
+  // computed.
   void assignment_known(const DataAssignment& data_assignment);
-  // algorithms for the newest experiment; null if nothing is drawn
+  // The comparison of algorithms is known for the newest experiment. It is null if no device is
+  // drawn.
   void algorithms_known(const AlgorithmOffersPtr& offers);
-  // stages of the newest experiment; empty if its model is not split
+  // The stages of the newest experiment are known. They are empty if its model is not split.
   void stages_known(const StageAssignment& stages);
-  // shards of the newest experiment, by rank; empty if nothing is sharded
+  // The shards of the newest experiment are known, by rank. They are empty if nothing is sharded.
   void shards_known(const std::vector<KeptShard>& shards);
-  // problems of devices with too little memory for the newest experiment
+  // The problems of devices with too little memory are known for the newest experiment.
   void memory_problems_known(const DisplayProblems& problems);
-  // plan of the newest experiment; null if it is no pipeline, or cannot be simulated
+  // The pipeline plan of the newest experiment is known. It is null if the experiment is not a
+  // pipeline, or cannot be simulated.
   void pipeline_known(const PipelinePlanPtr& plan);
   void settled();  // all results of the newest experiment are known
 
@@ -71,7 +74,8 @@ class CostLine : public QWidget {
   Document& document_;
   Judge judge_;
   QTimer delay_timer_{this};
-  // experiment, without positions, of the shown results or of the computation in progress
+  // Experiment, without positions on the canvas, to which the shown results or the computation in
+  // progress belong.
   std::optional<experiment::Experiment> computed_;
   QString directory_;                     // directory that relative data paths start from
   std::optional<base::Problem> refused_;  // refused input of the form at the last update

@@ -18,7 +18,8 @@ bool same(const RoleFailure& a, const RoleFailure& b) {
   return a.role == b.role && a.others == b.others && a.back == b.back;
 }
 
-// Adds a role with the outcome below it, because the column is narrow.
+// Adds the name of a role, and below it the outcome when a rank of this role fails. They are below
+// each other because the column is narrow.
 void add_line(QVBoxLayout& column, const RoleFailure& line, QWidget* parent) {
   column.addWidget(paragraph(TextColor::text, parent, line.role));
   TintedLabel* outcome =

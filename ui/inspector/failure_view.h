@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Effect of failed ranks, by role, and how they rejoin; below the fields of the strategy.
+// Text about failed ranks, by role: the effect on other ranks, and how the failed rank rejoins. It
+// is below the fields of the strategy.
 #pragma once
 
 #include <QWidget>
@@ -13,7 +14,7 @@ class FailureView : public QWidget {
  public:
   explicit FailureView(QWidget* parent = nullptr);
   void show_lines(const std::vector<RoleFailure>& lines);  // an empty list hides the view
-  // the lines as text, which screen readers read
+  // Returns all lines as text, for screen readers.
   QString text() const;
 
  private:

@@ -29,8 +29,8 @@ using base::Json;
 
 constexpr double kManyCharacters = 5000;  // texts that may be longer get an editor of several lines
 
-// True if the editor loses the focus only temporarily, to a menu or another window. `left` is not
-// emitted then.
+// True if the editor loses the focus only temporarily, to a menu or another window. In this case,
+// `left` is not emitted.
 bool is_temporary_loss(Qt::FocusReason reason) {
   return reason == Qt::PopupFocusReason || reason == Qt::MenuBarFocusReason ||
          reason == Qt::ActiveWindowFocusReason;
@@ -157,8 +157,8 @@ class FileEditor : public TextEditor {
   }
 
  private:
-  // Asks for a file. A file in or below the experiment's directory is stored as a relative path, so
-  // that the experiment and its data can be moved together.
+  // Opens a dialog in which the user chooses a file. A file in or below the experiment's directory
+  // is stored as a relative path, so that the experiment and its data can be moved together.
   void choose() {
     const QString file = QFileDialog::getOpenFileName(this, tr("Choose a data file"),
                                                       QDir(directory_).filePath(line_->text()));

@@ -12,11 +12,11 @@ namespace trainyard::ui {
 class FieldEditor : public QWidget {
   Q_OBJECT
  public:
-  // Sets the value. If the editor already shows it, the text and cursor stay.
+  // Sets the value. If the editor already shows this value, the text and cursor stay as they are.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows the value and discards the input
-  // Keeps refused input visible until Esc is pressed, the editor is left, or the field's value
-  // differs from `value`.
+  // Keeps refused input visible. It disappears when Esc is pressed, when the editor loses the
+  // focus, or when the field's value is no longer `value`.
   void hold(const base::Json& value);
   bool held() const { return held_; }
 
@@ -42,7 +42,7 @@ struct EditorStyle {
   QString directory;  // directory that relative file names start from
   QString zero_text;  // text shown for the value 0; empty: shows the number
 };
-// Supports every kind except documents and lists.
+// Creates an editor for any kind of field except documents and lists.
 FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style,
                          QWidget* parent);
 

@@ -44,7 +44,7 @@ FieldForm::FieldForm(FormHints hints, QWidget* parent)
   align_labels();
 }
 
-// Aligns the editors of consecutive forms in one column.
+// Sets a fixed width of the labels, so that the editors of forms below each other are aligned.
 void FieldForm::align_labels() {
   grid_->setColumnMinimumWidth(label_column, Theme::instance().pixels(kLabelWidth));
 }
@@ -59,7 +59,7 @@ FieldForm::~FieldForm() = default;
 void FieldForm::set_directory(const QString& directory) {
   if (directory == directory_) return;
   directory_ = directory;
-  // rebuilds the rows, because their file dialogs start in the directory
+  // The rows must be built again, because their file dialogs start in this directory.
   if (!hints_.files.isEmpty()) fields_.clear();
 }
 
@@ -79,7 +79,8 @@ void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
   for (const bool document :
-       // nested documents last: a field below a nested document would look like one of its fields
+       // Nested documents come last: a field below a nested document would look like one of the
+       // nested document's fields.
        {false, true})
     for (const FieldDescription& field : fields) {
       if ((field.kind == FieldKind::list && !ListEditor::can_edit(field)) ||
@@ -110,7 +111,7 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.reset->setIcon(icon("undo"));
   row.reset->setAutoRaise(true);
   set_manual_field(row.reset, row.name);
-  // reserves the space of a reset button in every row, so that editors do not move
+  // Every row has space for a reset button, so that editors do not move when the button appears.
   grid_->setColumnMinimumWidth(reset_column, row.reset->sizeHint().width());
   for (QWidget* widget : {static_cast<QWidget*>(row.label), static_cast<QWidget*>(row.editor)})
     widget->setToolTip(help_of(field, row.zero));

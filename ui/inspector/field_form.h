@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Form generated from field descriptions. Each row has a label, an editor, a reset button, and the
-// problems of the field below. Unused fields are hidden. Paths are relative to the form's document
-// ("optimizer.kind"). A list is shown only if each of its elements fits into a row.
+// Form generated from field descriptions. Each row has a label, an editor and a reset button, with
+// the problems of the field below them. Unused fields are hidden. Paths are relative to the form's
+// document ("optimizer.kind"). A list is shown only if each of its elements fits into a row.
 #pragma once
 
 #include <QMap>
@@ -29,7 +29,7 @@ struct FormHints {
   QStringList without_default = {};
 };
 
-// Input that was refused and is still visible.
+// Input that was refused and that an editor still shows.
 struct RefusedText {
   QString path, why;  // path of the field, and why its input was refused
 };
@@ -40,21 +40,22 @@ class FieldForm : public QWidget {
   explicit FieldForm(FormHints hints = {}, QWidget* parent = nullptr);
   ~FieldForm() override;
 
-  // sets the directory that relative file names start from
+  // sets the directory that relative paths of files start from
   void set_directory(const QString& directory);
   // Shows the fields with their values. If the fields are the same as before, the rows and any
-  // unfinished input stay.
+  // unfinished input are kept.
   void show_fields(const std::vector<base::FieldDescription>& fields, const base::Json& values);
-  // Shows the problems at or below one of `paths`, which lead to this form's document.
+  // Shows problems at their fields. `paths` are the paths of this form's document: there are
+  // several if several objects are edited together.
   void show_problems(const base::Problems& problems, const QStringList& paths);
-  // Shows a text beside a field's value about the consequences of the value; an empty text removes
-  // it.
+  // Shows a note below a field about the consequences of its value. An empty text removes the note.
   void set_note(const QString& field, const QString& text);
   // Shows at the field why an edit was refused, and keeps the refused text until the field is left.
   void refuse(const QString& path, const QString& why);
   std::optional<RefusedText> refused() const;  // refused input that is still visible, if any
   void forget_refused();                       // replaces the refused input by the values
-  // focuses the field at the path, or the one nearest to it
+  // Focuses the field at the path. If the path leads into a list, focuses the list; if it leads to
+  // a nested document, focuses the document's first field.
   bool focus_field(const QString& path);
   FieldEditor* editor(const QString& path) const;
   QString problem_text(const QString& path) const;

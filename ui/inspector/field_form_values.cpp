@@ -13,7 +13,7 @@ namespace {
 using base::FieldDescription;
 using base::Json;
 
-// False if the field's check refuses the default, which is so for required fields.
+// True if the field's own rules accept its default. They refuse the default of a required field.
 bool default_is_valid(const FieldDescription& field) {
   const Json& value = *field.default_value;
   const double size = value.is_number() ? value.get<double>()
@@ -23,8 +23,8 @@ bool default_is_valid(const FieldDescription& field) {
   return size >= field.range.low && size <= field.range.high;
 }
 
-// True if the problem is at one of the places. For a list, problems inside its elements count too:
-// "weights[2].a".
+// True if the path of the problem is one of `places`. For a list, problems inside its elements are
+// included: "weights[2].a".
 bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
   const QString where = QString::fromStdString(problem.where);
   return places.contains(where) ||
@@ -32,7 +32,7 @@ bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
           where.contains('['));
 }
 
-// True if the field gets a row. A document gets one if one of its fields does.
+// True if the field gets a row. A document gets a row if at least one of its fields is used.
 bool has_row(const FieldDescription& field) {
   return field.used && (field.kind != base::FieldKind::document ||
                         std::ranges::any_of(field.fields, &FieldDescription::used));
@@ -74,7 +74,7 @@ void FieldForm::set_refused(Row& row, const QString& why) {
   emit refused_changed();
 }
 
-// Shows the row's value and discards its input.
+// Shows the value of the field again and discards the input of the row.
 void FieldForm::reset_row(Row& row) {
   row.editor->reset_value(row.value);
   set_refused(row, {});

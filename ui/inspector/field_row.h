@@ -8,7 +8,7 @@
 
 namespace trainyard::ui {
 
-// Row of one field. A document has a heading and a nested form instead of an editor.
+// Row of one field. The row of a nested document has a heading and a form instead of an editor.
 struct FieldForm::Row {
   QString name;
   base::FieldDescription field;

@@ -21,7 +21,7 @@ constexpr qsizetype kMaxZeroTextLength = 20;
 
 QString readable(const std::string& name) { return as_text(name).replace('_', ' '); }
 
-// Extracts the meaning of 0 from the help. For "...; 0: never" it is "never".
+// Returns the part of a field's help that explains the value 0: "never" for "...; 0: never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");
   const QString said = zero.match(as_text(field.help)).captured(1).trimmed();

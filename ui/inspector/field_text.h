@@ -12,9 +12,10 @@ namespace trainyard::ui {
 QString readable(const std::string& name);  // "one_device" -> "one device"
 QString zero_text(
     const base::FieldDescription& field);  // meaning of 0 if it is special; else empty
-// the problem and its advice, without its path
+// Returns the text of a problem and its advice, without the path.
 QString problem_line(const base::Problem& problem);
-// Returns a value as text. `zero`: the text for 0; empty: the number.
+// Returns a value as text. `zero`: the text for the value 0; if it is empty, 0 is shown as a
+// number.
 QString text_of_value(const base::FieldDescription& field, const base::Json& value,
                       const QString& zero);
 QString help_of(const base::FieldDescription& field,

@@ -230,8 +230,8 @@ void Inspector::emit_refused() {
   note_batch();
 }
 
-// Shows the number of samples per step beside the batch size. Shows nothing while the batch size
-// contains refused input, because the note would describe another value.
+// Shows a note below the batch size with the number of samples per step. While a batch size was
+// refused, there is no note, because it would describe the old value.
 void Inspector::note_batch() {
   FieldForm& training = *forms_.at("training");
   const auto text = training.refused();

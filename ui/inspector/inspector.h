@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Inspector of the objects that are selected on the canvas, or of the experiment if none is
-// selected. It shows every field with its problems, and above them the plan's cost. Every edit goes
-// through the document.
+// Inspector of the objects that are selected on the canvas, or of the experiment if no object is
+// selected. It shows every field with its problems. The plan's cost is above the fields. Every edit
+// goes through the document.
 #pragma once
 
 #include <QWidget>
@@ -25,7 +25,8 @@ class Inspector : public QWidget {
  public:
   Inspector(Document& document, Selection& selection, QWidget* parent = nullptr);
 
-  // Shows and focuses the field of a problem's path ("training.batch_per_rank").
+  // Shows and focuses the field at a path, such as the path of a problem:
+  // "training.batch_per_rank".
   void go_to(const QString& path);
 
   FieldForm& form(const QString& section) { return *forms_.at(section); }  // section: "training"
@@ -35,24 +36,26 @@ class Inspector : public QWidget {
   AlgorithmPicker& algorithms() { return *algorithms_; }
   const FailureView& failures() const { return *failures_; }
   const ShardView& shards() const { return *shards_; }
-  // Sets a callback that returns the data assignment recorded by a run. It is used if the data is
-  // not available, so that the assignment cannot be computed.
+  // Sets a callback that returns the data assignment recorded by a run. The inspector shows this
+  // assignment if it cannot compute one, because the data is not available.
   void set_recorded_assignment(std::function<DataAssignment()> recorded) {
     recorded_assignment_ = std::move(recorded);
   }
   // Sets a callback that returns the current measurements of the selected objects, as lines to show
-  // above the fields. An empty list shows nothing.
+  // above the fields. If it returns an empty list, no measurements are shown.
   void set_measured(std::function<QStringList(const SelectedObjects&)> measured) {
     measured_ = std::move(measured);
   }
   void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
-  // Returns the refused input while it is visible. It is also one of the document's problems.
+  // Returns the input that was refused and is still visible. The document also lists it as a
+  // problem.
   std::optional<base::Problem> refused() const;
 
  signals:
-  // asks the canvas to draw this logical topology; a topology without flows removes the drawing
+  // Requests that the canvas draws this logical topology. If it has no flows, the canvas removes
+  // the one that it has drawn.
   void picture_requested(const LogicalTopology& picture);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Strategy section of the inspector: its fields, and the alternatives for one of them.
+// Strategy section of the inspector: the fields, and the comparison of algorithms below them.
 #include <QVBoxLayout>
 
 #include "core/base/json.h"
@@ -29,8 +29,8 @@ QWidget* Inspector::build_strategy() {
   return both;
 }
 
-// Shows the assignment of layers beside its field and on the drawing. A split model has no
-// all-reduce, so the drawing shows no picture of an algorithm that this would replace.
+// Shows the assignment of layers as a note and on the drawing. On the drawing it replaces no
+// logical topology of an algorithm, because a split model has no all-reduce.
 void Inspector::show_stages(const StageAssignment& stages) {
   const bool placed = !stages.picture.devices.empty();
   forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
@@ -40,16 +40,16 @@ void Inspector::show_stages(const StageAssignment& stages) {
   splits_ = placed;
 }
 
-// Shows a note with the algorithm that `auto` chose, and why.
+// Shows a note with the algorithm that `auto` chose, and the reason.
 void Inspector::note_algorithm() {
   const QString reason = algorithms_->reason();
   forms_.at("strategy")
       ->set_note("algorithm", reason.isEmpty() ? QString() : tr("Chosen: %1").arg(reason));
 }
 
-// Adds notes below fields: how layers are split, which devices run instead of the drawn ones, the
-// arithmetic of devices, and the effect of a λ of softsync that does not divide the number of
-// workers.
+// Adds notes below fields. They explain how layers are split, on which devices the run really
+// executes, which arithmetic the devices use, and what happens if the λ of softsync does not divide
+// the number of workers.
 void Inspector::note_devices() {
   using experiment::Multiplies;
   const experiment::Experiment& drawn = document_.experiment();

@@ -130,7 +130,7 @@ std::optional<std::pair<int, QString>> LayerList::refused() const {
   return {};
 }
 
-// Shows the layer's values and discards the input.
+// Shows the values of a layer again and discards the input of its row.
 void LayerList::show_afresh(LayerRow& row, int layer) {
   fill(row, layer);
   const Json values = base::write_document(layers_[static_cast<std::size_t>(layer)]);
@@ -185,7 +185,7 @@ int LayerList::focused_layer() const {
   return -1;
 }
 
-// Handles keys before the editor does, because a combo box would consume Alt+Up.
+// Handles keys before the focused editor does, because a combo box would consume Alt+Up.
 bool LayerList::eventFilter(QObject* watched, QEvent* event) {
   if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
   const auto* key = static_cast<QKeyEvent*>(event);

@@ -30,7 +30,7 @@ class LayerList : public QWidget {
   std::optional<std::pair<int, QString>> refused()
       const;              // layer with refused input, and the reason
   void forget_refused();  // replaces the refused input by the layers' values
-  // focuses a field of a layer, or its kind if that field is not shown
+  // Focuses the field of a layer, or the layer's kind if the field is not shown.
   void focus_layer(int layer, const QString& field = "kind");
   int count() const { return static_cast<int>(rows_.size()); }
   FieldEditor* editor(int layer, const QString& field) const;
@@ -38,7 +38,7 @@ class LayerList : public QWidget {
 
  signals:
   void value_edited(int layer, const QString& field, const base::Json& value);
-  // a layer was added, removed or moved
+  // The user added, removed or moved a layer. `what` describes the edit.
   void layers_edited(const QString& what, const Layers& layers);
   void refused_changed();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Editor of a list of documents, such as the weights of pairs or the places of layers. Each
-// document has a row of editors with a button to remove it; a button below adds a row. The editor's
-// value is the full list.
+// Editor of a list of documents, such as the averaging weights of pairs of ranks or the places of
+// layers. Each document has a row of editors with a button that removes the document; a button
+// below the rows adds a document. The editor's value is the full list.
 #pragma once
 
 #include <vector>

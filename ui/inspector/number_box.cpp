@@ -32,8 +32,9 @@ std::optional<double> NumberBox::typed() const {
   return value && whole_ && *value != std::floor(*value) ? std::nullopt : value;
 }
 
-// Returns the step from a value. Counts step by 1, 10 or 100 depending on their size, and fractions
-// by 0.01. Values that span decades step to the next of 1, 2, 5, 10.
+// Returns the next value when the user steps up or down. A count changes by 1, 10 or 100, depending
+// on its size; a fraction changes by 0.01. Values that span powers of ten change to the next number
+// of the form 1, 2 or 5 times a power of ten.
 double NumberBox::step_from(double value, bool up) const {
   const double way = up ? 1 : -1;
   if (whole_ && !takes_prefix(unit_)) {

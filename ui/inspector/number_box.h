@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Spin box for numbers of any size with a unit. It accepts any number and reports it; the document
-// validates the value, so that a number out of range is visible while it is typed.
+// Spin box for a number of any size with a unit. It accepts and reports any number, and the
+// document validates the number. Therefore a number that is out of range stays visible while the
+// user types.
 #pragma once
 
 #include <QAbstractSpinBox>
@@ -27,7 +28,8 @@ class NumberBox : public QAbstractSpinBox {
  protected:
   QValidator::State validate(QString& input, int& position) const override;
   StepEnabled stepEnabled() const override;
-  // Changes the value only if the box has the focus, so that scrolling a form changes no value.
+  // Changes the value only if the box has the focus, so that scrolling the form does not change a
+  // value under the pointer.
   void wheelEvent(QWheelEvent* event) override;
 
  private:

@@ -27,16 +27,18 @@ bool is_exactly_whole(double value) {
   return value == std::floor(value) && std::fabs(value) < 1e15;
 }
 
-// Formats integers without an exponent, as far as doubles represent them exactly. Digits are
-// grouped only if the number has a unit, because a seed or an index is no count.
+// Formats whole numbers without an exponent, as far as doubles represent them exactly. Digits are
+// grouped only if the number has a unit. A number without a unit is a seed or an index, which is
+// never grouped.
 QString plain(double value, const QString& unit) {
   if (!is_exactly_whole(value)) return shortest(value);
   return unit.isEmpty() ? QString::number(value, 'f', 0)
                         : grouped(static_cast<std::int64_t>(value));
 }
 
-// True if commas in a number are group separators. In a count they always are, because a count has
-// no fraction. In other numbers a comma may be a decimal comma; after a leading 0 it always is.
+// True if commas in a number are group separators. A comma after leading zeros is a decimal comma.
+// Other commas in a count are group separators, because a count has no fraction. In other numbers,
+// a comma that is not followed by exactly three digits is a decimal comma.
 bool commas_group(const QString& number, const QString& unit) {
   static const QRegularExpression misplaced(R"(,(?!\d{3}(?!\d)))"), behind_zero(R"(^[+-]?0+,)");
   return !number.contains(behind_zero) &&

@@ -22,7 +22,8 @@ Section::Section(const QString& title, const QString& icon_name, QWidget* conten
   heading_->setFocusPolicy(Qt::StrongFocus);
   heading_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   heading_->setToolTip(tr("Collapse or expand %1").arg(title));
-  // A pressed look would distract, so only the text shows that the section is open.
+  // The heading does not look pressed while the section is open, because this would distract. Only
+  // its text shows the state.
   set_sheet(heading_, [](const Colors& c) {
     return QString(
                "QToolButton { border: none; text-align: left; padding: 4px 0; color: %1; } "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A heading that collapses the content below it.
+// Section of the inspector: a heading, and content below it that the heading collapses.
 #pragma once
 
 #include <QToolButton>

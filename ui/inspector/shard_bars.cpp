@@ -124,8 +124,8 @@ void ShardBars::paint_row(QPainter& painter, std::size_t rank) const {
     if (const QRectF one = bar(rank, label); !one.isEmpty()) painter.fillRect(one, color);
 }
 
-// Writes the class numbers below the last row: of every class if there is room, otherwise of every
-// n-th class.
+// Writes the index of each class below the last row. If there is not enough room, writes only every
+// n-th index.
 void ShardBars::paint_classes(QPainter& painter) const {
   painter.setPen(Theme::instance().colors().dim);
   const QRectF first = cell(0, 0);

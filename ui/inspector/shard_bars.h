@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Chart of the samples that each rank trains on. A row per rank, in the rank's color, has a bar per
-// class. All bars have the same scale, so that ranks can be compared. The exact number is in the
-// tool tip and in the accessible description.
+// Chart of the samples that each rank trains on. Each rank has a row in its color, with one bar per
+// class. All bars have the same scale, so that ranks can be compared. The exact number of samples
+// is in the tool tip and in the accessible description.
 #pragma once
 
 #include <QWidget>
@@ -19,7 +19,8 @@ class ShardBars : public QWidget {
   const data::ShardTable& shards() const { return shards_; }
   QString text_at(
       const QPointF& place) const;  // "rank 2, class 7: 113 samples"; empty outside of bars
-  // empty if there is no sample; at least one pixel high otherwise
+  // Returns the bar of a rank and class. It is empty if the rank has no sample of the class;
+  // otherwise it is at least one pixel high.
   QRectF bar(std::size_t rank, std::size_t label) const;
 
   QSize sizeHint() const override;

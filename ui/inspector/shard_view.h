@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Assignment of the data to ranks, below the fields of the data. Shows the samples of each rank by
-// class and what this means for training; or, if the ranks share all samples, the feature columns
-// of each rank.
+// Assignment of the data to ranks, below the fields of the data. It shows the number of samples of
+// each rank by class, and what this means for training. If all ranks train on all samples, it shows
+// the feature columns of each rank instead.
 #pragma once
 
 #include "core/experiment/experiment.h"
@@ -18,8 +18,8 @@ class ShardView : public QWidget {
 
   explicit ShardView(QWidget* parent = nullptr);
 
-  // Shows the assignment, computed from the data or recorded by a run. If it is empty, it is
-  // unknown, and the view is hidden.
+  // Shows an assignment that was computed from the data or recorded by a run. An empty assignment
+  // means that it is unknown; the view is then hidden.
   void show_assignment(const experiment::Experiment& experiment,
                        const DataAssignment& data_assignment, Source source);
   const ShardBars& bars() const { return *bars_; }

@@ -19,7 +19,7 @@ QString target_text(const char* source, int n = -1) {
   return QCoreApplication::translate("target", source, nullptr, n);
 }
 
-// Collects the selected objects in drawing order.
+// Collects the selected objects in the order of the drawing.
 class Gathering {
  public:
   explicit Gathering(const SelectedObjects& picked) : picked_(picked) {}

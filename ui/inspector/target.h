@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Object or objects that the inspector edits if something is selected on the canvas. Several
-// objects of one kind are edited together.
+// Target of the inspector's edits if something is selected on the canvas: one object, or several of
+// one kind that are edited together.
 #pragma once
 
 #include <QString>
@@ -15,21 +15,24 @@ namespace trainyard::ui {
 
 struct Target {
   QString title;  // "cpu0", "3 devices"
-  // "Device"; empty if objects of several kinds are selected, which cannot be edited together
+  // kind of the objects, such as "Device"; empty if objects of several kinds are selected, because
+  // these cannot be edited together
   QString kind;
   QStringList paths;  // "topology.hosts[0].devices[1]"
-  // fields of the first object; its values decide which are `used`
+  // fields of the first object; the values of this object determine which fields are `used`
   std::vector<base::FieldDescription> fields;
   base::SharedJson values;  // values of the first object
   QStringList differing;    // fields in which the others differ from the first
 };
 
 Target target_of(const topology::Topology& topology, const SelectedObjects& picked);
-// Returns the object that a problem's path refers to; an empty selection if there is none.
+// Returns the object that contains the field at a problem's path. Returns an empty selection if the
+// path leads to no object.
 SelectedObjects selection_at(const topology::Topology& topology, const QString& path);
 
-// Sets a field of all objects in one command; commands of consecutive input are merged. If the
-// field is a name, `picked` and all links that use the name are updated too.
+// Sets a field of all objects of the target with one undo command. Commands of consecutive input to
+// the field are merged. If the field is a name, the name is also changed in `picked` and in all
+// links that use it.
 base::Problems set_field(Document& document, const Target& target, const QString& field,
                          const base::Json& value, SelectedObjects& picked);
 

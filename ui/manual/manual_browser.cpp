@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kLineCharacters = 90, kPageCharacters = 124;  // of text; of tables and code
 
-// Returns the path of a link target, relative to the directory of the manual. `file` contains the
-// link.
+// Returns the path to which a link leads, relative to the directory of the manual. `file` is the
+// page that contains the link.
 QString resolved(const std::string& file, const QString& target) {
   return QDir::cleanPath(QFileInfo(to_qstring(file)).path() + "/" + target);
 }
@@ -74,7 +74,8 @@ void ManualBrowser::go_forward() {
   emit place_changed();
 }
 
-// Shows a place in the manual. If its scroll position is negative, scrolls to its section.
+// Shows a location in the manual. If `visit.scrolled` is negative, scrolls to the section of the
+// location, otherwise to that position.
 void ManualBrowser::visit(const Visit& visit) {
   now_ = visit;
   if (rendered_ != to_qstring(now_.place.file)) render();
@@ -105,8 +106,8 @@ void ManualBrowser::render() {
   const QPointer<QTextDocument> before = document();
   setDocument(formatted);  // deletes the previous document only if Qt created it
   delete before.data();
-  // Ignores an excess of a few pixels: Qt makes some tables a pixel wider than the text, which
-  // needs no scroll bar.
+  // Ignores a horizontal excess of a few pixels. Qt makes some tables a pixel wider than the text,
+  // and this needs no scroll bar.
   const bool fits = document()->size().width() <= viewport()->width() + kGrid;
   setHorizontalScrollBarPolicy(fits ? Qt::ScrollBarAlwaysOff : Qt::ScrollBarAsNeeded);
   if (fits) horizontalScrollBar()->setRange(0, 0);
@@ -130,8 +131,8 @@ void ManualBrowser::fit_width(QTextDocument& page) {
   fit_pictures(page, widths().page, [this](const QString& name) { return picture(name).size(); });
 }
 
-// Returns the first occurrence of a word, whether or not it contains the zero-width spaces of code
-// in tables; null if there is none.
+// Returns the first occurrence of a word after position `from`. The word is also found in tables,
+// where code contains zero-width spaces. Null if there is no occurrence.
 QTextCursor ManualBrowser::find_word(const QString& word, int from) const {
   QTextCursor first;
   if (word.isEmpty()) return first;
@@ -149,8 +150,8 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const QTextCursor word = find_word(to_qstring(place.word), block.position() + block.length());
   if (!word.isNull()) block = word.block();
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
-  // Scrolls so that the row is in the middle of the view, because the surrounding rows of the table
-  // help to understand it.
+  // A row of a table is shown a third of the height below the top of the view, because the rows
+  // above it help to understand it.
   const int above =
       block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
   verticalScrollBar()->setValue(static_cast<int>(top) - above);
@@ -193,15 +194,15 @@ QImage ManualBrowser::picture(const QString& name) {
   return at != pictures_.end() ? at->second : pictures_[path] = QImage(path);
 }
 
-// Returns a picture scaled to the size in which it is shown, with a thin border. Qt would scale it
-// with lower quality.
+// Returns a picture scaled to the size in which it is shown, with a thin border. It is scaled here
+// because Qt would scale it with lower quality.
 QVariant ManualBrowser::loadResource(int type, const QUrl& name) {
   if (type != QTextDocument::ImageResource) return {};
   const QImage full = picture(name.toString());
   if (full.isNull()) return {};
   const double ratio = devicePixelRatioF();
   const int width = std::min(widths().page, full.width());
-  // converted, because the file may use a palette
+  // The image is converted, because QPainter cannot paint on an image that has a palette.
   QImage shown = full.convertToFormat(QImage::Format_ARGB32_Premultiplied)
                      .scaledToWidth(qRound(width * ratio), Qt::SmoothTransformation);
   shown.setDevicePixelRatio(ratio);
@@ -227,8 +228,8 @@ void ManualBrowser::resizeEvent(QResizeEvent* event) {
   if (event->oldSize().width() != event->size().width()) delay_timer_.start();
 }
 
-// Renders the page again for a new width, theme or font. The line at the top of the view stays
-// there.
+// Renders the page again for a new width, theme or font. The line of text at the top of the view
+// stays at the top.
 void ManualBrowser::render_again() {
   const int top = verticalScrollBar()->value() == 0
                       ? -1

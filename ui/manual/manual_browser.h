@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Shows pages of the manual: links between pages, back and forward, pictures as wide as the text.
+// Browser for the pages of the manual. It follows links between pages, goes back and forward, and
+// shows pictures at most as wide as the page.
 #pragma once
 
 #include <QImage>
@@ -20,7 +21,7 @@ class ManualBrowser : public QTextBrowser {
   // `directory` contains the pages. `manual` must outlive the browser.
   ManualBrowser(const manual::Manual& manual, const QString& directory, QWidget* parent = nullptr);
 
-  // Shows a section and adds the previous one to the history.
+  // Shows a location in the manual and adds the previous one to the history.
   void show_place(const manual::ManualLocation& place);
   void highlight_words(const QStringList& words);  // highlights the words on the page
   const manual::ManualLocation& place() const { return now_.place; }

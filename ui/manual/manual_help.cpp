@@ -42,8 +42,8 @@ void ManualHelp::fill_menu(QMenu& menu) {
                  [this] { show_help_for(QApplication::focusWidget()); });
 }
 
-// Returns the window of the manual, created at the first call. If the manual is missing, reports it
-// and returns null.
+// Returns the window of the manual, which is created at the first call. If the manual is missing,
+// shows a warning and returns null.
 ManualWindow* ManualHelp::opened() {
   if (window_) return window_.get();
   auto loaded = manual::Manual::load(directory_.toStdString());

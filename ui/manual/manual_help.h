@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The manual of a main window: its entries in the Help menu, and F1 for the focused widget.
+// Access to the manual from a main window: actions of the Help menu, and F1 for help on the focused
+// widget.
 #pragma once
 
 #include <QObject>
@@ -17,9 +18,9 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// Returns the place in the manual that explains a topic, or the table of contents if there is none.
-// For the fields "kind of strategy" and "algorithm", it is the page about the chosen value, such as
-// the ring algorithm.
+// Returns the location in the manual that explains a topic, or the table of contents if the manual
+// does not explain it. For the fields "kind of strategy" and "algorithm", returns the page about
+// the chosen value, such as the ring algorithm.
 manual::ManualLocation place_of(const manual::Manual& manual, const ManualTopic& topic,
                                 const experiment::StrategySpec& strategy);
 

@@ -44,8 +44,8 @@ QTreeWidgetItem* item_of(QTreeWidgetItem* parent, const QString& title, const st
   return item;
 }
 
-// Returns the first `lines` lines of a text of this width; if there are more, the last line ends
-// in an ellipsis.
+// Returns the first `lines` lines of a text that is wrapped at `width` pixels. If the text has more
+// lines, the last returned line ends in an ellipsis.
 QString first_lines(const QString& text, const QFont& font, int width, int lines) {
   QTextLayout layout(text, font);
   QStringList shown;

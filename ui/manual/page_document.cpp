@@ -133,8 +133,9 @@ void format_table(QTextTable& table) {
   }
 }
 
-// Removes an empty line. Qt moves the line at the end of a code block behind the block's frame; if
-// a table follows, it becomes a line in the table's first cell.
+// Removes an empty line from a table that follows a code block. Qt moves the line at the end of a
+// code block behind the block's frame. If a table follows, this line becomes a line in the table's
+// first cell.
 void remove_line_in_table(QTextBlock behind) {
   if (!QTextCursor(behind).currentTable()) behind = behind.next();
   QTextCursor cursor(behind);
@@ -143,8 +144,8 @@ void remove_line_in_table(QTextBlock behind) {
   if (cell.lastCursorPosition().block() != behind) cursor.deleteChar();
 }
 
-// Returns the scale of the font at which the longest line has `width` pixels, at most 1. Returns 1
-// if the lines would be too small to read.
+// Returns the factor, at most 1, by which the font must be scaled so that the longest line is at
+// most `width` pixels wide. Returns 1 if the lines would then be too small to read.
 double code_scale(const QTextBlock& first, const QTextBlock& last, double width) {
   const QFontMetricsF metrics(code_font());
   double longest = 1;
@@ -194,7 +195,7 @@ void narrow_text(QTextDocument& document, const PageWidths& widths) {
       cursor.mergeBlockFormat(narrow);
 }
 
-// Gives no height to the empty blocks that remain behind frames.
+// Reduces the empty blocks that Qt leaves behind frames to a height of one pixel.
 void hide_empty_blocks(QTextDocument& document) {
   for (QTextBlock block = document.begin(); block.isValid(); block = block.next()) {
     if (block.length() > 1 || QTextCursor(block).currentFrame() != document.rootFrame()) continue;
