@@ -41,24 +41,25 @@ inline std::string unusable(const Gpu& gpu) {
 struct Module {
   const char* version;  // version of Trainyard; modules of other versions are refused
   base::Result<std::vector<Gpu>> (*gpus)();
-  // Creates the Compute of GPU `number`.
+  // Creates the Compute of the GPU with the index `number`.
   base::Result<std::unique_ptr<compute::Compute>> (*make_compute)(int number);
-  // Creates streams on GPU `number` that Compute does not use, for a library such as NCCL.
+  // Creates streams on the GPU with the index `number`, for a library such as NCCL. Compute does
+  // not use these streams.
   base::Result<std::unique_ptr<compute::Streams>> (*make_streams)(int number);
 };
 inline constexpr const char* kModuleFile = "trainyard-cuda.so";
 inline constexpr const char* kModuleSymbol = "trainyard_cuda";
 
-// Opens the module, only once per process and file. Problems, all `unavailable`: the file does not
-// exist (this build has no CUDA), a library that the module needs is missing, or its version
-// differs.
+// Opens the module. Each file is opened only once per process. Problems, all `unavailable`: the
+// file does not exist (this build has no CUDA), a library that the module needs is missing, or the
+// module is of another version of Trainyard.
 base::Result<const Module*> open_module(const std::filesystem::path& file);
 
-// Lists the GPUs of this machine with the module beside the program. Problems: those of
-// open_module, no driver, a driver too old for the module, or no GPU.
+// Lists the GPUs of this machine. Opens the module in the directory of the program. Problems: those
+// of open_module, no driver, a driver too old for the module, or no GPU.
 base::Result<std::vector<Gpu>> gpus();
 
-// Opens the module beside the program. Problems: those of open_module.
+// Opens the module in the directory of the program. Problems: those of open_module.
 base::Result<const Module*> module_beside_program();
 
 }  // namespace trainyard::cuda

@@ -30,7 +30,7 @@ fs::path beside_the_program() {
 
 }  // namespace
 
-// Opens the module. It is never closed, because objects that it created run its code.
+// Opens the module. The module is never closed, because objects that it created run its code.
 Result<const Module*> open_module(const fs::path& file) {
   if (std::error_code ignored; !fs::exists(file, ignored))
     return base::fail(

@@ -23,8 +23,8 @@ void choose(void* to, const void* a, const void* b, std::size_t elements) {
                   static_cast<const std::byte*>(b), static_cast<std::int64_t>(elements));
 }
 
-// Returns Gloo's own sum. Min and max are replaced by ours: whether Gloo's keep a NaN depends on
-// the order of operands.
+// Returns Gloo's function for sum, and our own for min and max. In Gloo's min and max, the order of
+// operands decides whether a NaN is kept.
 template <class Number, DType dtype>
 Reduce reduce_function(Reduction reduction) {
   if (reduction == Reduction::min) return choose<Reduction::min, dtype>;
@@ -77,7 +77,7 @@ void carry_out(Group& group, const CollectiveCall& call) {
                                        : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
-    // `supports` returns false for this kind, so it is never requested
+    // never requested, because `supports` returns false for this kind
     case comm::CollectiveKind::reduce_scatter: return;
   }
 }

@@ -30,7 +30,7 @@ struct Shared {
   comm::FirstError reason;
 };
 
-// Removes the source location at the start of Gloo's error messages.
+// Returns an error message of Gloo without the source location at its start.
 std::string without_source_location(const std::string& what) {
   const std::size_t end = what.starts_with('[') ? what.find("] ") : std::string::npos;
   return end == std::string::npos ? what : what.substr(end + 2);
@@ -43,7 +43,7 @@ std::string describe(const std::vector<int>& ranks) {
   return words;
 }
 
-// Lane of a group with its own thread, because Gloo's calls block until they are complete.
+// Lane of a group. It has its own thread, because Gloo's calls block until they are complete.
 class Lane {
  public:
   Lane(Group& group, Shared& shared)
@@ -94,7 +94,7 @@ class Lane {
     } catch (const std::exception& error) {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
-    // ends the waits of other ranks for this call, because it cannot complete any more
+    // makes other ranks stop waiting for this call, because the call can no longer complete
     group_.give_up();
     ring(shared_.wake_event);
     return false;
@@ -172,12 +172,12 @@ class GlooCollectives final : public comm::Collectives {
   Groups groups_;
   Shared shared_;
   comm::Listener listener_;
-  // by group; last member, because their threads use the others
+  // lanes by group; must be the last member, because the threads of the lanes use the other members
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
-// Splits an endpoint, or a part of one, at the character `end`. An endpoint lists an address for
-// each group and each position: ";" ends a group, "," ends an address.
+// Splits a text at the character `end`. An endpoint contains the addresses of a rank for each group
+// and each peer position: ";" ends a group, "," ends an address.
 std::vector<std::string> split(const std::string& text, char end) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
@@ -222,8 +222,8 @@ class Bound final : public comm::BoundCollectives {
   }
 
  private:
-  // Returns the address of each member of the group for connections from this rank, taken from the
-  // members' endpoints.
+  // Returns, for each member of the group, the address at which this rank can connect to it. The
+  // addresses are in the members' endpoints.
   Result<std::vector<std::string>> addresses_for(const Group& group, std::size_t number,
                                                  const std::vector<std::string>& endpoints) const {
     std::vector<std::string> found(static_cast<std::size_t>(group.size()));

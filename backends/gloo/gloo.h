@@ -25,8 +25,8 @@ base::Result<std::unique_ptr<comm::BoundCollectives>> bind(const Options& option
 // Returns the version, for example "0.5.0"; empty if Gloo is not in this build.
 std::string version();
 
-// True if the call is supported. reduce_scatter is not supported, because Gloo assigns the parts of
-// the result to other ranks than we do.
+// True if the call is supported. reduce_scatter is not supported, because Gloo assigns the shards
+// of the result to other ranks than our own collectives do.
 bool supports(comm::CollectiveKind kind, base::Reduction reduction, base::DType dtype);
 
 }  // namespace trainyard::gloo

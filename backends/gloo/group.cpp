@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{
     6000};  // Gloo waits five times this long for a peer to connect.
-// Practically unlimited, because a straggler may take long. If a peer hangs, the coordinator
-// detects it and ends the call by `give_up`.
+// Time limit of a call. It is practically unlimited, because a straggler may take long. If a peer
+// hangs, the coordinator detects it and ends the call by `give_up`.
 constexpr std::chrono::hours kCallTimeout{24 * 365};
 
 std::vector<char> from_hex(const std::string& text) {
@@ -22,8 +22,8 @@ std::vector<char> from_hex(const std::string& text) {
   return {bytes->begin(), bytes->end()};
 }
 
-// Context that creates its connections between `listen` and the first call, and uses none of Gloo's
-// stores.
+// Gloo context that is connected by exchanging addresses, after `listen` and before the first call.
+// It uses none of Gloo's stores.
 class Context final : public ::gloo::Context {
  public:
   Context(const std::shared_ptr<::gloo::transport::Device>& device, int position, int members)
@@ -60,7 +60,8 @@ void Group::connect(const std::vector<std::string>& addresses) {
       context_->getPair(peer)->connect(from_hex(addresses.at(static_cast<std::size_t>(peer))));
 }
 
-// Aborts all connections of the context, by a wait that times out before data arrives.
+// Aborts all connections of the context. Gloo does so when a wait times out, so this waits for data
+// that never arrives.
 void Group::give_up() {
   try {
     context_->createUnboundBuffer(nullptr, 0)->waitRecv(std::chrono::milliseconds(1));
@@ -68,7 +69,8 @@ void Group::give_up() {
   }
 }
 
-// Returns the ranks whose connection is broken, which is detected by receiving from each of them.
+// Returns the ranks whose connection is broken. Receiving from a peer throws an exception if its
+// connection is broken.
 std::vector<int> Group::lost() {
   constexpr std::uint64_t unused_slot = ~std::uint64_t{0};
   std::vector<int> ranks;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Group of ranks as a Gloo context, with a connection between every pair. Connecting takes two
-// steps, so that the caller can exchange the addresses itself. Gloo throws exceptions; the code in
-// this folder catches them all.
+// steps, so that the caller can exchange the addresses itself. Gloo throws exceptions; the files in
+// this folder catch all of them.
 #pragma once
 
 #include <gloo/context.h>
@@ -23,18 +23,18 @@ class Group {
   int size() const { return static_cast<int>(ranks_.size()); }
   int rank(int position) const { return ranks_[static_cast<std::size_t>(position)]; }
 
-  // Returns the addresses, in hexadecimal, at which each peer position reaches this member. Empty
-  // at this member's position.
+  // Returns this member's addresses in hexadecimal, one for each peer position: the peer connects
+  // to that address. The entry at this member's position is empty.
   std::vector<std::string> addresses() const;
   // Connects to the peers at their addresses. Blocks until all are connected. Throws exceptions of
   // Gloo.
   void connect(const std::vector<std::string>& addresses);
 
   const std::shared_ptr<::gloo::Context>& context() const { return context_; }
-  // Ends all waits for peers, in any thread. Later calls fail.
+  // Ends all waits for peers. May be called from any thread. Later calls fail.
   void give_up();
-  // Returns the ranks whose connection is lost. Call it only after a failed call, because it may
-  // break the remaining connections.
+  // Returns the ranks whose connection is lost. Call this function only after a failed call,
+  // because it may break the remaining connections.
   std::vector<int> lost();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replaces the other source files if Gloo is not in the build.
+// Stubs that are compiled instead of the other source files if Gloo is not in the build.
 #include "backends/gloo/gloo.h"
 
 namespace trainyard::gloo {

@@ -9,17 +9,17 @@
 
 namespace trainyard::inproc {
 
-// Connects one server and its clients. Server and clients may outlive the hub. Each is used by one
-// thread; different ones may be used in parallel.
+// Connects one server and its clients. Server and clients may outlive the hub. The server and each
+// client must be used by one thread only; their threads may run in parallel.
 class ControlHub {
  public:
   ControlHub();
 
-  // Creates the server. Clients may connect and send before that. After this server is destroyed,
-  // another one may be created, which continues with the same queue.
+  // Creates the server. Clients may connect and send before it exists. After the server is
+  // destroyed, another one may be created, which continues with the same queue.
   std::unique_ptr<session::ControlServer> server() const;
-  // Returns a function that connects clients. It ignores the endpoint: all clients of a hub belong
-  // to its server.
+  // Returns a function that creates a client and connects it. The function ignores the endpoint
+  // that it is given: all clients of a hub belong to the hub's server.
   session::Connect connect() const;
 
   struct Shared;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ranks as threads of one process. A peer reads the sender's memory in place, wherever it is.
+// Transport between ranks that are threads of one process. A receiver reads the sender's memory in
+// place, in an arena or outside it.
 #pragma once
 
 #include <memory>
@@ -13,12 +14,12 @@ namespace trainyard::inproc {
 
 struct Options {
   int channels = 8;  // numbered 0 .. channels - 1
-  // how long calls spin before they sleep; nullopt: chosen for the number of ranks on this machine
+  // how long calls spin before they sleep; nullopt: chosen from the number of ranks on this machine
   std::optional<comm::SpinPolicy> patience = {};
 };
 
-// Creates the transports of ranks 0 to ranks - 1. Shared state, including arenas, is freed when the
-// last of them is destroyed.
+// Creates the transports of ranks 0 to ranks - 1. They share state, including arenas, which is
+// freed when the last transport is destroyed.
 base::Result<std::vector<std::unique_ptr<comm::Transport>>> make(int ranks,
                                                                  std::size_t arena_bytes_each,
                                                                  Options options = {});

@@ -28,14 +28,14 @@ constexpr std::chrono::microseconds kLook{50};  // poll interval while NCCL work
 constexpr std::chrono::milliseconds kMaxWait{
     100};  // Upper bound of a wait, because a broken GPU never signals the event.
 
-// Group with its own stream.
+// Lane of a group, with its own stream.
 struct Lane {
   Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
   Communicator communicator;
   void* stream = nullptr;
   comm::FutexEvent* wake_event = nullptr;
-  // Calls that are not on the stream yet. NCCL may process the first one in the background until
-  // the peer joins, for example a first send/receive between two ranks.
+  // Calls that were not enqueued on the stream yet. NCCL may process the first call in the
+  // background until its peer joins, for example the first send/receive between two ranks.
   std::deque<CollectiveCall> waiting;
   bool begun = false;  // true if the first call was passed to NCCL
   std::atomic<std::uint64_t> completed{0};
@@ -48,7 +48,7 @@ struct Lane {
 };
 using Lanes = std::vector<std::unique_ptr<Lane>>;  // by group; null if this rank is not a member
 
-// State of a rank's engine, from `bind` on.
+// State of a rank's engine. It is created by `bind`.
 struct End {
   int rank = 0;
   comm::SpinPolicy patience;
@@ -102,13 +102,14 @@ class NcclCollectives final : public comm::Collectives {
     auto count = lane_of(group).and_then([this](Lane* lane) {
       return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); });
     });
-    // does not return the count, because it includes calls that the stream skipped after an abort
+    // does not return the count after an abort, because the count then includes calls that the
+    // stream skipped
     if (auto ok = reason_.state(); !ok) return base::fail(ok.error());
     return count;
   }
 
-  // Waits for progress. NCCL's background work signals no event, so the wait polls while there is
-  // such work.
+  // Waits for progress. While NCCL works in the background, the wait polls, because that work
+  // signals no event.
   bool wait(std::chrono::microseconds limit) override {
     const bool looks =
         std::ranges::any_of(end_->lanes, [](const auto& lane) { return lane && lane->begun; });
@@ -134,17 +135,15 @@ class NcclCollectives final : public comm::Collectives {
   }
 
  private:
-  // Records the first reason, and ends all communicators, which ends all waits for peers on the
-  // GPU.
+  // Records the first reason. Ends all communicators, so that the GPU stops waiting for peers.
   Result<void> fail(const Problem& reason) const {
     reason_.give(reason);
     end_all();
     return reason_.state();
   }
 
-  // Enqueues waiting calls on the stream. A call is enqueued when NCCL has finished its background
-  // work for the previous call. The completion callback of a call is added when NCCL has finished
-  // the background work for that call.
+  // Enqueues waiting calls on the stream. NCCL may do background work for a call. When NCCL has
+  // finished that work, the call's completion callback is enqueued, then the next call.
   Result<void> go_on(Lane& lane) {
     if (lane.waiting.empty()) return {};
     if (auto ok = end_->streams->enter(); !ok) return ok;
@@ -156,7 +155,7 @@ class NcclCollectives final : public comm::Collectives {
             !wrong.empty())
           return fail(failed(*end_, fmt::format("start {}", base::name_of(call.kind)), wrong));
       lane.begun = true;
-      // does not return an error here, because `state` reports it
+      // ignores an error here, because `state` returns it later
       if (!lane.communicator.look().ready) return {};
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }
@@ -206,7 +205,8 @@ std::optional<ncclUniqueId> id_from(std::string_view text) {
   return id;
 }
 
-// Returns the endpoint's section for a group. Each section ends with ";".
+// Returns the section of an endpoint for the group with the index `group`. Each section ends with
+// ";".
 std::string_view section_of(std::string_view endpoint, std::size_t group) {
   for (; group > 0; --group) {
     const std::size_t end = endpoint.find(';');
@@ -223,7 +223,7 @@ class Bound final : public comm::BoundCollectives {
 
   std::string endpoint() const override { return endpoint_; }
 
-  // Joins the groups. All members join them in the same order, which prevents a deadlock.
+  // Joins this rank's groups. All ranks join groups in the same order, which prevents a deadlock.
   Result<std::unique_ptr<comm::Collectives>> connect(
       const std::vector<std::string>& endpoints) override {
     if (auto ok = end_->streams->enter(); !ok) return base::fail(ok.error());

@@ -65,8 +65,8 @@ Communicator::Answer Communicator::state() const {
   return {state == ncclSuccess, words(state)};
 }
 
-// Starts an in-place call. If the call gathers or scatters, one of its buffers is only the rank's
-// shard.
+// Starts an in-place call. The input of an all-gather and the output of a reduce-scatter are only
+// this rank's shard of the buffer.
 ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements),
              part = count / static_cast<std::size_t>(size_);
@@ -90,7 +90,8 @@ ncclResult_t Communicator::call(const CollectiveCall& one, cudaStream_t stream) 
   return ncclInvalidArgument;
 }
 
-// Broadcasts. Groups of two, such as pipeline stages that pass activations, use send and receive.
+// Starts a broadcast. A group of two ranks uses send and receive instead, as when pipeline stages
+// pass activations.
 ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t stream) {
   const auto count = static_cast<std::size_t>(one.elements);
   const ncclDataType_t type = type_of(one.dtype);
@@ -101,8 +102,9 @@ ncclResult_t Communicator::broadcast(const CollectiveCall& one, cudaStream_t str
   return library_.receive(one.data, count, type, 1 - position_, comm_, stream);
 }
 
-// Starts a call whose shards have different lengths, as one NCCL group call: the owner of each
-// shard broadcasts it, or each shard is reduced to its owner.
+// Starts an all-gather or reduce-scatter whose shards have different lengths, as one NCCL group
+// call. For an all-gather, the owner of each shard broadcasts it. For a reduce-scatter, each shard
+// is reduced to its owner.
 ncclResult_t Communicator::call_with_unequal_shards(const CollectiveCall& one,
                                                     cudaStream_t stream) {
   if (const ncclResult_t begun = library_.group_start(); begun != ncclSuccess) return begun;

@@ -14,8 +14,8 @@ namespace trainyard::nccl {
 
 class Communicator {
  public:
-  // State of the last operation. `ready`: NCCL has finished it. `wrong`: error message. If neither
-  // is set, it is in progress.
+  // State of the last operation that was started. `ready`: NCCL has finished it. `wrong`: NCCL's
+  // error message. If neither is set, the operation is in progress.
   struct Answer {
     bool ready = false;
     std::string wrong;
@@ -31,16 +31,16 @@ class Communicator {
   int size() const { return size_; }
   bool is_alone() const { return size_ == 1; }
 
-  // Functions that start an operation. The operation is complete when `look` returns ready. If NCCL
-  // refuses it, they return an error message.
+  // `join` and `begin` start an operation. They return an error message if NCCL refuses it. The
+  // operation is complete when `look` returns ready.
   std::string join(const ncclUniqueId& id);
   std::string begin(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer look();
-  // Starts to finalize the communicator, so that peers still receive what was sent. This is
-  // complete when `look` returns ready.
+  // Starts to finalize the communicator, so that peers still receive what was sent. The
+  // finalization is complete when `look` returns ready.
   void finalize();
-  // Destroys the communicator if it is finalized; otherwise aborts it. Only the first call has an
-  // effect.
+  // Destroys the communicator if its finalization is complete; otherwise aborts it. Later calls
+  // have no effect.
   void end();
 
  private:
@@ -48,7 +48,7 @@ class Communicator {
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t call_with_unequal_shards(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer state() const;
-  // Returns an error message; empty if the operation is in progress or succeeded
+  // Returns an error message; empty if the operation succeeded or is in progress.
   std::string words(ncclResult_t result) const;
 
   const Library& library_;

@@ -8,7 +8,8 @@
 namespace trainyard::nccl {
 namespace {
 
-// Formats a version number as encoded by NCCL 2.9 and later.
+// Returns a version as text, such as "2.18.3", from its number in the encoding of NCCL 2.9 and
+// later.
 std::string describe(int version) {
   return fmt::format("{}.{}.{}", version / 10'000, version / 100 % 100, version % 100);
 }

@@ -34,10 +34,10 @@ struct Library {
   std::string name() const;  // name and version: "nccl 2.28.9"
 };
 
-// Opens NCCL. The library is never closed. Problems, all `unavailable`: it cannot be opened, lacks
-// a function, has another major version than the header, or is older than kMinVersion. That version
-// introduced NCCL_LAUNCH_ORDER_IMPLICIT, the newest feature in use; an older library would ignore
-// it silently.
+// Opens NCCL's library. The library is never closed. Problems, all `unavailable`: the library
+// cannot be opened, lacks a function, has another major version than the header, or is older than
+// kMinVersion. kMinVersion introduced NCCL_LAUNCH_ORDER_IMPLICIT, the newest feature in use; an
+// older library would silently ignore that setting.
 base::Result<Library> open_library(const std::string& file);
 
 }  // namespace trainyard::nccl

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // NCCL as a collective engine for GPUs ("NCCL User Guide": in-place operations, non-blocking
-// communicators, fault tolerance). Its library is opened at run time. Each group is a communicator.
-// Its first member creates the unique id, which members get from that rank's endpoint. Each group
-// has its own stream, on which its calls run in order. Starting a call does not block, even if
-// peers have yet to join it. A build without NCCL's header uses no_nccl.cpp instead.
+// communicators, fault tolerance). NCCL's library is opened at run time. Each group is a
+// communicator. The group's first member creates the unique id, and the other members read it from
+// that rank's endpoint. Each group has its own stream, on which its calls run in order. Starting a
+// call does not block, even if peers have yet to join the call. A build without NCCL's header uses
+// no_nccl.cpp instead.
 //
-// Shutdown: the first abort, or the destructor, ends every communicator once; nothing uses it after
-// that. A call is complete when it is complete on this rank's stream, but NCCL's proxy thread may
-// still be sending data that a peer waits for. So the destructor finalizes all communicators
-// ("Finalizing a communicator"), and destroys those whose finalization completes. A communicator
-// that failed, or does not complete in time, is aborted; after `abort` all are. NCCL's destroy
-// waits for its proxy thread: if a peer hangs at that moment, only the end of the process ends that
-// wait.
+// Shutdown: the first abort, or the destructor, ends every communicator once; nothing uses a
+// communicator after that. A call is complete when it is complete on this rank's stream, but NCCL's
+// proxy thread may still be sending data that a peer waits for. So the destructor finalizes all
+// communicators ("Finalizing a communicator"), and destroys those whose finalization completes. It
+// aborts a communicator that failed, or whose finalization does not complete in time. `abort`
+// aborts all communicators. NCCL's destroy waits for its proxy thread. If a peer hangs at that
+// moment, only the end of the process ends that wait.
 #pragma once
 
 #include <chrono>

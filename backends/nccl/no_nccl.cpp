@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Replaces the other source files if NCCL's header is missing.
+// Stubs that are compiled instead of the other source files if NCCL's header is missing.
 #include "backends/nccl/nccl.h"
 
 namespace trainyard::nccl {

@@ -19,7 +19,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-// Alignment of arenas, so that the kernel can use large pages.
+// Alignment of arenas: the size of a large page, so that the kernel can use large pages.
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 constexpr std::size_t kMaxArenaBytes = std::size_t{1} << 42;
 
@@ -57,7 +57,8 @@ Result<void> check_size(int fd, std::size_t expected) {
         base::system_problem("shared memory", "cannot get the state of the memfd", errno));
   if (static_cast<std::size_t>(status.st_size) != expected)
     return base::fail(foreign("the size of the file differs from its header"));
-  // Requires a seal against shrinking: if the file shrank, a reader would access missing pages.
+  // Requires a seal against shrinking. If the file could shrink, a reader could access missing
+  // pages.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     return base::fail(foreign("the file is not sealed"));

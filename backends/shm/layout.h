@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Layout of the memfd: header | mailbox block | region of rank 0 (arena, staging) | region of rank
-// 1 | ... All offsets are computed from the header, so no stored offset has to be trusted.
+// 1 | ... All offsets are computed from the header. No offset is stored, because another process
+// could damage it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ struct Header {
   std::uint32_t ranks = 0;
   std::uint32_t channels = 0;
   std::uint32_t reserved = 0;
-  // followed by a 64-bit arena size for each rank
+  // in the file, followed by the arena size of each rank (64 bits each)
 };
 
 struct Region {
@@ -35,8 +36,8 @@ struct Layout {
   std::vector<Region> regions;
   std::size_t bytes = 0;  // size of the file
 
-  // Returns the offset of staging slot `slot`. The slot belongs to the lane from the region's rank
-  // to `peer`.
+  // Returns the offset of the staging slot with the index `slot`, for messages from the region's
+  // rank to `peer` on `channel`.
   std::size_t staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Unique identity of a process: its id and its start time, because the kernel reuses ids.
+// Unique identity of a process: its process id and its start time. The id alone is not unique,
+// because the kernel reuses ids.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct ProcessIdentity {
 
 ProcessIdentity this_process();
 
-// True while the process runs. False once it has ended, even if its parent has not reaped it yet.
+// True while the process runs. False if it has ended, even if its parent has not waited for it yet.
 bool runs(const ProcessIdentity& process);
 
 }  // namespace trainyard::shm

@@ -155,15 +155,15 @@ class MemfdTransport final : public Transport {
     }
   }
 
-  // Marks a dead peer as having left. Only the first rank that detects it changes the counter.
-  // Notifies all ranks.
+  // Marks a dead peer as having left, and notifies all ranks. If several ranks detect the death,
+  // only the first one changes the presence counter.
   void mark_left(int peer, std::uint32_t moves) {
     block_.presence(peer).moves.compare_exchange_strong(moves, moves + 1);
     block_.notify_all_ranks();
   }
 
-  // If the peer died without leaving, returns its presence counter. Returns nullopt if it lives or
-  // has left.
+  // Returns the peer's presence counter if the peer died without leaving. Returns nullopt if the
+  // peer is alive or has left.
   std::optional<std::uint32_t> death_of(int peer) const {
     const comm::Presence& presence = block_.presence(peer);
     const std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
@@ -211,8 +211,8 @@ MailboxBlock block_in(const MemoryMap& map, const Layout& layout) {
 }
 
 // Makes peers' arenas read-only, so that a stray write into one crashes this process instead of
-// changing a peer's data. Also requests large pages, which avoid most page faults of readers;
-// without them everything works as well.
+// changing a peer's data. Also requests large pages, which avoid most page faults of readers; small
+// pages work too.
 bool protect_peers(std::span<std::byte> memory, const Layout& layout, int rank) {
   const Region& own = layout.regions[static_cast<std::size_t>(rank)];
   const std::size_t first = layout.regions.front().offset;

@@ -46,7 +46,8 @@ base::Result<std::string> encode_message(const ControlHeader& header,
                                          std::size_t max_bytes = kMaxControlBytes);
 
 // Decodes a frame. Returns Problem bad_input for anything that `encode_message` does not produce.
-// Allocates memory in proportion to the frame's actual size, whatever counts the frame contains.
+// Allocates memory in proportion to the frame's actual size, even if the counts in the frame claim
+// more.
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
                                           std::size_t max_bytes = kMaxControlBytes);
 

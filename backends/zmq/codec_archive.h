@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Cereal archives of message bodies: little-endian, with sizes as 64-bit counts. Cereal's own
-// loaders of vectors and strings allocate the claimed size before they check it. The loaders here
-// first compare each count with the number of remaining bytes.
+// loaders of vectors and strings allocate memory for the stored count before they check it. The
+// loaders here first compare each count with the number of remaining bytes.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ namespace trainyard::zmq {
 static_assert(std::endian::native == std::endian::little,
               "message bodies are copied byte by byte, so the host must be little-endian");
 
-// Reports an invalid message body; `id` names the kind of error.
+// Exception for an invalid message body. `id` names the kind of error.
 struct BadMessage : cereal::Exception {
   BadMessage(const char* kind, const std::string& what) : Exception(what), id(kind) {}
   const char* id;
@@ -28,7 +28,7 @@ struct BadMessage : cereal::Exception {
 
 class BodyWriter : public cereal::OutputArchive<BodyWriter, cereal::AllowEmptyClassElision> {
  public:
-  // Writes to the end of `body`, which must outlive the archive.
+  // Archive that appends to `body`, which must outlive the archive.
   explicit BodyWriter(std::string& body) : OutputArchive(this), body_(body) {}
   void write(const void* bytes, std::size_t count) {
     body_.append(static_cast<const char*>(bytes), count);
@@ -63,8 +63,9 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
   std::span<const std::byte> left_;
 };
 
-// Maximum length of lists, except raw bytes. Lists have one element per rank. The limit is needed
-// because an element can be many times larger in memory than in the body.
+// Maximum number of elements of a list, except a list of raw bytes. Most lists have one element per
+// rank. The limit is needed because an element can take many times more bytes in memory than in the
+// body.
 constexpr std::size_t kMaxListLength = 65'536;
 
 template <class T>

@@ -45,7 +45,8 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  // a local socket needs no heartbeats, because it is closed when the process at its other end ends
+  // A local socket needs no heartbeats: if the process at one end ends, the kernel closes the
+  // socket.
   if (!endpoint.starts_with("tcp://")) return;
   socket.set(sockopt::heartbeat_ivl, 5000);
   socket.set(sockopt::heartbeat_timeout, 30'000);
@@ -63,8 +64,8 @@ std::span<const std::byte> bytes_of(const ::zmq::message_t& part) {
   return {part.data<std::byte>(), part.size()};
 }
 
-// Receives the next message, which should have exactly `parts.size()` parts. Returns false if there
-// is none. Sets `whole` to whether the number of parts is correct.
+// Receives the next message into `parts`, without waiting. Returns false if there is none. `whole`
+// becomes true if the message has exactly `parts.size()` parts.
 bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool& whole) {
   std::size_t count = 0;
   ::zmq::message_t rest;
@@ -77,8 +78,8 @@ bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool
   } while (true);
 }
 
-// Waits until `socket` may have a message, or until time `end` (ns). Returns true if there is one,
-// and false after a time-out or a signal.
+// Waits until `socket` may have a message, or until the time `end` in nanoseconds. Returns true if
+// there may be a message, and false after a time-out or a signal.
 Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& endpoint) {
   zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
   int ready = 0;
@@ -101,18 +102,19 @@ class Server final : public session::ControlServer {
       : socket_(context_, ::zmq::socket_type::router),
         header_{base::xxh64(std::string_view(options.run)), options.generation,
                 static_cast<std::uint64_t>(
-                    // Sequence numbers begin with the time, so that they continue to increase when
-                    // a server is restarted.
+                    // Sequence numbers begin with the current time, so that those of a restarted
+                    // server are higher than those of its predecessor.
                     base::now_nanoseconds())} {
     configure_control(socket_, endpoint);
-    // A client that lost its connection reconnects under the same routing id, possibly before this
-    // side has detected the loss.
+    // Allows a client to reconnect under the same routing id, even if this server has not detected
+    // yet that the client's old connection is lost.
     socket_.set(::zmq::sockopt::router_handover, true);
     socket_.bind(endpoint);
     endpoint_ = socket_.get(::zmq::sockopt::last_endpoint);
   }
 
-  // Removes the socket file before the socket closes, so that it cannot be the file of a successor.
+  // Removes the socket file before the socket closes. After that, the file could already be that of
+  // another server.
   ~Server() override {
     if (endpoint_.starts_with("ipc://")) ::unlink(endpoint_.c_str() + 6);
   }
@@ -156,8 +158,8 @@ class Server final : public session::ControlServer {
     return std::nullopt;
   }
 
-  // True if the frame belongs to this run. A client that has not received anything yet sends 0 as
-  // the run.
+  // True if the frame belongs to this run. A client that has received no frame yet does not know
+  // the run, so it sends 0.
   bool is_of_this_run(const ControlHeader& header) const {
     return header.run == 0 ||
            (header.run == header_.run && header.generation == header_.generation);
@@ -166,8 +168,8 @@ class Server final : public session::ControlServer {
   bool is_newer(const session::PeerId& peer, std::uint64_t sequence) {
     const auto known = last_.find(peer);
     if (known != last_.end()) return sequence > known->second && (known->second = sequence, true);
-    // Limits the memory: clients choose their routing ids, so a foreign process could create any
-    // number of them.
+    // Limits the number of remembered peers. Clients choose their routing ids, so a foreign process
+    // could otherwise fill the memory.
     if (last_.size() >= kRememberedPeers) last_.erase(last_.begin());
     last_.emplace(peer, sequence);
     return true;
@@ -225,8 +227,9 @@ class Client final : public session::ControlClient {
     return std::move(frame->message);
   }
 
-  // True if the frame is newer than the last one. The first frame determines the run. If a server
-  // of another run later uses the same endpoint, its frames are dropped.
+  // True if the frame is of this client's run and newer than the last frame. The first frame
+  // determines the run. If a server of another run later uses the same endpoint, its frames are
+  // dropped.
   bool is_newer(const ControlHeader& header) {
     if (header_.run == 0) {
       header_.run = header.run;

@@ -32,8 +32,8 @@ std::string path_of(const std::string& endpoint) {
   return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
 }
 
-// True for a port from 1 to 65535, or "*" (chosen by the system) if `may_choose`. ZeroMQ itself
-// would read 99999 as 34463.
+// True if `text` is a number from 1 to 65535, or "*" (the system chooses a port) if `may_choose`.
+// This check is needed because ZeroMQ would read 99999 as 34463.
 bool is_port(std::string_view text, bool may_choose) {
   unsigned port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -73,8 +73,8 @@ Result<void> check_ipc(const std::string& endpoint) {
                             "Set XDG_RUNTIME_DIR to a shorter path."));
 }
 
-// Checks that other users cannot enter the directory, because the permissions of a socket depend on
-// the umask.
+// Returns a problem if other users can enter the directory. The permissions of the socket itself do
+// not protect it, because they depend on the umask.
 Result<void> check_directory(const std::string& endpoint) {
   const auto directory = std::filesystem::path(path_of(endpoint)).parent_path();
   struct stat status {};

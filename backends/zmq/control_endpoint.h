@@ -10,9 +10,9 @@ namespace trainyard::zmq {
 
 base::Result<void> check_connect_endpoint(const std::string& endpoint);
 
-// Checks an endpoint before bind. Refuses a path that a running server uses or that is not a
-// socket, and a directory that other users can enter. Without this check, ZeroMQ would take over
-// the path of a running server.
+// Checks an endpoint before a server binds to it. Returns a problem if a running server uses the
+// path, if a file there is not a socket, or if other users can enter the directory. Without this
+// check, ZeroMQ would take over the path of a running server.
 base::Result<void> check_bind_endpoint(const std::string& endpoint);
 
 }  // namespace trainyard::zmq

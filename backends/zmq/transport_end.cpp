@@ -47,8 +47,8 @@ End::End(Identity identity, const TransportOptions& options,
   }
 }
 
-// Sends the peers the reason before the sockets close. Closing the context ends its threads, so
-// nothing reads posted bytes afterwards.
+// Sends the peers the reason of an abort, and that this rank leaves, before the sockets close.
+// Closing the context ends its threads, so posted bytes may be freed afterwards.
 End::~End() {
   send_abort();
   for (int peer = 0; peer < ranks(); ++peer)
@@ -66,8 +66,8 @@ Problem End::problem_with(const char* id, int peer, const std::string& what,
           advice};
 }
 
-// Returns the Problem that a peer is gone. If the same pump received the peer's abort and its
-// leave, returns the reason of the abort.
+// Returns the Problem that a peer has left. If the peer aborted before it left, both frames may
+// have been received by the same pump. The reason of the abort is then returned instead.
 Problem End::gone(int peer, const std::string& what) const {
   const auto ok = state();
   return ok ? problem_with("peer_left", peer, fmt::format("has left {}", what)) : ok.error();
@@ -134,8 +134,8 @@ Result<bool> End::post(int peer, int channel, Tag tag, std::span<const std::byte
   head.op = tag.op;
   head.payload_bytes = bytes.size();
   if (!peer_at(peer).link->send(head, bytes)) {
-    // The send failed although the lane had room. So the connection has ended, which was not
-    // detected yet.
+    // The send failed although the lane had room, so the connection is lost. This rank has not
+    // detected the loss yet.
     if (peer_at(peer).is_loss_allowed && peer_at(peer).link->was_connected())
       return peer_at(peer).left = true;
     return false;
@@ -159,8 +159,8 @@ Result<std::optional<Message>> End::receive(int peer, int channel) {
   if (auto ok = check(peer, channel); !ok) return base::fail(ok.error());
   InLane& lane = in(peer, channel);
   const Peer& from = peer_at(peer);
-  // True if this rank has not reached the peer yet. Each direction has its own connection, so a
-  // frame may arrive before; an answer to it would find no room.
+  // True if this rank has not connected to the peer yet. Each direction has its own connection, so
+  // a frame of the peer may arrive before that. The acknowledgment of that frame could not be sent.
   const bool unreached = !from.left && !from.link->was_connected();
   if (lane.empty() || unreached) pump();
   if (unreached) return std::nullopt;
@@ -183,8 +183,8 @@ Result<void> End::release(int peer, int channel) {
   return {};
 }
 
-// Sends the peer the number of released messages. If the link has no room, the next pump tries
-// again; a later count includes earlier ones.
+// Sends the peer the number of messages that this rank has released. If the link has no room, the
+// next pump tries again. A later count includes the earlier messages, so a count may be skipped.
 void End::acknowledge(int peer, int channel) {
   InLane& lane = in(peer, channel);
   FrameHeader head = header(FrameKind::consumed, peer);
@@ -232,7 +232,8 @@ bool End::has_lost(int peer) const {
   return known.is_loss_allowed && known.left;
 }
 
-// Resets the lanes of a peer. Frames that it sent before have an older generation and are dropped.
+// Resets the lanes to and from a peer. Frames that the peer sent before have an older generation
+// and are dropped.
 Result<void> End::begin_anew(int peer, std::uint32_t generation) {
   if (auto ok = check(peer, 0); !ok) return ok;
   Peer& anew = peer_at(peer);

@@ -70,7 +70,7 @@ class End final : public Transport {
     std::vector<InLane> in;
     comm::Counter stale;
     std::uint32_t generation = 0;  // generation of messages between the two ranks
-    // the peer left normally, or was lost and others may continue without it
+    // true if the peer left normally, or if it was lost and the other ranks may continue without it
     bool left = false;
     bool is_loss_allowed = false;
     bool knows_abort = false;
@@ -88,7 +88,8 @@ class End final : public Transport {
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;
 
-  // Receives a limited number of frames, and does periodic work.
+  // Receives up to kFramesAtOnce frames, then watches connections and sends pending
+  // acknowledgments.
   void pump();
   bool take_frame();
   void drop_rest();

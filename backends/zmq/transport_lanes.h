@@ -31,7 +31,8 @@ struct OutLane {
     sizes[posted++ % kWindowMessages] = bytes;
     bytes_in_flight += bytes;
   }
-  // Sets the number of messages that the peer has consumed. Returns false if `count` is impossible.
+  // Sets the number of messages that the peer has consumed. Returns false if `count` is less than
+  // before, or more than were posted.
   bool set_consumed(std::uint64_t count) {
     if (count < consumed || count > posted) return false;
     while (consumed < count) bytes_in_flight -= sizes[consumed++ % kWindowMessages];

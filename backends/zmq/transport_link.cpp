@@ -15,8 +15,8 @@ constexpr int kLingerMilliseconds = 1000;
 
 int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
 
-// Returns a message that refers to the caller's bytes. Without a free function, ZeroMQ treats them
-// as constant data and does not copy them.
+// Returns a message that refers to the caller's bytes. The null free function makes ZeroMQ treat
+// the bytes as constant data, without a copy.
 ::zmq::message_t wrap_bytes(std::span<const std::byte> bytes) {
   return {const_cast<std::byte*>(bytes.data()), bytes.size(),
           static_cast<::zmq::free_fn*>(nullptr)};
@@ -28,8 +28,8 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
   socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(
                                       std::max(options.max_payload_bytes, comm::kMaxProblemBytes)));
-  // Every lane may have a full window of messages, and as many acknowledgments in flight. The rest
-  // is for abort and leave.
+  // Maximum number of queued frames. Each lane can have kWindowMessages messages and as many
+  // acknowledgments in flight. The other 16 frames are for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;
   socket.set(sockopt::sndhwm, most);
   socket.set(sockopt::rcvhwm, most);
@@ -48,8 +48,8 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Does not queue messages for a peer that is not connected. A posted message is then really in
-  // flight, and leaving never waits for a peer that is gone.
+  // Does not queue messages for a peer that is not connected. So every message that `post` accepts
+  // is really in flight, and leaving never waits for a peer that is gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
   socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
@@ -75,20 +75,21 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
   ::zmq::message_t head(frame.data(), frame.size());
   const bool more = has_payload(header.kind);
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
-  // If a send fails, queries ZMQ_EVENTS and tries again, because zmq_msg_send itself checks for
-  // connection events only occasionally. A new connection is signaled only once, so without the
-  // query it could go unnoticed.
+  // If a send fails, queries ZMQ_EVENTS and tries again. The query processes connection events,
+  // which zmq_msg_send checks only occasionally. ZeroMQ signals a new connection only once, so the
+  // connection could otherwise go unnoticed.
   if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;
   }
   if (!more) return true;
-  // If the first part was accepted, the remaining parts always are (zmq_send(3)).
+  // ZeroMQ accepts either all parts of a message or none, and it has accepted the first part
+  // (zmq_send(3)).
   return zmq_msg_send(body.handle(), socket_.handle(), ZMQ_DONTWAIT) >= 0;
 }
 
-// Reads monitor events. An event has two frames: a 16-bit number with a 32-bit value, and the
-// address (zmq_socket_monitor(3)).
+// Reads monitor events. An event consists of two frames. The first contains a 16-bit event number
+// and a 32-bit value, the second the address (zmq_socket_monitor(3)).
 bool Link::watch() {
   bool changed = false;
   ::zmq::message_t event, address;

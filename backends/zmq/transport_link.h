@@ -11,7 +11,8 @@
 
 namespace trainyard::zmq {
 
-// Sets the options that sockets of both directions have. Throws ::zmq::error_t.
+// Sets the options that both kinds of sockets have: those that send, and those that receive. Throws
+// ::zmq::error_t.
 void configure(::zmq::socket_t& socket, const TransportOptions& options);
 
 class Link {
@@ -43,7 +44,8 @@ class Link {
 
   std::string endpoint_;
   ::zmq::socket_t monitor_;
-  // last member, so that it is destroyed before the monitor, to which it sends events
+  // Must be the last member: it sends events to the monitor, so it must be destroyed before the
+  // monitor.
   ::zmq::socket_t socket_;
   bool connected_ = false;
   std::int64_t lost_since_ = 0;

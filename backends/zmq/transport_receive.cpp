@@ -17,15 +17,15 @@
 namespace trainyard::zmq {
 namespace {
 
-// limits the frames that one pump receives, in case of a flood of frames
+// maximum number of frames that one pump receives, so that a flood of frames cannot keep it busy
 constexpr int kFramesAtOnce = 256;
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
-// Time between the loss of a connection and the Problem. The end of a connection and the peer's
-// last frames arrive separately, so the peer's leave may be read slightly later.
+// Time from the loss of a connection until the loss becomes a Problem. The loss and the peer's last
+// frames arrive separately, so the frame that says that the peer left may be read slightly later.
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
-// Time to spin before sleeping. A peer can send a few messages in this time. Waking a sleeping
-// thread takes about 50 us if its core went to sleep.
+// Time that a wait spins before it sleeps. A peer can send a few messages in this time. Waking a
+// sleeping thread takes about 50 us if its core went to sleep.
 constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
 constexpr std::int64_t kMaxSleep = 50 * kMillisecond;
 
@@ -121,8 +121,8 @@ void End::accept_consumed(const FrameHeader& header) {
   peer.in[header.channel].counters.header_bytes.add(kFrameHeaderBytes);
 }
 
-// Accepts an abort and forwards it to the other peers. Frames of one rank stay in order, so peers
-// receive the reason before they see that this rank leaves.
+// Aborts this transport after a peer's abort, and forwards the abort to the other peers. Frames of
+// one rank arrive in order, so peers receive the reason before they see that this rank leaves.
 void End::accept_abort(Peer& from, const base::Problem& reason) {
   from.knows_abort = true;
   abort(reason);
@@ -176,8 +176,8 @@ bool End::spin(std::int64_t end) {
 
 bool End::ready() { return (inbox_.get(::zmq::sockopt::events) & ZMQ_POLLIN) != 0; }
 
-// ZeroMQ's descriptor signals only changes, so pending events must be checked before sleeping
-// (ZMQ_FD in zmq_getsockopt(3)).
+// Sleeps until an event or the time `end`. Checks for pending events first, because ZeroMQ's
+// descriptor signals only changes (ZMQ_FD in zmq_getsockopt(3)).
 void End::sleep(std::int64_t end) {
   if (ready()) return;
   for (Peer& peer : peers_)
