@@ -17,7 +17,8 @@ constexpr auto kKind = "appearance/kind", kScale = "appearance/scale",
                kMotion = "appearance/reduced_motion";
 constexpr int kPercents[] = {100, 125, 150, 200, 250, 300};
 
-// Checks the palette of the platform, before a theme replaces it.
+// Returns whether the platform's palette is dark. Must be called before a theme replaces that
+// palette.
 bool platform_is_dark() {
   static const bool dark = QGuiApplication::palette().color(QPalette::Window).lightness() < 128;
   return dark;

@@ -32,7 +32,8 @@ CentralArea::CentralArea(Document& document, Selection& selection, RecentFiles& 
   pages_->addWidget(canvas_);
   set_manual_topic(canvas_, "canvas");
   set_manual_topic(welcome_, "getting_started");
-  // the welcome page scrolls, and must not force a minimum height on the canvas
+  // The welcome page can scroll. Its minimum height is low, because the canvas would otherwise be
+  // at least as high.
   welcome_->setMinimumHeight(kGrid);
 }
 

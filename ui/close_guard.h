@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Decides whether the main window may close. Asks about unsaved changes and live runs; can stop the
-// runs and close the window when they have ended.
+// Decides whether the main window may close. Asks about unsaved changes and live runs. Can stop the
+// runs and close the window when the runs have ended.
 #pragma once
 
 #include <QMainWindow>

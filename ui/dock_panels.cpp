@@ -104,7 +104,7 @@ void DockPanels::connect_problems(Workspace& workspace) {
   });
 }
 
-// Shows the collective that the stepper steps through on the canvas while the stepper is visible.
+// While the stepper is visible, shows its collective on the canvas.
 void DockPanels::connect_stepper(TopologyView& canvas, Workspace& workspace) {
   connect(&stepper, &StepperPanel::transit_changed, &canvas.topology_scene(),
           &TopologyScene::set_transit);

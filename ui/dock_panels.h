@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panels in the docks around the canvas, connected to each other and to the canvas.
+// Panels in the docks around the canvas, and the connections among these panels and to the canvas.
 #pragma once
 
 #include <QObject>

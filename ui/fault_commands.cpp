@@ -24,7 +24,7 @@ FaultCommands::FaultCommands(RunSession& runs, TopologyView& canvas, const Quest
       [this](QMenu& menu, const TopologyObject& part) { fill_link_menu(menu, part); });
 }
 
-// Adds the menu for a device with a rank of the run.
+// Adds the fault menu to the context menu of a device that has a rank of the current run.
 void FaultCommands::fill_rank_menu(QMenu& menu, const TopologyObject& part) {
   Run* run = runs_.current();
   const auto& overlay = canvas_.topology_scene().overlay();
@@ -60,8 +60,8 @@ void FaultCommands::fill_link_menu(QMenu& menu, const TopologyObject& part) cons
   });
 }
 
-// Asks before a fault that ends the run. Whether it does is decided by the state now, not when the
-// menu was opened.
+// Injects a fault. Asks first if the fault would end the run. That depends on the state of the run
+// now, not on its state when the menu was opened.
 void FaultCommands::inject_fault(Run& run, session::Command fault, int rank) const {
   const auto recorded = recorded_experiment(run.history());
   const bool spared =

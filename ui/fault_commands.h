@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands in the context menu of the canvas that slow down or fail ranks and links of the current
-// run, while the run is live.
+// Commands in the context menu of the canvas that slow down ranks and links of the current run, or
+// make them fail, while the run is live.
 #pragma once
 
 #include <QObject>

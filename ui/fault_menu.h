@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Faults to inject into a live run, in the menu of a rank's device, for observing their effect. The
-// drawing does not change.
+// Menus of faults that the user can inject into a live run to observe their effect: for the device
+// of a rank, and for a link. The drawing does not change.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,13 @@ class QMenu;
 
 namespace trainyard::ui {
 
-// Adds the menu. Faults that are possible now are enabled; tool tips describe their effect.
-// `inject_fault` is called with the chosen fault.
+// Adds the menu of a rank. Faults that are possible now are enabled; tool tips describe their
+// effects. `inject_fault` is called with the fault that the user chooses.
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
                     const std::function<void(session::Command)>& inject_fault);
 
-// Adds the menu of a link. `carry` is called with the chosen fraction of the drawn bandwidth.
+// Adds the menu of a link. `carry` is called with the fraction of the drawn bandwidth that the user
+// chooses.
 void add_link_menu(QMenu& menu, const LinkFaults& offered,
                    const std::function<void(double part)>& carry);
 

@@ -14,7 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Adds advice: a file with an invalid value is not opened, so the user must edit it as text.
+// Adds advice to a problem. The workbench does not open a file with an invalid value, so the user
+// must edit the file as text.
 base::Problems add_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
     if (problem.advice.empty())
@@ -143,7 +144,7 @@ bool FileActions::save() {
 }
 
 bool FileActions::save_as() {
-  // without a file, reports the problem before the user chooses one
+  // if input was refused, reports that before the user is asked for a file name
   if (document_.refused()) return save_to(document_.title());
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");

@@ -25,16 +25,16 @@ class FileActions : public QObject {
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
 
-  // Actions. They return true if the action was done, and false if the user canceled it or it
-  // failed.
+  // Actions. Each returns true if it was done, and false if the user canceled it or it failed.
   bool new_document();
   bool open(const QString& file);
-  // opens it as a document without a file
+  // opens the example as a document without a file
   bool open_as_new(const experiment::Experiment& experiment);
   bool open_by_dialog();
   bool save();
   bool save_as();
-  // asks if there are unsaved changes; true if they may be discarded
+  // Asks the user if there are unsaved changes. Returns true if the changes may be discarded, or if
+  // there are none.
   bool may_discard();
   int saves() const { return saves_; }  // number of successful saves
 

@@ -23,8 +23,8 @@ struct Asked {
   std::optional<bool> lives;
 };
 
-// Queries the coordinator at the directory's control endpoint; returns nothing if there is no
-// endpoint.
+// Sends a query to the coordinator of a run, at the control endpoint named in the run's directory.
+// Returns nothing if the directory names no endpoint.
 std::optional<Asked> ask(const Services& services, const QString& directory) {
   auto endpoint = base::read_file(QDir(directory).filePath(kControlFile).toStdString(), 4096);
   if (!endpoint) return {};
@@ -67,8 +67,8 @@ QStringList living(const std::vector<Asked>& all) {
   return live;
 }
 
-// Closes the connections on separate threads. Closing one to a dead coordinator takes seconds,
-// because the query is still queued.
+// Closes the connections, each on a separate thread. Closing a connection to a dead coordinator
+// takes seconds, because its query is still in the queue.
 void close_all(std::vector<Asked> all) {
   std::vector<std::jthread> closing;
   for (Asked& one : all)

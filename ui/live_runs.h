@@ -10,11 +10,11 @@
 
 namespace trainyard::ui {
 
-// Returns the directories of the live runs, newest first. Blocks until the endpoints answer: do not
-// call it on the GUI thread.
+// Returns the directories of the live runs, newest first. Do not call it on the GUI thread, because
+// it waits for the answers of coordinators.
 QStringList find_live_runs(const Services& services);
-// Runs `find_live_runs` on a pool thread; `found` is called on the GUI thread while `context`
-// exists.
+// Runs `find_live_runs` on a pool thread. Then calls `found` with its result on the GUI thread, if
+// `context` still exists.
 void find_live_runs_later(const Services& services, QObject* context,
                           std::function<void(const QStringList&)> found);
 

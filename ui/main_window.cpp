@@ -25,7 +25,8 @@ QString settings_path(const Setup& setup) {
   return setup.settings_file.isEmpty() ? QSettings().fileName() : setup.settings_file;
 }
 
-// Returns the path of a single dropped experiment or run directory.
+// Returns the path if exactly one experiment file or run directory was dropped; otherwise an empty
+// string.
 QString dropped_path(const QMimeData& data) {
   if (data.urls().size() != 1 || !data.urls().first().isLocalFile()) return {};
   const QString path = data.urls().first().toLocalFile();
@@ -142,8 +143,8 @@ bool MainWindow::open_sweep(const QString& directory) {
         tr("Wait until it ends or cancel it before you open another sweep."));
     return false;
   }
-  // If the document has no file and no unsaved changes, also opens the sweep's experiment. That may
-  // hide the panel, so the panel is raised.
+  // Opens a sweep. If the document has no file and no unsaved changes, also opens the sweep's
+  // experiment. That may hide the sweep panel, so the panel is raised again.
   if (const auto swept =
           experiment::load(QDir(directory).filePath("experiment.json").toStdString());
       swept && document_.file().isEmpty() && !document_.dirty() && files_.open_as_new(*swept))
@@ -168,8 +169,8 @@ void MainWindow::show_document() {
   center_->canvas().zoom_to_fit();
 }
 
-// Reports that saving failed. The banner stays until saving succeeds, or until the refused input
-// that prevented it is corrected.
+// Reports that saving failed. The banner stays until saving succeeds. If input that was refused in
+// a field prevented saving, the banner stays until that input is corrected.
 void MainWindow::report_not_saved(const QString& title, const base::Problems& problems) {
   center_->errors().show_problems(title, problems);
   center_->errors().stays_until(
@@ -193,8 +194,9 @@ void MainWindow::update_title() {
   setWindowFilePath(document_.file());
 }
 
-// Adapts the layout to the window. If the font is too large for the window, there is no room for a
-// chart; while a run is displayed, the charts then get the room of other parts.
+// Adapts the layout to the size of the window and its font. A large font in a small window leaves
+// no room for a chart. If that happens while a run is displayed, raises the charts and hides other
+// docks.
 void MainWindow::fit() {
   if (!toolbars_) return;
   if (workspace_.fit() && runs_.current())
@@ -213,8 +215,8 @@ void MainWindow::resizeEvent(QResizeEvent* event) {
   fit();
 }
 
-// Adapts the layout to a new font later, because the child widgets get the font only after the
-// window.
+// Adapts the layout to a new font. Does so in the next event, because child widgets receive the
+// font after the window.
 void MainWindow::changeEvent(QEvent* event) {
   QMainWindow::changeEvent(event);
   if (event->type() == QEvent::FontChange)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Main window of the workbench. It only composes its parts and connects them.
+// Main window of the workbench. It only creates its components and connects them.
 #pragma once
 
 #include <QMainWindow>

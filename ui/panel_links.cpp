@@ -31,8 +31,8 @@ void PanelLinks::show_field(const QString& path) {
   panels_.inspector.go_to(path);
 }
 
-// Shows an op of the run in the plan panel. The panel shows the plan of the document, so
-// this is possible only if the run trained the document's experiment.
+// Shows an op of the run in the plan panel. The panel shows the plan of the document, so it can
+// show the op only if the run trained the document's experiment.
 void PanelLinks::show_recorded_op(int rank, const QString& program, const QString& token,
                                   bool raise) {
   if (runs_.current() && display_.trains_as_run()) return show_op(rank, program, token, raise);

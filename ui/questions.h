@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Questions to the user. They are replaceable functions, so that tests can give the answers.
+// Questions to the user. They are function objects, so that tests can replace them to give the
+// answers.
 #pragma once
 
 #include <QString>

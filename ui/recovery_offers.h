@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Offers unsaved work that a crash left behind, one copy at a time, newest first. Also reports when
-// autosave fails.
+// Offers to recover unsaved work after a crash: the autosaved copies, one at a time, newest first.
+// Also reports when autosave fails.
 #pragma once
 
 #include <QObject>
@@ -15,7 +15,7 @@ namespace trainyard::ui {
 class RecoveryOffers : public QObject {
   Q_OBJECT
  public:
-  // `directory`: directory of the copies.
+  // `directory`: directory of the autosaved copies.
   RecoveryOffers(Autosave& autosave, FileActions& files, CentralArea& center,
                  const QString& directory);
   void look();

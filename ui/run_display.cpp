@@ -84,8 +84,8 @@ bool RunDisplay::trains_as_run() const {
                             runs_.current()->history());
 }
 
-// Decides whether measurements are shown on the drawing, which must be that of the run's
-// experiment. An edited drawing counts as the same one while all names are the same.
+// Decides whether the run's measurements are shown on the drawing. They are shown if the objects on
+// the drawing have the same names as those that the run recorded.
 void RunDisplay::match_drawing() {
   if (!runs_.current()) return;
   drawing_matches_ =
@@ -93,8 +93,8 @@ void RunDisplay::match_drawing() {
   if (!drawing_matches_) center_.canvas().clear_overlay();
 }
 
-// Shows the experiment of an opened run. If the document has a file or unsaved changes, the user is
-// asked first.
+// Shows the experiment of an opened run. If the document has a file or unsaved changes, asks the
+// user first.
 void RunDisplay::show_experiment_of_run() {
   experiment_requested_ = false;
   match_drawing();
@@ -125,7 +125,8 @@ void RunDisplay::report_other_experiment() {
   });
 }
 
-// Updates canvas and caveats for the current run, a few times a second. Shows only measured values.
+// Updates the canvas and the caveats for the current run. Called a few times a second. Shows only
+// measured values.
 void RunDisplay::show_live_state() {
   const Run* run = runs_.current();
   if (!run) return;

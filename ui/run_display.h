@@ -48,7 +48,7 @@ class RunDisplay : public QObject {
   QTimer live_;  // updates canvas and caveats
   bool drawing_matches_ = true;
   bool experiment_requested_ = false;  // waiting for the experiment of the opened run
-  // true if the run trains the drawn experiment; no value: not compared yet
+  // true if the run trains the drawn experiment; no value: they were not compared yet
   std::optional<bool> as_drawn_;
   bool opened_beside_run_ = false;  // a document was opened and not yet compared to the run
 };

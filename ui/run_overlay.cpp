@@ -21,21 +21,21 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-// A series counts as ended if this number of its intervals passed without a point.
+// A series counts as ended if no point arrived for this many times its last interval.
 constexpr double kMissed = 2;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// The last points of a series that span one second, or a single interval if that is longer.
+// Range of the last points of a series. It spans at least one second.
 struct Recent {
   std::size_t first, last;
   double seconds;
 };
 
-// Returns nothing if the series has only one point, or if it has no point in the last second of the
-// run and in its last two intervals.
+// Returns nothing if the series has fewer than two points, or if it has ended: no point arrived in
+// the last second and for two of its intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
@@ -47,7 +47,7 @@ std::optional<Recent> recent(const Series* series, double now) {
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Growth per second of a total between two ranks, and its split by payload kind.
+// Bytes per second that one rank sends to another, in total and by payload kind.
 struct PairRate {
   double total = 0;
   std::map<PayloadKind, double> payload = {};
@@ -65,8 +65,8 @@ PairRate rate_of(const telemetry::History& history, const telemetry::SeriesKey& 
   return rate;
 }
 
-// Returns compute time as a share of the step time (including time held back) over the last second;
-// negative if unknown.
+// Returns the fraction of the time of recent steps in which the rank computed; negative if unknown.
+// The time includes delays of a slowed or paced rank.
 double utilization_of(const telemetry::History& history, int rank, double now) {
   const Series* compute = history.find({Metric::compute_seconds, rank, 0});
   const auto span = recent(compute, now);
@@ -74,13 +74,13 @@ double utilization_of(const telemetry::History& history, int rank, double now) {
   const auto at = [&](std::size_t point) {
     return compute->values.begin() + static_cast<std::ptrdiff_t>(point);
   };
-  // excludes the step that ends at the first point, because it began before the span
+  // The step that ends at the first point began before the time span, so it is excluded.
   const double computed = std::accumulate(at(span->first) + 1, compute->values.end(), 0.0);
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
 
-// True if the rank waits because of the pace (run.seconds_per_step). A paused rank has the state
-// paused instead.
+// True if the rank waits because of the pace (run.seconds_per_step). This excludes a paused rank,
+// whose state is "paused".
 bool held(const session::Status& status, const session::RankStatus& rank) {
   return status.seconds_per_step > 0 && rank.state == "running" && rank.step >= status.horizon &&
          rank.step < status.steps;
@@ -100,14 +100,14 @@ bool is_absent(const session::RankStatus* rank) {
   return rank != nullptr && (rank->state == "lost" || rank->state == "returning");
 }
 
-// Returns the ranks that caused the failure, which are several if they failed to start. A live
-// coordinator reports the failure before it is in the recording.
+// Returns the ranks whose failure ended the run. There are several if they failed to start. A live
+// coordinator reports the failure before the recording contains it.
 std::set<int> failed_ranks(const telemetry::History& history, const session::Status* status) {
   const auto problem = status && status->problem ? status->problem : failure_of_run(history);
   return problem ? ranks_in_problem(*problem) : std::set<int>();
 }
 
-// True if the rank's last fault is that it was lost.
+// True if the rank was lost and has not rejoined.
 bool was_lost(const telemetry::History& history, int rank) {
   bool lost = false;
   for (const telemetry::Fault& fault : history.faults())
@@ -116,8 +116,8 @@ bool was_lost(const telemetry::History& history, int rank) {
   return lost;
 }
 
-// True if the other ranks continue without the rank according to the recording, which may be newer
-// than the coordinator's status.
+// True if the recording says that the other ranks continue without the rank. The recording may be
+// newer than the coordinator's status.
 bool continues_without(const telemetry::History& history, int rank) {
   if (was_lost(history, rank)) return true;
   const auto experiment = recorded_experiment(history);
@@ -133,8 +133,8 @@ Absence absence_of(const telemetry::History& history, const DeviceOverlay& devic
              : Absence::none;
 }
 
-// Marks ranks that failed and ranks that are gone. A rank that is gone did not fail if it was
-// stopped on request, or if the other ranks continue without it.
+// Marks a rank that failed or is gone. A rank that is gone did not fail if it was stopped on
+// request, or if the other ranks continue without it.
 void mark(DeviceOverlay& device, const telemetry::History& history, const std::set<int>& failed) {
   device.absence =
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
@@ -147,7 +147,7 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
   else if (!failed.empty() && device.state == "lost") device.state = overlay_text("stopped");
 }
 
-// Returns the step count of the parameters evaluated last; 0 if none.
+// Returns the number of training steps of the parameters that were evaluated last; 0 if none were.
 qint64 measured_step(const telemetry::History& history) {
   return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1;
 }
@@ -188,14 +188,14 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   device.step_is_position = device.role == topology::Role::evaluator ||
                             (history.steps_apart() && (device.role == topology::Role::worker ||
                                                        device.role == topology::Role::chief));
-  // an evaluator executes no steps, and its recorded position is the step up to which it may
-  // evaluate
+  // shows the step of the last evaluation; the position that an evaluator records is the step up to
+  // which it may evaluate
   if (device.role == topology::Role::evaluator) device.step = measured_step(history);
   return device;
 }
 
-// Returns the current time of the run. It advances even while no data arrives, as when all ranks
-// wait for one.
+// Returns the current time of the run. It advances even while no data arrives, for example when all
+// ranks wait for a slow one.
 double RunOverlay::now(const telemetry::History& history) {
   double latest = 0;
   for (const auto& [key, series] : history.series())

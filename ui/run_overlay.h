@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recent measurements of a run on its drawing: the state of each device, and for every link the
-// bytes that pairs of ranks sent over it in the last second of the run. A series without recent
-// points has no rate. Devices whose rank died, failed or hung are marked, as are ranks without
-// which the others continue.
+// Recent measurements of a run, shown on its drawing: the state of each device, and for every link
+// the bytes that each pair of ranks sent over it in the last second of the run. A link without
+// recent data has no rate. Marks devices whose rank died, failed or hung, and devices whose rank is
+// gone while the other ranks continue.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,17 @@ class RunOverlay {
   using Clock = std::function<double()>;  // monotonic, in seconds
   // `topology`: the valid topology of the run. `clock`: replaces this machine's clock in tests.
   explicit RunOverlay(const topology::Topology& topology, Clock clock = {});
-  // `status` may be null. `moving`: training continues, so the last measurements are current.
-  // `payload` splits the traffic of links by payload kind; if it is null, the traffic is not split.
+  // Returns the overlay of a run. `status` may be null. `moving`: true if training continues, so
+  // that the last measurements are current. `payload`: measures the traffic of links by payload
+  // kind; if null, the traffic is not split by kind.
   Overlay overlay(const telemetry::History& history, const session::Status* status, bool moving,
                   const TrafficMeter* payload = nullptr);
-  // Returns the overlay of an ended run: only the devices whose failure ended it, if any.
+  // Returns the overlay of an ended run. It marks only the devices whose failure ended the run.
   Overlay failures(const telemetry::History& history) const;
 
-  // Removes measurements that do not apply to a changed drawing, such as those of devices that are
-  // of another kind now, or idle. Objects are matched by name. `trains_drawing`: see Overlay.
+  // Returns `measured` without the measurements that do not apply to a changed drawing, for example
+  // of a device that is idle or of another kind there. Objects are matched by name.
+  // `trains_drawing`: see Overlay.
   Overlay on(const topology::Topology& drawing, Overlay measured,
              bool trains_drawing = false) const;
 
@@ -47,7 +49,8 @@ class RunOverlay {
 
   LinkTraffic traffic_;
   Clock clock_;
-  // time of the last data in the run, and when it arrived according to `clock_`
+  // `latest_`: time of the last data of the run. `heard_`: time at which that data arrived,
+  // according to `clock_`.
   double latest_ = -1, heard_ = 0;
 };
 

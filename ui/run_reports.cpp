@@ -30,7 +30,7 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   connect(&runs, &RunSession::updated, this, [this](Run* run) { run_updated(*run); });
   connect(&runs, &RunSession::error_reported, this,
           [this](Run* run, const QString& text) { report_run_error(*run, text); });
-  // clears the messages about the previous document
+  // opening an experiment clears the messages about the previous document, so these are shown again
   connect(&display, &RunDisplay::experiment_opened, this, [this] {
     forget_failure();
     report_failure(*runs_.current());
@@ -38,16 +38,16 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   });
 }
 
-// Lets the failure of the current run be shown again.
+// Allows the failure of the current run to be shown again.
 void RunReports::forget_failure() { reported_failures_.removeAll(runs_.current()->directory()); }
 
-// Returns the run's name if another run is displayed, else "".
+// Returns "The run" for the displayed run, and the run's name for another run.
 QString RunReports::name_of(const Run& run) const {
   return &run == runs_.current() ? tr("The run") : run.name();
 }
 
-// Reports a failure immediately, even if the failed run is not displayed. Other changes are shown
-// by RunDisplay.
+// Reports a failure immediately, even if the failed run is not displayed. RunDisplay shows other
+// changes.
 void RunReports::run_updated(const Run& run) {
   if (&run == runs_.current() || run.live()) report_failure(run);
 }
@@ -72,7 +72,7 @@ void RunReports::report_run_error(const Run& run, const QString& text) {
   offer_log(run, {});
 }
 
-// Offers to show the log of a rank; without `rank`, of all ranks.
+// Offers to show the log of a rank, or of all ranks if `rank` is empty.
 void RunReports::offer_log(const Run& run, std::optional<int> rank) {
   const auto show = [this, directory = run.directory(), rank] {
     if (!runs_.current() || runs_.current()->directory() != directory) display_.open(directory);
@@ -83,8 +83,8 @@ void RunReports::offer_log(const Run& run, std::optional<int> rank) {
   center_.errors().offer(tr("Show log"), show);
 }
 
-// Offers to resume a failed run, if it has a complete checkpoint and the document is the experiment
-// that it trained.
+// Offers to resume a failed run if it has a complete checkpoint and trained the experiment of the
+// document.
 void RunReports::offer_resume(const Run& run) {
   const auto step = base::value_at(run.history().result(), "committed_step"),
              problem = base::value_at(run.history().result(), "problem");

@@ -42,8 +42,8 @@ base::Result<void> RunSession::start(const experiment::Experiment& experiment,
   return {};
 }
 
-// Opens a run. If it is live, its reading continues. If it is an old run that was only ticked, it
-// is read again, because its failures were not reported.
+// Opens a run. A live run that is already followed is not read again. Other runs are read again,
+// because the failures of a run that was only ticked were not reported.
 void RunSession::open(const QString& directory) {
   if (current_ && current_->directory() == directory) return;
   const auto known = runs_.find(directory);
@@ -52,7 +52,7 @@ void RunSession::open(const QString& directory) {
 }
 
 void RunSession::adopt(std::unique_ptr<Run> run) {
-  // keeps the run until the views have released it
+  // keeps the previous object of that run until the views use the new one
   const auto before = runs_.extract(run->directory());
   show(*keep(std::move(run)));
 }

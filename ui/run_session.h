@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs that the workbench has open: the current run, shown by canvas, charts and log; ticked runs,
-// overlaid on the charts; and live runs, which are followed to their end. Each run is read once.
+// Runs that are open in the workbench. The current run is shown by canvas, charts and log. Ticked
+// runs are overlaid on the charts. Live runs are followed to their end. Each run is read once.
 #pragma once
 
 #include <QObject>
@@ -20,19 +20,19 @@ class RunSession : public QObject {
   ~RunSession() override;
 
   Run* current() const { return current_; }
-  // sorted by directory, and therefore by time; usually one run
+  // returns the live runs, usually one; sorted by directory, and therefore by start time
   std::vector<Run*> live_runs() const;
   QStringList live_names() const;  // names for display, in the order of `live_runs`
   bool live() const { return !live_runs().empty(); }
-  // Run that the controls command: the current run if it is live, else the newest live run. If no
-  // run is live, it is the current run.
+  // Returns the run that the controls act on: the current run if it is live, else the newest live
+  // run, else the current run.
   Run* commanded() const;
-  // runs on the charts: the ticked ones in order, else the current one
+  // returns the runs on the charts: the ticked runs in order, or the current run if none is ticked
   std::vector<Run*> shown() const;
 
   base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory,
                            const QString& name);
-  // makes it the current run; if it is live, it can be commanded
+  // opens a run and makes it the current run; a live run can then be controlled
   void open(const QString& directory);
   void set_ticked(const QStringList& directories);
 
@@ -41,7 +41,7 @@ class RunSession : public QObject {
   void shown_changed();
   void live_changed();  // the set of live runs changed
   void updated(Run* run);
-  // an error of the current run or of a live run
+  // reports an error of the current run or of a live run
   void error_reported(Run* run, const QString& text);
   void ended(Run* run);  // a live run ended
 
@@ -55,7 +55,8 @@ class RunSession : public QObject {
   const Services& services_;
   std::map<QString, std::unique_ptr<Run>> runs_;  // by directory
   Run* current_ = nullptr;
-  // Directories of the ticked runs, and of the live runs at the last `live_changed`.
+  // `ticked_`: directories of the ticked runs. `live_`: directories of the live runs at the last
+  // `live_changed`.
   QStringList ticked_, live_;
 };
 

@@ -47,7 +47,7 @@ void RunStarter::cancel() {
 
 void RunStarter::start_requested() {
   const QString resume_from = std::exchange(resume_from_, {});
-  // canceled, or the window was closed meanwhile
+  // the request was canceled, or the window was closed while the experiment was validated
   if (!std::exchange(wanted_, false) || window_.isHidden()) return;
   controls_.set_startable(true);
   window_.statusBar()->clearMessage();
@@ -68,8 +68,8 @@ void RunStarter::start_requested() {
   workspace_.show_charts();
 }
 
-// Refuses to start during a sweep. Runs and sweeps exclude each other, because they would share
-// cores, which makes the figures of both wrong.
+// Refuses to start a run during a sweep. Both would share cores, so the measurements of both would
+// be wrong.
 void RunStarter::refuse_during_sweep() {
   center_.show_welcome(false);
   workspace_.raise("scaling");

@@ -19,15 +19,16 @@ class RunStarter : public QObject {
              Workspace& workspace, CentralArea& center, DockPanels& panels);
 
   void start();
-  // As `start`, but from the latest checkpoint of the run in `run_directory`.
+  // Does the same as `start`, but the run resumes from the latest checkpoint of the run in
+  // `run_directory`.
   void resume(const QString& run_directory);
-  // a run was requested, and validation is not finished yet
+  // true if a run was requested and validation is not finished yet
   bool wanted() const { return wanted_; }
   void cancel();  // withdraws the request for a run
 
  signals:
   void starting();
-  // the location of a problem in the document should be shown
+  // requests to show the field of the document that has a problem
   void location_requested(const QString& path);
 
  private:
@@ -44,7 +45,8 @@ class RunStarter : public QObject {
   CentralArea& center_;
   DockPanels& panels_;
   bool wanted_ = false;
-  // Directory of the run that the requested run resumes; not part of the document.
+  // Directory of the earlier run from which the requested run resumes; empty: it does not resume.
+  // Not part of the document.
   QString resume_from_;
 };
 

@@ -136,16 +136,16 @@ std::vector<std::vector<int>> holders_on_servers(const experiment::Resolved& e) 
   return holders;
 }
 
-// Returns the stage of each segment. In a mesh with one stage, it is 0 for all segments.
+// Returns the stage of each segment. In a mesh with one stage, the stage is 0 for all segments.
 std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
   return experiment::has_stages(e.document.strategy.kind)
              ? experiment::owners_of(e)
              : std::vector<int>(e.model.segments.size(), 0);
 }
 
-// Returns for each segment the ranks of its stage that hold it. In hybrid these are all ranks of
-// the stage. In tensor_parallel, replicated parameters are omitted, because the ranks that use them
-// hold them.
+// Returns, for each segment, the ranks of its stage that hold it. With the strategy hybrid, these
+// are all ranks of the stage. With tensor_parallel, replicated parameters have no entry, because
+// every rank that uses them holds them.
 std::vector<std::vector<int>> holders_in_mesh(const experiment::Resolved& e) {
   std::vector<std::vector<int>> holders(e.model.segments.size());
   const experiment::Mesh mesh = experiment::mesh_of(e);

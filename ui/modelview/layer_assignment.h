@@ -9,13 +9,13 @@
 
 namespace trainyard::ui {
 
-// Returns a sentence such as "Every device has all layers, with the same parameters as all others."
-// Accepts any experiment with workers.
+// Returns a sentence about the assignment, for example "Every device holds all layers, with the
+// same parameters on all devices." Accepts any experiment that has workers.
 QString assignment_text(const experiment::Experiment& experiment);
 
-// Returns, by segment, the ranks that keep its parameters: servers, a central storage, rank 0 of
-// data_parallel, or the ranks of a stage or of a sharded layer. Empty for a segment whose
-// parameters are kept just by the ranks that compute with them.
+// Returns, by segment, the ranks that keep the segment's parameters: servers, a central storage,
+// rank 0 of data_parallel, or the ranks of a stage or of a sharded layer. An entry is empty if the
+// segment's parameters are kept only by the ranks that compute with them.
 std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& experiment);
 
 // Shard of a layer: elements [first, first + count) of the dimension by which the layer is split.
@@ -31,7 +31,7 @@ struct LayerSplit {
   std::vector<LayerShard> parts;
   bool operator==(const LayerSplit&) const = default;
 };
-// Returns the splits of layers that devices share, by segment.
+// Returns, by segment, how the layer is split over devices. The split is `none` if it is not.
 std::vector<LayerSplit> layer_splits(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::ui

@@ -85,8 +85,8 @@ QPolygonF ModelGeometry::step(int node) const {
   return path << QPointF(to.center().x(), to.top());
 }
 
-// Returns the path beside two nodes. Each row contains only one node, so the space between columns
-// is free for lines.
+// Returns the path from the side of one node to the side of another. Each row contains only one
+// node, so the space between columns is free for such paths.
 QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right,
                                 double track) const {
   const bool same = from.left() == to.left(), out_right = same ? right : to.left() > from.left(),
@@ -97,7 +97,8 @@ QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right
           QPointF(lane, to.center().y()), QPointF(in, to.center().y())};
 }
 
-// puts the lines of residual additions to neighboring nodes on different tracks
+// Residual additions that end at consecutive nodes use different tracks, so that their lines do not
+// overlap.
 QPolygonF ModelGeometry::addition(int from, int to) const {
   return beside(node_rect(from), node_rect(to), true, metrics_.lane * (to % 2 == 0 ? 0.45 : 0.7));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Geometry of the model view in pixels. The nodes of the model are below each other, from input to
-// loss. Side by side are the columns (devices or stages), then the figures. Coordinates exclude the
-// column headers and are before scrolling. Pure.
+// Geometry of the model view in pixels. The nodes of the model are below each other, from the input
+// to the loss. From left to right are the columns (devices or stages), then the numbers of each
+// node. Coordinates exclude the column headers and the scroll position. Pure.
 #pragma once
 
 #include <QPoint>
@@ -48,11 +48,12 @@ class ModelGeometry {
 
   // Path from a node to the node in the next row, which may be in another column.
   QPolygonF step(int node) const;
-  // Path from the side of a node down to the side of a later node that adds its output. It is in
-  // the lane right of the column, or between the columns of the two nodes.
+  // Path from the side of a node down to the side of a later node that adds the first node's
+  // output. It runs in the lane right of the column if both nodes are in one column, otherwise
+  // between their columns.
   QPolygonF addition(int from, int to) const;
-  // Path from the side of a node up to the node whose table it shares. It is in the lane left of
-  // the column, or between the columns of the two nodes.
+  // Path from the side of a node up to the side of the node whose table it shares. It runs in the
+  // lane left of the column if both nodes are in one column, otherwise between their columns.
   QPolygonF tie(int from, int to) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 constexpr int kMaxLetters = 34, kMinLetters = 14;  // limits of a name's width in a column
 constexpr int kMinRow = 3, kMinColumn = 40;        // minimum sizes in an overview
 
-// Measures the widths of the picture's texts.
+// Measures the widths of the texts in the model view.
 class Measuring {
  public:
   explicit Measuring(const ModelPicture& picture) : picture_(picture) {}

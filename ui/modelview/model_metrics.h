@@ -12,8 +12,8 @@ int pixels(double length);  // scales a length by the theme's scale
 
 inline constexpr double kModelLetters = 0.92;  // font size relative to the application's
 
-// Returns the sizes for a view of size `room`. `overview`: rows have no text, and are so low that
-// all of them fit, down to a minimum height.
+// Returns the sizes for a view of the size `room`. `overview`: true if rows have no text and are so
+// low that all of them fit, down to a minimum height.
 ModelMetrics model_metrics(const ModelPicture& picture, const QSize& room, bool overview);
 
 }  // namespace trainyard::ui

@@ -15,8 +15,8 @@ base::Problem refusal(const char* id, const QString& where, const QString& what,
           "", advice.toStdString()};
 }
 
-// Returns a problem if two nodes that share a table would be in different columns of the view, that
-// is, on different devices.
+// Returns a problem if two nodes that share a table would be in different columns, and therefore on
+// different devices.
 std::optional<base::Problem> torn(const ModelPicture& picture, const std::vector<int>& owners) {
   for (int n = 0; n < picture.count() && !picture.ties_may_split; ++n) {
     const int tied = picture.node(n).tied_to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Moves of layers between devices: the result of a move, or why it is refused. Only `place_by_hand`
+// Moving layers between devices: the result, or the reason why it is refused. Only `place_by_hand`
 // changes a document.
 #pragma once
 
@@ -10,33 +10,34 @@
 
 namespace trainyard::ui {
 
-// Node numbers of a picture.
+// Indices of nodes in a picture.
 using Nodes = std::set<int>;
 
 QStringList places_of(const ModelPicture& picture, const Nodes& nodes);
 Nodes nodes_at(const ModelPicture& picture,
                const QStringList& places);  // ignores layers that are not in the picture
 
-// Returns the reason why no layer can be moved; nothing if layers can be moved.
+// Returns the reason why no layer of the model can be moved; nothing if layers can be moved.
 std::optional<base::Problem> fixed(const ModelPicture& picture);
 
-// Returns the column of each node after moving `nodes` to `column`. Problems: every device has all
-// layers; the column has no device; only one of two layers that share a table would move; or, with
+// Returns the column of each node after `nodes` are moved to `column`. Problems: every device has
+// all layers; the column has no device; only one of two layers that share a table would move; with
 // rpc, layers would move between servers and trainers.
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column);
 
-// As `moved`, but to a device given by its name. If the device does not train, this is a problem.
+// Does the same as `moved`, but the target is a device, given by its name. Returns a problem if the
+// device does not train.
 base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes,
                                                const QString& device);
 
-// Returns strategy.stages.places for these columns of nodes. A place applies to its node and all
-// nodes after it, up to the next place. Nodes in a column that cannot have places stay with the
-// nodes before them.
+// Returns the entries of strategy.stages.places that give each node the column in `owners`. An
+// entry applies to its node and all later nodes, up to the next entry. Nodes in a column that
+// cannot be named there are assigned like the nodes before them.
 std::vector<experiment::StagePlace> places_for_owners(const ModelPicture& picture,
                                                       const std::vector<int>& owners);
 
-// Sets the places of layers in the document, as one undo step named `what`. There is no step if
-// nothing changes.
+// Sets the places of layers in the document, as one undo step with the name `what`. Adds no undo
+// step if nothing changes.
 void place_by_hand(Document& document, const QString& what, const ModelPicture& picture,
                    const std::vector<int>& owners);
 

@@ -22,7 +22,7 @@ QColor color_of(const ModelColumn& column) {
   return column.rank >= 0 ? Theme::instance().series_color(column.rank) : colors().link;
 }
 
-// True if a part of the path is in the visible rows.
+// True if the path overlaps the visible rows.
 bool within(const QPolygonF& path, const RowSpan& rows, const ModelGeometry& geometry) {
   const QRectF box = path.boundingRect();
   return box.bottom() >= geometry.row_rect(rows.first).top() &&
@@ -75,7 +75,7 @@ class Painting {
   bool seen(int first, int last) const { return last >= rows_.first && first <= rows_.last; }
   bool selected(int n) const { return scene_.selected && scene_.selected->contains(n); }
 
-  // Paints a different background behind every other group.
+  // Paints a second background color behind every other group.
   void bands() {
     const QColor ground = mixed(colors().canvas, colors().tile, Theme::instance().dark() ? 0.4 : 1);
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
@@ -134,7 +134,7 @@ class Painting {
     if (within(path, rows_, geometry_)) paint_arrow(painter_, path, pen, head);
   }
 
-  // Paints the input or the loss.
+  // Paints the box of the input or of the loss.
   void end(int n) {
     const QRect box = geometry_.node_rect(n);
     painter_.setPen(QPen(colors().link, 1, Qt::DashLine));
@@ -176,8 +176,8 @@ class Painting {
     write(box.adjusted(stripe + pixels(6), 0, -pixels(4), 0), Qt::AlignLeft, picture_.node(n).name);
   }
 
-  // Paints the shards below the node's name, side by side, each in the color of its rank. If
-  // several replicas have the shard, the color is that of the first.
+  // Paints the shards of a node below its name, side by side, each in the color of its rank. A
+  // shard that several replicas hold has the color of the first of their ranks.
   void parts(const QRect& box, const LayerSplit& split) {
     const int thick = pixels(2);
     for (const LayerShard& part : split.parts) {
@@ -224,7 +224,8 @@ class Painting {
             kept_text(picture_.node(n)));
   }
 
-  // Paints a bar with the node's share relative to the largest share.
+  // Paints the node's share of the compute as text and as a bar. The node with the largest share
+  // has the longest bar.
   void share(const QRect& cell, const ModelNode& node, const QString& words) {
     const int number = painter_.fontMetrics().horizontalAdvance("100.0 %");
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);
@@ -243,7 +244,8 @@ class Painting {
     return std::max(largest_share_, 1e-12);
   }
 
-  // Paints the names of groups beside their rows, as far as the rows are visible.
+  // Paints the names of groups beside their rows. If only some rows of a group are visible, the
+  // name is beside these.
   void groups() {
     for (const ModelGroup& group : picture_.groups) {
       if (!seen(group.first, group.last)) continue;
@@ -295,8 +297,8 @@ class Painting {
             scene_.overview ? share_text(column.share) : column_text(column));
   }
 
-  // Paints the number of a column's rank in the rank's color; returns the x coordinate of its right
-  // end.
+  // Paints the rank of a column as a number, in the color of the rank. Returns the x coordinate of
+  // the right end.
   int pill(const QRect& line, const ModelColumn& column) {
     const QString number = QString::number(column.rank);
     const QRect box(

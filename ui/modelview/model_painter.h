@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints the visible part of a model picture, so that the cost for a model with a thousand layers
-// depends only on the screen.
+// Paints only the visible rows of a model. For a model with a thousand layers, the cost therefore
+// depends only on the size of the screen.
 #pragma once
 
 #include <QPainter>

@@ -112,8 +112,8 @@ void ModelPanel::hideEvent(QHideEvent* event) {
   emit pointed({});
 }
 
-// Updates the picture in the background, because large models take long. A hidden panel is updated
-// only if layers are moved to another device, because the move needs the picture.
+// Updates the picture in the background, because that takes long for a large model. If the panel is
+// hidden, updates it only to move layers to another device, because a move needs the picture.
 void ModelPanel::look() {
   if (!isVisible() && !wanted_) return;
   QThreadPool::globalInstance()->start([panel = QPointer<ModelPanel>(this), version = ++version_,
@@ -182,16 +182,16 @@ void ModelPanel::move_to_device(const QStringList& layers, const std::string& de
        });
 }
 
-// Executes a move. A move needs a picture of the current document; if there is none yet, the move
-// waits for it.
+// Moves layers. That needs a picture of the current document. If there is none yet, stores the move
+// until there is one.
 void ModelPanel::move(const QString& what, const Move& move) {
   if (current_) return do_move({what, move});
   wanted_ = Wanted{what, move};
   look();
 }
 
-// Moves the layers and shows the result immediately, so that the next move starts from it. The
-// problems of the result are computed later.
+// Moves the layers and shows the result immediately, so that a further move starts from it. The
+// problems of the new assignment are computed later.
 void ModelPanel::do_move(const Wanted& wanted) {
   if (picture().problem) return refuse(refusal_text(*picture().problem));
   const auto owners = wanted.move(picture());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of the current experiment as a graph: its nodes, their figures and cost, and their
-// assignment to devices. Layers are dragged between devices; each move is one undo step.
+// Panel that shows the model of the current experiment as a graph: its nodes, their sizes and cost,
+// and their assignment to devices. The user can drag layers to other devices; each such move is one
+// undo step.
 #pragma once
 
 #include <QTimer>
@@ -25,20 +26,23 @@ class ModelPanel : public QWidget {
   ModelView& view() { return *view_; }
   const ModelPicture& picture() const { return view_->picture(); }
   QString totals_text() const;
-  // reason for a refused move, or problem of the layers' assignment; empty if there is neither
+  // Returns the reason for a refused move, or the problem of the layers' assignment; empty if there
+  // is neither.
   QString note_text() const;
   QString details_text() const;
 
-  // false: the panel is behind another tab, so its marks on the canvas are removed
+  // Sets whether the user can see the panel. If it is behind another tab, its marks on the canvas
+  // are removed.
   void set_seen(bool seen);
 
-  // Moves layers that were dropped on a device of the drawing. If the picture does not match the
-  // document yet, the move waits for it.
+  // Moves layers that the user dropped on a device of the drawing. If the picture does not match
+  // the document yet, the layers are moved when it does.
   void move_to_device(const QStringList& layers, const std::string& device);
 
  signals:
   void settled();  // the picture is up to date
-  // Emitted with the devices that have the selected layers. Empty while the panel is not visible.
+  // Reports the devices that have the selected layers. The set is empty while the panel is not
+  // visible.
   void pointed(const std::set<std::string>& devices);
   void message(const QString& text);  // reason for a refusal, to be shown in the status bar
 
@@ -69,7 +73,8 @@ class ModelPanel : public QWidget {
   int version_ = 0;
   bool current_ = false;  // the picture matches the document
   bool seen_ = true;      // the panel is not behind another tab
-  // True while a move changes the document. The picture already shows the result of the move.
+  // True while moved layers are stored in the document. The picture already shows the layers at
+  // their new positions.
   bool moving_ = false;
   std::optional<Wanted> wanted_;
   QString refused_;

@@ -32,9 +32,10 @@ QString picture_text(const char* source) {
   return QCoreApplication::translate("model_picture", source);
 }
 
-// Known parts of an experiment that may have problems.
+// The parts of an experiment that could be resolved, and the problems of the others.
 struct Known {
-  // contains at least document, data and model; contains everything if there are no problems
+  // contains at least the document, the data and the model; contains all parts if `problems` is
+  // empty
   Resolved resolved;
   base::Problems problems;
   bool is_valid() const { return problems.empty(); }
@@ -49,7 +50,8 @@ base::Problem displayed(const Experiment& experiment, const base::Problem& found
   return display_problems(experiment, {found}).front().displayed;
 }
 
-// Returns what is known if the model can be built; otherwise the reason.
+// Returns the parts of the experiment that could be resolved. If these do not include the model,
+// returns the reason.
 base::Result<Known> look_at(const Experiment& experiment, const std::filesystem::path& directory) {
   if (auto resolved = experiment::resolve(experiment, directory))
     return Known{std::move(*resolved), {}};
@@ -94,8 +96,8 @@ ModelNode node_of(const Resolved& e, int number) {
   return node;
 }
 
-// Adds a group for each block of a transformer; blocks are consecutive and have equal numbers of
-// segments.
+// Adds a group for each block of a transformer. The nodes of a block are consecutive, and all
+// blocks have the same number of nodes.
 void add_blocks(ModelPicture& picture, int layer, const model::LayerSpec& spec, int first,
                 int last) {
   const int parts = (last - first + 1) / static_cast<int>(spec.blocks);
@@ -139,8 +141,8 @@ void add_nodes(ModelPicture& picture, const Resolved& e) {
                  static_cast<double>(std::max<std::int64_t>(picture.flops, 1));
 }
 
-// True if layers can be balanced. This needs valid fields, a worker, and with rpc a server. It does
-// not need a pipeline schedule that supports the current places.
+// True if layers can be balanced. This needs valid fields, a worker and, with rpc, a server. The
+// pipeline schedule need not support the current places of layers.
 bool can_balance(const Known& known) {
   const bool sound = std::ranges::all_of(known.problems, [](const base::Problem& problem) {
     return is_at(problem, {"strategy.stages", "topology.hosts"});
@@ -159,8 +161,8 @@ std::vector<experiment::StagePlace> places_in(const Known& known) {
                             : std::vector<experiment::StagePlace>{};
 }
 
-// Returns, for each node, the index of the worker or server that the places assign it to, even if
-// that device is not drawn. -1 if no place applies to the node.
+// Returns, for each node, the index of the worker or server to which the entries of `places` assign
+// it, even if that device is not drawn; -1 if no entry applies to the node.
 std::vector<int> places_by_node(const std::vector<experiment::StagePlace>& places,
                                 const ModelPicture& picture) {
   std::vector<int> ranks(picture.nodes.size(), -1);
@@ -183,8 +185,8 @@ QStringList workers_of(const topology::Topology& topology) {
   return matching_devices(topology, topology::works);
 }
 
-// Returns the columns of a hybrid, one per stage. The devices of a stage hold shards or replicas of
-// its layers.
+// Returns the columns for the strategy hybrid, one per stage. The devices of a stage hold shards or
+// replicas of the stage's layers.
 std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   const QStringList workers = workers_of(experiment.topology);
   const experiment::Mesh mesh = experiment::mesh_of(experiment);
@@ -198,8 +200,8 @@ std::vector<ModelColumn> stages_of_mesh(const Experiment& experiment) {
   return columns;
 }
 
-// Returns the columns in the order in which places number them: the stages of a mesh, or the
-// workers followed by the servers. In rpc, all trainers share one column.
+// Returns the columns in the order of the indices in strategy.stages.places: the stages of a mesh,
+// or the workers and then the servers. With rpc, all trainers share one column.
 std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   if (experiment.strategy.kind == experiment::StrategyKind::hybrid)
     return stages_of_mesh(experiment);
@@ -290,7 +292,7 @@ void add_all_alike(ModelPicture& picture, const Known& known) {
   if (known.is_valid()) add_holders(picture, known.resolved);
 }
 
-// Returns how layers are balanced: "shared out by cost".
+// Returns how layers are balanced, for example "balanced by compute cost".
 QString balance_text(const experiment::StageSpec& stages) {
   switch (stages.partition) {
     case experiment::Partition::cost: return picture_text("balanced by compute cost");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model of an experiment as a graph. Its nodes, from input to loss, can be placed on devices;
-// each has its figures and its device. Plain values. The picture is built in the background,
-// because that opens data files.
+// Graph of the model of an experiment, as data for the model view. It contains the nodes from the
+// input to the loss, their sizes and cost, and the devices on which they are. It is built in the
+// background, because that may read data files. Plain values.
 #pragma once
 
 #include <QString>
@@ -22,25 +22,25 @@ struct ModelNode {
   QString name;    // "1.4 linear 32-128"
   QString output;  // shape of its output for one sample: "64 x 128"
   std::int64_t parameters = 0, parameter_bytes = 0;
-  // bytes of the node's output for a micro-batch
+  // size of the node's output in bytes, for a micro-batch
   std::int64_t activation_bytes = 0;
   std::int64_t forward_flops = 0, backward_flops = 0;  // floating-point operations for one sample
   double share = 0;  // fraction of the model's floating-point operations
   int group = -1;    // group number; -1: none
-  // node whose table it shares, and node whose output it adds; -1: none
+  // index of the node whose table this node shares, and of the node whose output it adds; -1: none
   int tied_to = -1, addend = -1;
-  // ranks that keep its parameters, unless these are the ranks of its column
+  // ranks that keep the node's parameters; empty if these are exactly the ranks of its column
   std::vector<int> holders;
   LayerSplit split;            // shards of the node on these ranks, if they share it
   bool reads_samples = false;  // reads samples in addition to the output of the previous node
   bool called = false;         // rpc: the node is on a server, and trainers call it
-  // reason why the node cannot be moved to some columns; nothing if it can be in any column
+  // reason why the node cannot be moved to some of the columns; nothing if it can be in any column
   std::optional<base::Problem> bound;
   std::int64_t flops() const { return forward_flops + backward_flops; }
   bool operator==(const ModelNode&) const = default;
 };
 
-// Nodes of one layer, or of one block of it.
+// Consecutive nodes that belong to one layer, or to one block of a layer.
 struct ModelGroup {
   QString title;  // "1 transformer, block 0"
   int first = 0, last = 0;
@@ -49,7 +49,8 @@ struct ModelGroup {
   bool operator==(const ModelGroup&) const = default;
 };
 
-// Owner of nodes: a rank, a stage of a mesh, all devices together, or none.
+// Column of the model view. Its nodes are on one rank, on a stage of a mesh, on all devices
+// together, or on no device.
 struct ModelColumn {
   int rank = -1;        // -1: not a single rank
   QString title;        // "cpu0", "Stage 1", "All trainers", "Every device", "No device"
@@ -69,10 +70,10 @@ struct ModelPicture {
   std::vector<ModelGroup> groups;
   std::vector<ModelColumn> columns;
   std::vector<int> owners;  // column of each node
-  // Each column has a part of the layers. Columns are devices, stages of a mesh, or, in rpc, all
-  // trainers together.
+  // True if each column has only some of the layers. Columns are then devices, stages of a mesh or,
+  // with rpc, servers and all trainers together.
   bool splits = false;
-  // tied layers may be in different columns; both columns then hold the table
+  // true if layers that share a table may be in different columns; both columns then hold the table
   bool ties_may_split = false;
   QString kept;            // sentence about the assignment of layers
   QString strategy;        // displayed name of the strategy
@@ -89,13 +90,13 @@ struct ModelPicture {
   bool operator==(const ModelPicture&) const = default;
 };
 
-// Returns the picture of any experiment, even one with problems. Relative data paths start at
-// `directory`.
+// Returns the picture of any experiment, even one with problems. Relative data paths are relative
+// to `directory`.
 ModelPicture model_picture(const experiment::Experiment& experiment,
                            const std::filesystem::path& directory);
 
-// Returns the picture of a split model with its nodes moved to these columns. Its problems are not
-// updated.
+// Returns `picture` with its nodes in the columns `owners`. `picture` must have one column per
+// device or stage. Problems are not computed again.
 ModelPicture with_owners(ModelPicture picture, std::vector<int> owners);
 
 }  // namespace trainyard::ui

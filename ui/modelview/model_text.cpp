@@ -25,7 +25,8 @@ QString parameters_text(std::int64_t count, std::int64_t size) {
                           .arg(grouped(count), size_text(size));
 }
 
-// Describes where a node is, and its connections to nodes other than the previous one.
+// Returns the node's connections to nodes other than the previous one, and its other properties, as
+// short texts.
 QStringList connections_text(const ModelPicture& picture, const ModelNode& node) {
   QStringList said;
   if (node.tied_to >= 0)
@@ -63,7 +64,8 @@ QString share_of_split(const LayerSplit& split) {
   return model_text("%1 of %2 %3 each").arg(each, grouped(split.of), split_noun(split));
 }
 
-// Returns, for example, "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63".
+// Returns, for example, "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63". The numbers
+// are indices of outputs.
 QString parts_text(const LayerSplit& split) {
   QStringList said;
   for (const LayerShard& part : split.parts)

@@ -101,7 +101,7 @@ int ModelView::node_at(const QPoint& at) const {
   return scene().body.contains(at) ? geometry_.node_at(rows_point(at)) : -1;
 }
 
-// Returns the group whose name is at a point of the gutter.
+// Returns the index of the group whose name is painted at a point left of the columns.
 int ModelView::group_at(const QPoint& at) const {
   const QPoint rows = rows_point(at);
   if (picture_.nodes.empty() || !scene().body.contains(at) ||
@@ -150,7 +150,7 @@ void ModelView::paintEvent(QPaintEvent*) {
   paint_model(painter, scene());
 }
 
-// Paints the text of an empty picture, centered and wrapped.
+// Paints a text instead of the graph, centered and wrapped, if the picture has no nodes.
 void ModelView::paint_nothing(QPainter& painter) const {
   constexpr int kLines = Qt::AlignHCenter | Qt::TextWordWrap;
   const Theme& theme = Theme::instance();

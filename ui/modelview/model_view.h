@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The model as a graph with selection and drag: nodes below each other, devices side by side. The
-// view shows a picture and does not change it; it only emits the moves that the user requests.
-// Everything is possible with the keyboard alone.
+// View of the model as a graph: nodes below each other, devices side by side. The user can select
+// nodes and drag them to other devices, also with the keyboard alone. The view does not change the
+// picture; it only emits the moves that the user requests.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -19,7 +19,7 @@ class ModelView : public QAbstractScrollArea {
  public:
   explicit ModelView(QWidget* parent = nullptr);
 
-  // The selection stays, as far as its nodes exist in the new picture.
+  // Selected nodes stay selected if the new picture still has them.
   void set_picture(const ModelPicture& picture);
   const ModelPicture& picture() const { return picture_; }
   // sets the text shown for a picture without nodes

@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-// pixels: width of the edge that scrolls during a drag, and scroll distance
+// in pixels: width of the edge in which a drag scrolls, and distance of each scroll step
 constexpr int kScrollEdge = 24, kScrollStep = 16;
 
 Nodes range(int a, int b) {
@@ -26,8 +26,8 @@ Nodes range(int a, int b) {
 
 }  // namespace
 
-// Selects nodes by a click. With Ctrl, toggles the node; with Shift, selects the range from the
-// start of the selection.
+// Selects nodes after a click on one. With Ctrl, toggles that node. With Shift, selects the range
+// from the node where the selection began to that node.
 void ModelView::click(int node, Qt::KeyboardModifiers modifiers) {
   if (modifiers & Qt::ShiftModifier) return go_to(node, true);
   if (!(modifiers & Qt::ControlModifier)) return go_to(node, false);
@@ -75,7 +75,8 @@ void ModelView::mouseMoveEvent(QMouseEvent* event) {
   viewport()->setCursor(picture_.splits && node_at(at) >= 0 ? Qt::OpenHandCursor : Qt::ArrowCursor);
 }
 
-// Selects the node alone if it was clicked, without a drag, while several nodes were selected.
+// Selects a node when the mouse button is released over it without a drag. Until then, several
+// selected nodes stay selected, so that they can be dragged together.
 void ModelView::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() == Qt::LeftButton && pressed_ && pressed_node_ >= 0)
     click(pressed_node_, event->modifiers());
@@ -102,7 +103,7 @@ void ModelView::wheelEvent(QWheelEvent* event) {
   event->accept();
 }
 
-// Handles a key before a menu action does, because the action would apply to the drawing.
+// Handles keys before the actions of the menus do. Those actions would apply to the drawing.
 bool ModelView::event(QEvent* event) {
   if (event->type() == QEvent::ShortcutOverride &&
       static_cast<QKeyEvent*>(event)->matches(QKeySequence::SelectAll))
@@ -116,7 +117,7 @@ void ModelView::keyPressEvent(QKeyEvent* event) {
   event->accept();
 }
 
-// Moves the selection to the device on the left or right.
+// Moves the selected layers to the next device on the left or right.
 bool ModelView::move_by_key(const QKeyEvent& event) {
   const bool left = event.key() == Qt::Key_Left, right = event.key() == Qt::Key_Right;
   if (!(event.modifiers() & Qt::AltModifier) || (!left && !right)) return false;
@@ -195,7 +196,7 @@ void ModelView::set_target(int column) {
   viewport()->update();
 }
 
-// Scrolls while the drag is near an edge.
+// Scrolls while the user drags nodes near an edge of the view.
 void ModelView::scroll_near(const QPoint& at) {
   const QRect body = scene().body;
   const auto push = [](QScrollBar& bar, int before, int after) {

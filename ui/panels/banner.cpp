@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kLines = 4;  // maximum number of lines of text; more are shown on request
 constexpr std::size_t kProblemsShown = 3;
-// minimum characters of text beside the buttons; with less room, the buttons go below
+// minimum width, in characters, of the text beside the buttons; with less room, the buttons go
+// below
 constexpr int kFewLetters = 30;
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
@@ -30,7 +31,7 @@ QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text
   return button;
 }
 
-// Returns the lines of a text as a label of this width wraps it.
+// Returns the lines into which a label of the given width would wrap the text.
 QStringList wrapped(const QString& text, const QFont& font, int width) {
   QStringList lines;
   for (const QString& paragraph : text.split('\n')) {
@@ -117,8 +118,8 @@ void Banner::show_text(Kind kind, const QString& title, const QString& text) {
 
 bool Banner::in_one_line() const { return words_->direction() == QBoxLayout::LeftToRight; }
 
-// Returns the width available for title and text, beside or above the buttons. `with_more`: the
-// button "More" is shown.
+// Returns the width available for title and text, whether the buttons are beside or below them.
+// `with_more`: true if the button "More" is shown.
 int Banner::room(bool with_more) const {
   const QMargins margins = layout()->contentsMargins();
   return row_->direction() == QBoxLayout::LeftToRight ? room_beside(with_more)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A strip above the canvas for urgent messages: an error with advice, or an offer. It takes one
-// line if possible, and at most a few until the user expands it. It stays until closed; its text
-// can be copied.
+// Strip above the canvas for urgent messages: an error with advice, or an offer. It takes one line
+// if possible. Longer texts take a few lines until the user expands them. It stays until it is
+// closed; its text can be copied.
 #pragma once
 
 #include <QFrame>
@@ -24,16 +24,17 @@ class Banner : public QFrame {
 
   explicit Banner(QWidget* parent = nullptr);
   void show_text(Kind kind, const QString& title, const QString& text);
-  // shows the place, the problem and the advice
+  // shows the problem with its location and its advice
   void show_problem(const QString& title, const base::Problem& problem);
   // shows the first few problems
   void show_problems(const QString& title, const base::Problems& problems);
-  // Adds a button for an action, which is removed when another text is shown. If `act` returns
-  // true, the banner closes, unless `act` showed another text.
+  // Adds a button that calls `act`. Showing another text removes the button. If `act` returns true,
+  // the banner closes, unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
-  // Adds a second button, left of the first.
+  // Adds a second button to the left of the first.
   void offer_second(const QString& label, const std::function<bool()>& act);
-  // Lets `recheck` close the banner if `over` returns true. Another text removes this condition.
+  // Sets a condition: `recheck` closes the banner if `over` returns true. Showing another text
+  // removes the condition.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void recheck();
   QString text() const;  // full text

@@ -11,11 +11,11 @@
 namespace trainyard::ui {
 namespace {
 
-// lines that are filtered between two checks of the time limit
+// number of lines that are filtered between two checks of the time limit
 constexpr std::size_t kLinesUntimed = 64;
 constexpr qint64 kLookNanoseconds = 6'000'000;
-// maximum number of shown characters per line; longer lines are slow to paint, and no window is
-// that wide
+// maximum number of shown characters per line; longer lines are slow to paint, and would not fit in
+// any window
 constexpr int kShownCharacters = 400;
 
 QString beginning(const QString& text) {
@@ -61,8 +61,7 @@ void LogModel::restart() {
   look();
 }
 
-// Filters lines for a few milliseconds. The remaining lines are filtered in later turns of the
-// event loop.
+// Filters lines for a few milliseconds. If lines remain, schedules another call in the event loop.
 void LogModel::look() {
   if (!is_filtering()) return;
   QElapsedTimer clock;
@@ -79,8 +78,9 @@ void LogModel::look() {
   else emit filtering_finished();
 }
 
-// Inserts lines that passed the filter. Nearly always all of them are appended as one block; only
-// the first lines of ranks, which are logged at nearly the same time, may be out of order.
+// Inserts lines that passed the filter, in time order. Nearly always, all of them are later than
+// the shown lines and are appended at once. Only the first lines of the ranks can be out of order,
+// because all ranks log them at nearly the same time.
 void LogModel::show(std::vector<std::uint32_t> passed) {
   const auto seconds = [&log = run_->history().log()](std::uint32_t number) {
     return log[number].seconds;

@@ -17,7 +17,8 @@ inline const QStringList kLogLevels{"debug", "info", "warning", "error"};
 
 struct LogFilter {
   static constexpr int kAllRanks = -2;
-  // min_level: index in kLogLevels; lines of unknown level are never hidden
+  // `rank`: kAllRanks shows all ranks. `min_level`: index of the lowest shown level in kLogLevels;
+  // lines of an unknown level are always shown.
   int rank = kAllRanks, min_level = 0;
   QString text{};  // text that a line must contain; case-insensitive
 

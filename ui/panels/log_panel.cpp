@@ -24,7 +24,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kInfo = 1;
-// limits of the text that a process printed
+// maximum number of lines and of characters that are shown of a process's output
 constexpr int kPrintedLines = 12, kPrintedCharacters = 500;
 
 }  // namespace
@@ -178,7 +178,8 @@ void LogPanel::show_note() {
   table_->setVisible(!none);
 }
 
-// Returns what a process printed besides log lines, which includes its last output before a crash.
+// Returns the end of a process's output other than log lines, such as its last message before a
+// crash.
 QString LogPanel::printed(int rank) const {
   const auto tail = printed_tail(run_->directory().toStdString(), rank, kPrintedLines);
   if (!tail) return {};
@@ -193,8 +194,8 @@ void LogPanel::follow() {
   if (follow_->isChecked()) table_->scrollToBottom();
 }
 
-// Returns the selected rows in order. If more are selected than can be copied at once, returns the
-// last ones, and one row more than the limit, so that the caller can report it.
+// Returns the selected rows in order. If more rows are selected than can be copied at once, returns
+// the last ones: one row more than the limit, so that the caller can tell.
 QList<int> LogPanel::chosen_rows() const {
   const auto add = [](QList<int>& rows, int first, int last) {
     for (int row = std::max(first, last - kMaxCopied); row <= last; ++row) rows << row;

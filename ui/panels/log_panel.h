@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of a run, filtered by rank, level and text. It shows the newest lines until the user scrolls
-// up. If a single rank is selected, it also shows what the rank's process printed, or that it
-// printed nothing.
+// Panel with the log of a run, filtered by rank, level and text. It shows the newest lines until
+// the user scrolls up. If the filter names one rank, it also shows other output of the rank's
+// process, or that there was none.
 #pragma once
 
 #include <QWidget>
@@ -22,8 +22,8 @@ class LogPanel : public QWidget {
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
   void show_lines_of(std::optional<int> rank);  // shows lines of all levels; no value: of all ranks
-  // Returns the text of the selected lines, or of all shown lines if none is selected. If there are
-  // very many, returns only the newest, with a note.
+  // Returns the text of the selected lines, or of all shown lines if no line is selected. If there
+  // are too many lines to copy, returns only the newest ones and a note.
   static constexpr int kMaxCopied = 10'000, kMaxCopiedCharacters = 4'000'000;
   QString text() const;
   QString note() const;  // note shown beside the lines; "" if there is none

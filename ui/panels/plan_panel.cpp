@@ -146,7 +146,8 @@ PlanPanel::Asked PlanPanel::asked() const {
   return asked;
 }
 
-// Requests the plan, only while the panel is visible, because plans may be long.
+// Requests the plan if the panel is visible. A hidden panel requests none, because plans may be
+// long.
 void PlanPanel::ask() {
   stale_ = true;
   if (!isVisible()) return;
@@ -208,8 +209,8 @@ void PlanPanel::show_plan(int version, const Shown& shown) {
   emit settled();
 }
 
-// Selects the requested op. Ops of different programs may have equal names, so it searches from the
-// line where the program begins.
+// Selects the requested op. The search starts at the first line of the op's program, because ops of
+// different programs may have equal names.
 void PlanPanel::go_to_wanted() {
   const Wanted wanted = *std::exchange(wanted_, std::nullopt);
   const QSignalBlocker quiet(rank_);
@@ -258,7 +259,7 @@ void PlanPanel::mark(const QString& token) {
 void PlanPanel::find(bool backwards) {
   const auto way = backwards ? QTextDocument::FindBackward : QTextDocument::FindFlags();
   if (view_->find(find_->text(), way)) return;
-  // if there is no match up to the end, continues once from the start
+  // if the text is not found up to the end, searches once more from the start
   const QTextCursor before = view_->textCursor();
   view_->moveCursor(backwards ? QTextCursor::End : QTextCursor::Start);
   if (!view_->find(find_->text(), way)) view_->setTextCursor(before);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Plan of the current experiment, coarse or expanded to chunks. It is shown as text with one op per
-// line, or as a grid of ranks by time. A click on an op marks all its occurrences.
+// Panel with the plan of the current experiment. An all-reduce is shown as one op (coarse) or as
+// sends and receives of chunks (expanded). The plan is text with one op per line, or a grid of
+// ranks by time. A click on an op marks all its occurrences.
 #pragma once
 
 #include <QTimer>
@@ -25,8 +26,8 @@ class PlanPanel : public QWidget {
   void set_grid(bool grid);
   void set_expanded(bool expanded);
   void set_rank(int rank);
-  // Shows the text of a rank and selects the line of an op as soon as the panel is visible. The
-  // plan is coarse or expanded, depending on the op.
+  // Shows the plan text of a rank and selects the line of an op, as soon as the panel is visible.
+  // Switches between coarse and expanded plan if the op is only in the other.
   void show_op(int rank, const QString& program, const QString& token);
   QString marked() const { return marked_; }
 

@@ -103,7 +103,8 @@ void ProblemsPanel::refresh() {
   emit count_changed(static_cast<int>(shown_.size()));
 }
 
-// Shows the full text of the current problem, because a row has room only for its beginning.
+// Shows the full text of the current problem below the list, because its row has room only for the
+// beginning.
 void ProblemsPanel::show_advice() {
   const QTreeWidgetItem* current = list_->currentItem();
   advice_->setPlainText(current ? current->text(what_column) + "\n" + current->text(advice_column)
@@ -132,7 +133,7 @@ void ProblemsPanel::keyPressEvent(QKeyEvent* event) {
 
 void ProblemsPanel::show_menu(const QPoint& at) {
   QMenu menu(this);
-  // stores the problem, because the row may be removed while the menu is open
+  // copies the problem, because its row may be removed while the menu is open
   if (const QTreeWidgetItem* item = list_->itemAt(at))
     menu.addAction(tr("Go to location"), this,
                    [this, path = path_of(*item)] { emit activated(path); });

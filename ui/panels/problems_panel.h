@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// List of all problems of the experiment: place, description and advice. Activating a problem goes
-// to its field.
+// List of all problems of the experiment, each with location, description and advice. Activating a
+// problem shows the field that has it.
 #pragma once
 
 #include <QWidget>

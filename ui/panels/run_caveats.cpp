@@ -19,8 +19,8 @@ namespace {
 
 QString text(const char* source) { return QCoreApplication::translate("truths", source); }
 
-// Returns the number of cores of the machine that executed the run; of this machine if it is not
-// recorded.
+// Returns the number of cores of the machine that executed the run. If the run did not record it,
+// returns that of this machine.
 int cores_of(const telemetry::History& history) {
   const auto said = history.header().find("cores");
   return said != history.header().end() && said->is_number_integer() ? said->get<int>()
@@ -29,7 +29,7 @@ int cores_of(const telemetry::History& history) {
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
 
-// Describes the difference between the simulated and the measured time of the median step.
+// Returns a text with the simulated step time and the median of the measured step times.
 std::optional<QString> difference(const base::Json& result) {
   if (!result.is_object()) return {};
   const auto simulated = base::value_at(result, "simulated_step_seconds"),
@@ -39,8 +39,8 @@ std::optional<QString> difference(const base::Json& result) {
       .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
 }
 
-// Describes how the run, on its drawing, differs from training on one device. Reads only the
-// relevant fields of the experiment.
+// Describes how the run's training differs from training on one device. Reads only those fields of
+// the recorded experiment that matter for this.
 std::optional<QString> equivalence_caveats(const telemetry::History& history,
                                            const topology::Topology& topology) {
   experiment::Experiment trained;
@@ -59,7 +59,7 @@ std::optional<QString> equivalence_caveats(const telemetry::History& history,
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Describes the effect of a pace that was set at some time during the run.
+// Describes the effect of the slowest pace (seconds per step) that was set during the run.
 std::optional<QString> pace_caveat(const telemetry::History& history) {
   double slowest = 0;
   for (const base::SharedJson& recorded : history.states())
@@ -69,7 +69,7 @@ std::optional<QString> pace_caveat(const telemetry::History& history) {
   return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
 }
 
-// Returns the total number of dropped events, as last reported by each rank.
+// Returns the total number of dropped events: the sum of the last count that each rank reported.
 std::int64_t dropped_events(const telemetry::History& history) {
   double dropped = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -94,7 +94,8 @@ QStringList slowed_down(const telemetry::History& history) {
   return ranks;
 }
 
-// Describes paced ranks that this machine cannot run at their drawn speed.
+// Returns a text with the longest delay of a rank relative to its drawn speed; nothing if no rank
+// is delayed.
 std::optional<QString> slower_than_drawn(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Caveats for every figure of a run: emulated devices, imposed drawn speeds, slowed ranks, shared
-// cores, differences from training on one device, a pace that prevents staleness, non-finite
-// gradients, dropped data, damaged data. Pure.
+// Caveats that apply to all measurements of a run: emulated devices, imposed drawn speeds, slowed
+// ranks, shared cores, differences from training on one device, a pace that prevents staleness,
+// non-finite gradients, dropped data, damaged data. Pure.
 #pragma once
 
 #include <QStringList>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Run, Pause training, Single step, Stop and the pace dial, as actions for menus and the toolbar.
-// They command the live run. If there is none, Run requests a new run, and the dial sets its pace.
+// Actions for menus and the toolbar: Run, Pause training, Single step and Stop, and a dial for the
+// pace. They control the live run. If there is no live run, Run requests a new run, and the dial
+// sets the pace of that run.
 #pragma once
 
 #include <QAction>

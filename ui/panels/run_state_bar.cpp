@@ -19,9 +19,9 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-// characters of the run's name: minimum to show the loss beside it, and minimum
+// minimum width of the run's name, in characters: if the loss is shown beside it, and in any case
 constexpr int kNameCharacters = 12, kFewCharacters = 6;
-// normal and short width of the progress bar
+// normal and short width of the progress bar, in pixels
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;
 const QString kApart = QStringLiteral("   "), kNarrowSeparator = QStringLiteral("  ");
 
@@ -50,7 +50,7 @@ QStringList figures_of(const telemetry::History& history) {
   return figures;
 }
 
-// Returns, for example, "40 s", "2 min", "3 h".
+// Returns a duration as short text, for example "40 s", "2 min" or "3 h".
 QString short_duration(double seconds) {
   if (seconds < 59.5) return RunStateBar::tr("%1 s").arg(std::max(1.0, std::round(seconds)));
   return seconds < 3570 ? RunStateBar::tr("%1 min").arg(std::round(seconds / 60))
@@ -61,7 +61,7 @@ QString seconds_of(const base::Json& result) {
   return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
 }
 
-// Returns the number of steps of the resolved experiment; 0 if unknown.
+// Returns the number of training steps in the resolved experiment; 0 if unknown.
 std::int64_t planned_steps(const telemetry::History& history) {
   const auto steps = base::value_at(history.header(), "experiment.document.training.steps");
   return steps && steps->is_number_integer() ? steps->get<std::int64_t>() : 0;
@@ -133,7 +133,7 @@ void RunStateBar::refresh() {
 void RunStateBar::show_live(const session::Status& status) {
   QStringList words{word(status.state)}, brief = words;
   if (status.state != RunState::starting) {
-    // ranks run steps independently
+    // ranks execute steps independently, so their step counts differ
     const bool apart = telemetry::is_asynchronous_gossip(run_->history()) &&
                        session::furthest_step(status) > status.step;
     const QString step = count(status.step), furthest = count(session::furthest_step(status)),
@@ -178,7 +178,8 @@ int RunStateBar::width_for(const QString& state, const QStringList& figures, int
   return room;
 }
 
-// Drops the least important items first until the rest fits. The name gets the remaining width.
+// Removes items from the line, the least important ones first, until the others fit. The run's name
+// gets the remaining width.
 void RunStateBar::fit() {
   QStringList state = state_, figures = figures_;
   QString separator = separator_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Status of the run in one line: state, step, progress, time left, loss. If there is too little
-// room, items are dropped in this order: the progress bar (which repeats the text), long words, the
-// accuracy, the loss, the time left. The run's name, state and steps stay as long as possible.
+// room, it is shortened in this order: no progress bar (the text has the same information), shorter
+// words, no accuracy, no loss, no time left. The run's name, state and steps stay as long as
+// possible.
 #pragma once
 
 #include <QElapsedTimer>
@@ -16,11 +17,11 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Estimates the remaining seconds from the steps of the last few seconds. The result is at least
-// the time that the pace allows. Returns nothing while both are unknown.
+// Estimates the remaining time in seconds from the steps of the last few seconds. The pace gives a
+// lower bound. Returns nothing if neither steps nor a pace are known.
 class TimeLeftEstimator {
  public:
-  // seconds_per_step: the pace; if it changes, earlier steps are ignored
+  // `seconds_per_step`: the pace; 0: none. If the pace changes, earlier steps are ignored.
   void note(double seconds, std::int64_t step, double seconds_per_step = 0);
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }

@@ -13,7 +13,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kMaxBlocks = 20'000;  // older lines are removed
-// lines of the log that are searched per turn of the event loop
+// number of log lines that are searched at once, before other events are processed
 constexpr std::size_t kLinesAtOnce = 20'000;
 constexpr std::string_view kSampled = "text";  // log level of sampled text
 
@@ -51,7 +51,7 @@ void SampledTextPanel::set_run(Run* run) {
   show_note();
 }
 
-// Adds new texts, each below its step in bold.
+// Appends new texts. Above each text is its step, in bold.
 void SampledTextPanel::look() {
   if (!run_) return;
   const auto& log = run_->history().log();
