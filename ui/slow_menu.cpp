@@ -32,7 +32,8 @@ QAction* add_choice(QMenu& menu, const QString& name, const QString& words,
   return action;
 }
 
-// Number box in a menu. The keys Up and Down move to the neighboring menu entries.
+// Number field in a menu. The keys Up and Down go to the neighboring menu entries instead of
+// changing the number.
 class MenuNumber : public QDoubleSpinBox {
  public:
   MenuNumber(QMenu& menu, QWidget* parent) : QDoubleSpinBox(parent), menu_(menu) {}
@@ -50,13 +51,14 @@ class MenuNumber : public QDoubleSpinBox {
   QMenu& menu_;
 };
 
-// Returns the range of values that a drawing allows for the field.
+// Returns the range of values that the drawing format allows for the device field `field`.
 base::Range range_of(std::string_view field) {
   const auto fields = base::describe(topology::Device{});
   return std::ranges::find(fields, field, &base::FieldDescription::name)->range;
 }
 
-// Adds a box for other values. A value is applied at each click of the box's arrows, or with Enter.
+// Adds a number field for values that are not in the menu. A value is applied when the user clicks
+// an arrow of the field, or presses Enter.
 void add_number(QMenu& menu, const QString& name, const QString& words, const base::Range& range,
                 double step, double now, const std::function<void(double)>& choose) {
   auto* row = new QWidget(&menu);
@@ -88,7 +90,8 @@ void add_slow_menu(QMenu& menu, const session::Slow& now,
   QMenu& choices = *menu.addMenu(slow_text("Slow down rank %1 in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
-  // values that were requested last, because the user may change several while the menu is open
+  // the slowdown that was requested last; the user may change several of its values while the menu
+  // is open
   const auto asked = std::make_shared<session::Slow>(now);
   const auto tick = std::make_shared<std::function<void()>>();
   const auto ask = [asked, slow, tick](double session::Slow::*part, double value) {

@@ -49,8 +49,9 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
   }
 }
 
-// Sets the headers. A run's header has its name and time, in the color of the run's lines. Names
-// are elided in the middle, because they differ at their ends.
+// Sets the headers. The header of a run contains its name and start time, in the color of the run's
+// lines on the charts. Names are elided in the middle, because they often differ only at their
+// ends.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   const QFontMetrics metrics = horizontalHeader()->fontMetrics();
   setHorizontalHeaderItem(0, cell(tr("Difference")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of the differences between runs and of their results, with one column per run. The tool tip
-// of a figure explains how it is computed.
+// Table of the settings that differ between runs and of their results, with one column per run. The
+// tool tip of a result explains how it is computed.
 #pragma once
 
 #include <QTableWidget>

@@ -38,8 +38,8 @@ base::Json canonical_json(const base::Json& document) {
   return read ? experiment::to_json(canonical_form(*read)) : document;
 }
 
-// Describes a layer by the fields that its kind uses: "linear 10". A flag that is set is shown by
-// its name: "linear 10 tied".
+// Describes a layer by its kind and the fields that this kind uses: "linear 10". A flag is shown by
+// its name if it is set: "linear 10 tied".
 QString layer_text(const base::Json& part) {
   model::LayerSpec layer;
   base::Problems problems;
@@ -53,7 +53,8 @@ QString layer_text(const base::Json& part) {
   return words.join(" ");
 }
 
-// Describes a layer, device or link: by its name, else by its ends, else by its content.
+// Describes a layer, device or link by its name. Without a name, describes it by its two ends, or
+// else by its content.
 QString element_text(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
@@ -64,7 +65,7 @@ QString element_text(const base::Json& part) {
 
 using Documents = std::vector<base::Json>;
 
-// Settings that differ between runs, by path.
+// The settings that differ between runs, by their paths.
 class Settings {
  public:
   explicit Settings(const std::vector<RunEntry>& runs) {
@@ -80,8 +81,9 @@ class Settings {
   }
 
  private:
-  // True if the users left the setting open, so that it follows from other settings. Never true for
-  // data, which depends on the file.
+  // True if no user chose different values of the setting: its values differ only because it
+  // follows from other settings. Always false for settings of data, because these depend on the
+  // file.
   bool derived(const std::string& path) const {
     if (path.starts_with("data.")) return false;
     const auto by_steps = [](const base::Json& given) {
@@ -95,14 +97,15 @@ class Settings {
         given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
-  // True if the setting is a list or a document in at least one run.
+  // True if the setting is a list or an object in at least one run.
   static bool is_list(const telemetry::Difference& difference) {
     return std::ranges::any_of(difference.values,
                                [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // If some run lacks an element of a list, returns the path of the element instead of the path in
-  // it. An additional device is then one difference instead of one per field.
+  // Returns the path of a difference. If the path leads into a list element that some run lacks,
+  // returns the path of the element. An additional device is then one difference instead of one per
+  // field.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos;
          end = path.find(']', end + 1)) {
@@ -137,7 +140,7 @@ struct Figure {
   QString unit, help;
 };
 
-// Figures of a run, as computed by core/telemetry/summary.h.
+// Results of a run that core/telemetry/summary.h computes.
 std::vector<Figure> figures_of_a_run() {
   const QString slowest = tr("Step time of the slowest rank, including waits for other ranks.");
   return {

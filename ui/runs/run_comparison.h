@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Rows of the table that compares runs: settings that differ, and results. Pure.
+// Rows of the table that compares runs: settings that differ, then results. Pure.
 #pragma once
 
 #include <QString>
@@ -11,26 +11,26 @@
 namespace trainyard::ui {
 
 struct ComparisonRow {
-  // Path of a setting in the experiment, or of a list element that some run lacks; or the name of a
-  // figure of the result.
+  // Path of a setting in the experiment, path of a list element that some run lacks, or name of a
+  // result.
   QString what;
   QStringList values;  // one value per run; "–" if the run has none
   bool result = false;
   QString help{};  // for a figure: its meaning and how it is computed
 };
 
-// Returns first the resolved settings that differ between the runs, then the results. Only settings
-// that users chose differently are included, without values that follow from others and without
-// descriptive fields. For a single run, there are only results.
+// Returns first the resolved settings that differ between the runs, then the results. Settings are
+// included only if users chose different values. Values that follow from other settings, and
+// descriptive fields, are omitted. For a single run, there are only results.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
-// Caveats of a run's figures.
+// Caveats that apply to the results of one run.
 struct RunCaveats {
   QString run;
   QStringList caveats;
 };
-// Merges the caveats of runs on the same charts. A caveat of all runs is listed once; others begin
-// with the name of their run.
+// Merges the caveats of runs on the same charts. A caveat that applies to all runs is listed once.
+// Other caveats begin with the name of their run.
 QStringList merge_caveats(const std::vector<RunCaveats>& runs);
 
 }  // namespace trainyard::ui

@@ -37,8 +37,8 @@ RunList::RunList(QWidget* parent) : QTreeWidget(parent) {
   connect(this, &QTreeWidget::customContextMenuRequested, this, &RunList::show_menu);
 }
 
-// Configures the header. The name gets the width that other columns leave. It is elided in the
-// middle, because names differ at their ends.
+// Configures the header. The column of names gets the width that the other columns leave. Names are
+// elided in the middle, because they often differ only at their ends.
 void RunList::build_header() {
   setHeaderLabels(
       {tr("Run"), tr("Started"), tr("Strategy"), tr("Ranks"), tr("Accuracy"), tr("State")});
@@ -53,8 +53,9 @@ bool RunList::viewportEvent(QEvent* event) {
   return QTreeWidget::viewportEvent(event);
 }
 
-// Shows as many columns as possible in order of importance, results before settings. If a column
-// would leave too little room for the name, it is hidden, as are all less important columns.
+// Hides columns if the window is too narrow. Columns are shown in order of importance, results
+// before settings. The first column that would leave too little room for the name is hidden, as are
+// all less important columns.
 void RunList::fit_columns() {
   int left = viewport()->width() - fontMetrics().averageCharWidth() * kNameCharacters;
   for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
@@ -108,8 +109,8 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
     emit rename_requested(directory, name);
     return;
   }
-  // Queued, because the request rebuilds the list, which must not happen inside of the view's
-  // signal.
+  // The request is queued, because it rebuilds the list. The list must not be rebuilt inside a
+  // signal of the view.
   QMetaObject::invokeMethod(
       this,
       [this, directory, on = item->checkState(kName) == Qt::Checked] {
@@ -118,8 +119,8 @@ void RunList::item_changed(QTreeWidgetItem* item, int column) {
       Qt::QueuedConnection);
 }
 
-// Shows the menu of a run. The menu stores the run and not the row, because the list may be rebuilt
-// while the menu is open.
+// Shows the menu of a run. The menu remembers the run's directory, not its row, because the list
+// may be rebuilt while the menu is open.
 void RunList::show_menu(const QPoint& at) {
   const QTreeWidgetItem* item = itemAt(at);
   if (!item) return;

@@ -17,10 +17,10 @@ class RunList : public QTreeWidget {
   explicit RunList(QWidget* parent = nullptr);
 
   bool is_editing() const;  // true while a name is being edited; new rows would discard the edit
-  // ticked: directories; the index of a run determines its color
+  // `ticked`: directories of the ticked runs. The index of a run in it determines the run's color.
   void show_runs(const std::vector<RunEntry>& runs, const QStringList& ticked);
-  // Sets the live runs, which cannot be deleted from now on. They are shown as running after the
-  // next `show_runs`.
+  // Sets the live runs. They cannot be deleted from now on; the next call of `show_runs` shows them
+  // as running.
   void set_live(const QStringList& directories);
 
  signals:

@@ -54,7 +54,8 @@ void RunsPanel::build() {
   compare();
 }
 
-// Reads the runs. One read runs at a time; if something changes meanwhile, another one follows.
+// Reads the runs on a pool thread. If this is called while runs are being read, they are read once
+// more afterwards.
 void RunsPanel::refresh() {
   again_ = reading_;
   if (reading_) return;
@@ -91,8 +92,8 @@ void RunsPanel::show_entries() {
   compare();
 }
 
-// Unticks runs that were deleted. The current run stays ticked, because a new run may not have been
-// read yet.
+// Unticks runs that were deleted. The current run stays ticked even if it is not in the list: a new
+// run may not have been read yet.
 void RunsPanel::untick_deleted() {
   QStringList present = ticked_;
   present.removeIf([this](const QString& directory) {
@@ -123,7 +124,8 @@ void RunsPanel::set_ticks(const QStringList& directories) {
   emit ticked_changed(ticked_);
 }
 
-// Gives the new current run the position of the previous one, so that other runs keep their colors.
+// Puts the new current run at the position of the previous one in the list of ticked runs, so that
+// other runs keep their colors.
 void RunsPanel::set_current(const QString& directory) {
   const QString before = std::exchange(current_, directory);
   refresh();

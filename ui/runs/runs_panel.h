@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel of the runs on disk. Runs that are ticked are overlaid on the charts and compared.
+// Panel with the list of runs on disk. Ticked runs are overlaid on the charts and compared in a
+// table.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -25,13 +26,14 @@ class RunsPanel : public QWidget {
   explicit RunsPanel(const QString& runs_directory, QWidget* parent = nullptr);
 
   void refresh();  // reads on a pool thread and updates the list later
-  // Directories in the order in which they were ticked. The index of a run determines its color.
+  // Returns the directories of the ticked runs, in the order in which they were ticked. The index
+  // of a run determines its color.
   QStringList ticked() const;
   void set_ticked(const QString& directory, bool ticked);
-  // Sets the run that the workbench shows. It is listed even if it is in another directory than the
-  // other runs. It is ticked while others are, so that the ticks match the charts.
+  // Sets the run that the workbench shows. It is listed even if it is not in the directory of the
+  // other runs. If other runs are ticked, it is ticked too, so that the ticks match the charts.
   void set_current(const QString& directory);
-  // live runs are shown as running and cannot be deleted
+  // sets the live runs, which are shown as running and cannot be deleted
   void set_live(const QStringList& directories);
   const std::vector<RunEntry>& entries() const { return entries_; }
   void rename(const QString& directory, const QString& label);
@@ -54,7 +56,8 @@ class RunsPanel : public QWidget {
   std::vector<RunEntry> entries_;
   QStringList ticked_, live_;
   QString current_;
-  // The current run was ticked automatically. If another run becomes current, the tick moves to it.
+  // True if the current run was ticked by the panel and not by the user. If another run becomes
+  // current, the tick then moves to that run.
   bool auto_ticked_ = false;
   bool reading_ = false, again_ = false;
   QFileSystemWatcher watcher_;

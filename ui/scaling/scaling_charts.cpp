@@ -11,7 +11,7 @@ using session::Scaled;
 using session::SweepVariant;
 using Figure = std::function<std::optional<double>(const SweepVariant&, const Scaled&)>;
 
-// A figure of a variant on a chart: the measured value, and a reference value.
+// Values that a chart shows for a variant: the measured value, and a value to compare with it.
 struct ChartedFigures {
   Figure measured;
   Figure beside = {};
@@ -43,8 +43,8 @@ ChartedFigures charted(ScalingChart chart) {
   return {};
 }
 
-// Returns the id of a variant's series. A single rank uses no algorithm, so it has a separate
-// series and color.
+// Returns the id of the series that contains a variant. Variants with one rank use no algorithm, so
+// they have a separate series and color.
 QString id_of(const SweepVariant& one) {
   return one.ranks == 1 ? "alone"
                         : QString::fromStdString(std::string(base::name_of(one.algorithm)));
@@ -53,9 +53,9 @@ QString name_of(const SweepVariant& one) {
   return one.ranks == 1 ? ScalingCharts::tr("1 rank") : id_of(one);
 }
 
-// Returns the style of a variant's series. Colors repeat after eight algorithms and markers after
-// five, with an offset each time. So no two algorithms share both, similar colors have different
-// markers, and an algorithm looks the same in every sweep.
+// Returns the style of a variant's series. It depends only on the algorithm, so an algorithm looks
+// the same in every sweep. Colors repeat after eight algorithms, and markers after five. No two
+// algorithms share both, and algorithms with similar colors have different markers.
 SeriesStyle style_of(const SweepVariant& one) {
   SeriesStyle style{
       .label = name_of(one), .color = kTextColor, .dashed = false, .joining = Joining::never};
@@ -70,8 +70,7 @@ SeriesPoint point(std::int64_t ranks, double value) {
           value};
 }
 
-// Returns the range of numbers of ranks, from the baseline to the maximum, over which the ideal
-// line is drawn.
+// Returns the range of rank counts for the ideal line: from the baseline to the maximum.
 std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep) {
   const auto against = session::baseline(sweep);
   if (!against) return {};
@@ -141,7 +140,7 @@ ScalingCharts::Lines ScalingCharts::lines_of(ScalingChart chart, const session::
   return measured;
 }
 
-// Updates the lines of a chart. Replaces a line only if its points changed. The zoom is kept.
+// Updates the lines of a chart. Replaces only lines whose points changed. The chart keeps its zoom.
 void ScalingCharts::show_lines(ScalingChart chart, const Lines& lines) {
   PlotView& plot = *plots_.at(chart);
   QStringList ids, gone;

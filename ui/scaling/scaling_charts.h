@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Charts of a sweep over the number of ranks: speed-up and the ideal line, efficiency, measured and
-// simulated step time, and sent bytes measured and by formula. Each measured run is a marker, and
-// markers are not joined. Rings mark values that were not measured (simulated, formula).
+// Charts of a sweep over rank counts. They show the speed-up with the ideal line, the efficiency,
+// the step time (measured and simulated), and the bytes sent (measured and by formula). Each
+// measured run is a marker, and markers are not joined. Rings mark values that were not measured
+// (simulated, formula).
 #pragma once
 
 #include <map>

@@ -129,8 +129,8 @@ base::Result<session::SweepRequest> ScalingForm::request() const {
   return request;
 }
 
-// Returns the number of runs. A single rank is run once for all algorithms, because it reduces
-// nothing.
+// Returns the number of runs. With a single rank there is only one run for all algorithms, because
+// a single rank reduces nothing.
 std::int64_t ScalingForm::runs() const {
   const auto asked = request();
   if (!asked) return 0;

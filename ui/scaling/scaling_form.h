@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Settings of a sweep of the document: numbers of ranks, algorithms, weak or strong scaling, and
-// steps. Until the user edits them, they follow the document: 1, 2, 4, ... and all drawn ranks,
-// with the algorithm of the experiment.
+// Settings of a sweep of the document: rank counts, algorithms, weak or strong scaling, and steps.
+// Until the user edits them, they follow the document: 1, 2, 4, ... and all drawn ranks, with the
+// algorithm of the experiment.
 #pragma once
 
 #include <QWidget>
@@ -22,9 +22,11 @@ class ScalingForm : public QWidget {
  public:
   explicit ScalingForm(Document& document, QWidget* parent = nullptr);
 
-  // Returns the settings, or the problem with them. Does not check whether the document can run.
+  // Returns the settings, or a problem if they are invalid. Does not check whether the document can
+  // run.
   base::Result<session::SweepRequest> request() const;
-  // upper bound of the number of runs, because some may not be possible; 0: invalid settings
+  // returns the maximum number of runs, because some variants may be impossible; 0 if settings are
+  // invalid
   std::int64_t runs() const;
   QLineEdit& ranks() { return *ranks_; }
   QListWidget& algorithms() { return *algorithms_; }

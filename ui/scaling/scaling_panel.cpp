@@ -145,8 +145,8 @@ void ScalingPanel::start() {
   hint_->setText(as_text(base::to_string(started.error())));
 }
 
-// Shows what Start would do, or why it cannot start. If a start failed, its message stays until the
-// settings change.
+// Shows which runs the Start button would execute, or why no sweep can start. The message of a
+// failed start stays until the settings change.
 void ScalingPanel::show_form() {
   const auto request = form_->request();
   const bool free = training_.isEmpty() && !sweeping(),
@@ -242,8 +242,8 @@ QString ScalingPanel::status_text() const {
                              : said;
 }
 
-// Lists sweeps on a pool thread. One listing runs at a time; if something changes meanwhile,
-// another one follows.
+// Lists sweeps on a pool thread. If this is called while sweeps are being listed, they are listed
+// once more afterwards.
 void ScalingPanel::list_sweeps_later() {
   list_again_ = listing_;
   if (std::exchange(listing_, true)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Scaling of training: starts a sweep of the document, follows it, and shows it, or an old one, as
-// charts and a table.
+// Panel about the scaling of training. It starts a sweep of the document and follows it. It shows
+// that sweep, or an old one, as charts and a table.
 #pragma once
 
 #include <QWidget>
@@ -25,9 +25,9 @@ class ScalingPanel : public QWidget {
   ScalingPanel(Document& document, const Services& services, QWidget* parent = nullptr);
 
   void open_sweep(const QString& directory);
-  // lists the sweeps on disk; if none is shown, follows the newest live one
+  // lists the sweeps on disk; if no sweep is displayed, follows the newest live one
   void list_sweeps_later();
-  // Sets the name of the training run; empty if there is none. While a run trains, no sweep can be
+  // Sets the name of the run that trains now; empty if there is none. During a run, no sweep can be
   // started, because both would share cores.
   void set_training(const QString& run);
   bool sweeping() const { return follower_.live(); }

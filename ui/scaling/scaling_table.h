@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table of a sweep's variants with their figures; Enter or a double-click opens the variant's run.
+// Table of a sweep's variants with their results. Enter or a double-click on a variant opens its
+// run.
 #pragma once
 
 #include <QTreeWidget>

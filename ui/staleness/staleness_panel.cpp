@@ -27,7 +27,8 @@ enum Column { worker, applied, share, delayed, dropped, mean, p95, most, columns
 
 QString counted(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
 
-// Returns the columns in the order in which they are hidden if there is too little room.
+// Returns the columns that may be hidden if there is too little room, in the order in which they
+// are hidden.
 std::vector<int> hiding_order(bool any_dropped) {
   return any_dropped ? std::vector<int>{share, p95, most, mean, delayed, dropped}
                      : std::vector<int>{dropped, share, p95, most, delayed, mean};
@@ -38,15 +39,15 @@ SeriesPoint bar(std::int64_t staleness, std::int64_t gradients) {
   return {at, at, at, static_cast<double>(gradients)};
 }
 
-// Returns the staleness of the last bar. It is normally the maximum. If a few very stale gradients
-// would leave the others no room, it is the 99th percentile.
+// Returns the staleness of the last bar of the histogram. It is normally the maximum. If a few very
+// stale gradients would leave no room for the other bars, it is the 99th percentile.
 std::int64_t last_bar(const WorkerStaleness& all) {
   const std::int64_t most = all.most(), percentile = all.quantile(0.99);
   return most > kMaxTailRatio * std::max<std::int64_t>(percentile, kRoom) ? percentile : most;
 }
 
-// Returns the staleness of gradients by worker, as the first server received them, or by stage, as
-// the stage applied them.
+// Returns series of the staleness of gradients. With servers, they are by worker, as received by
+// the first server. With pipeline stages, they are by stage, as applied by the stage.
 std::vector<std::pair<int, const telemetry::Series*>> gradients_of_workers(
     const telemetry::History& history) {
   std::vector<std::pair<int, const telemetry::Series*>> all;
@@ -129,8 +130,8 @@ void StalenessPanel::set_run(Run* run) {
   look();
 }
 
-// Counts new gradients, only while the panel is visible. Gradients that arrive while it is hidden
-// are counted when it is shown.
+// Counts new gradients if the panel is visible. Gradients that arrive while the panel is hidden are
+// counted when it is shown.
 void StalenessPanel::look() {
   if (!isVisible()) return;
   if (run_) {
@@ -230,8 +231,8 @@ void StalenessPanel::show_histogram() {
                                    {at, at, at, 0}, {at, at, at, static_cast<double>(highest)}});
 }
 
-// Requests a worker's gradient with the maximum staleness. If there are several, it is the last
-// one, because the timeline keeps the last ops.
+// Requests to show the stalest gradient of a worker. If several gradients are equally stale,
+// requests the last one, because the timeline keeps only the latest ops.
 void StalenessPanel::want_gradient(int row) {
   if (!run_ || row < 0 || row >= static_cast<int>(counts_.workers().size()))
     return;  // the last row is the total of all workers
@@ -244,7 +245,7 @@ void StalenessPanel::want_gradient(int row) {
   }
 }
 
-// Requests the last gradient of any worker with that staleness.
+// Requests to show the last gradient, of any worker, that has the given staleness.
 void StalenessPanel::want_staleness(double staleness) {
   if (!run_) return;
   std::optional<std::pair<double, int>> last;  // (time, worker)
@@ -274,14 +275,14 @@ void StalenessPanel::show_table() {
   fit_table();
 }
 
-// Makes the table as wide as its columns, as far as the histogram keeps its minimum width. If that
-// is not enough, hides columns.
+// Makes the table as wide as its columns. If the histogram would then be narrower than its minimum,
+// hides columns of the table.
 void StalenessPanel::fit_table() {
   if (table_->topLevelItemCount() == 0 || !parts_->isVisible()) return;
   QHeaderView& header = *table_->header();
   for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
   header.resizeSections(QHeaderView::ResizeToContents);
-  // width of the frame and the scroll bar
+  // adds the width of the frame and of the scroll bar
   const int beside = table_->width() - table_->viewport()->width();
   const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
                               histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});

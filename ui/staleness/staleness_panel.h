@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Staleness of the gradients of the displayed run: a histogram by worker, and a table of each
-// worker's contribution, late gradients and staleness. A text above has the totals and the
-// staleness that theory predicts.
+// Panel with the staleness of the gradients of the displayed run: a histogram by worker, and a
+// table with each worker's contribution, late gradients and staleness. A text above them has the
+// totals and the staleness that theory predicts.
 #pragma once
 
 #include <QPointer>
@@ -37,9 +37,9 @@ class StalenessPanel : public QWidget {
   }
 
  signals:
-  // The user requested a gradient. `seconds`: when its server applied it, in time of the recording.
-  // If a row was activated, it is the stalest gradient of that worker; if a bar was chosen, the
-  // last gradient with that staleness.
+  // Requests to show a gradient of a rank on the timeline. `seconds`: time in the recording at
+  // which a server applied the gradient. A row of the table requests the stalest gradient of its
+  // worker; a bar requests the last gradient with its staleness.
   void gradient_requested(int rank, double seconds);
 
  protected:
@@ -61,7 +61,7 @@ class StalenessPanel : public QWidget {
 
   QPointer<Run> run_;
   telemetry::StalenessCounts counts_;
-  // predicted staleness; only for a run with servers
+  // staleness that theory predicts; only for a run with servers
   std::optional<experiment::StalenessTheory> theory_;
   QTimer later_;                  // limits counting to a few times a second
   bool resized_by_user_ = false;  // the user resized them: histogram and table keep their widths

@@ -20,7 +20,7 @@ using collective::Collective;
 
 constexpr int kMaxExampleRanks = 16, kMaxSeed = 9999;
 
-// Returns the index of each rank's host in the drawing.
+// Returns, for each rank, the index of its host in the drawing.
 std::vector<int> drawn_hosts(const topology::Topology& topology) {
   std::vector<int> hosts;
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
@@ -29,7 +29,7 @@ std::vector<int> drawn_hosts(const topology::Topology& topology) {
   return hosts;
 }
 
-// Returns the name of a bucket, in the list of buckets and in sentences.
+// Returns the name of a bucket. It is used in the list of buckets and in sentences.
 QString bucket_name(const RunCollectives& run, const RunBucket& one) {
   if (run.has_single_kind()) return QString::number(one.number);
   QString name = QString::fromStdString(one.token + " " + one.buffer);
@@ -59,7 +59,7 @@ ExerciseBar::ExerciseBar(Document& document, QWidget* parent)
   document_changed();
 }
 
-// Adds a label and its field as one unit, so that they wrap together.
+// Adds a label and its field as one widget, so that both wrap to the next row together.
 template <class Widget>
 Widget* ExerciseBar::add(Widget* widget, const QString& text, const QString& name) {
   auto* pair = new QWidget(this);
@@ -95,7 +95,7 @@ void ExerciseBar::build() {
          "table."));
   for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step})
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  // fixed minimum width, because names of runs are long
+  // sets a minimum width that does not depend on the entries, because names of runs are long
   ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   ranks_->setMinimumContentsLength(static_cast<int>(tr("from the drawing").size()));
   for (QComboBox* combo : {collective_, algorithm_})
@@ -128,7 +128,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<RunCollective
   if (was_chosen) ranks_chosen();
 }
 
-// Looks for new recorded values of a live run.
+// Updates the choice if a live run has recorded new values.
 void ExerciseBar::history_grew() {
   if (!history_ || history_->chunk_values().size() == seen_values_) return;
   seen_values_ = history_->chunk_values().size();
@@ -146,7 +146,7 @@ void ExerciseBar::ranks_chosen() {
   settle();
 }
 
-// Sets the collective and its algorithm to those of the chosen bucket of a run.
+// Selects the collective and the algorithm that the run used for the chosen bucket.
 void ExerciseBar::bucket_chosen() {
   if (const RunBucket* one = bucket()) {
     collective_->setCurrentIndex(collective_->findData(static_cast<int>(one->collective)));
@@ -164,8 +164,8 @@ void ExerciseBar::choose_algorithm(Algorithm algorithm) {
     algorithm_->setCurrentIndex(at);
 }
 
-// Selects the algorithm of the document if it has changed. An algorithm that the user chose here
-// stays until then.
+// Selects the algorithm of the document if that has changed. Otherwise, the algorithm that the user
+// chose in this bar stays selected.
 void ExerciseBar::document_changed() {
   const Algorithm now = document_.experiment().strategy.algorithm;
   if (now != documents_ && ranks() == Ranks::drawing) choose_algorithm(now);

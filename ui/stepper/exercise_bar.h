@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controls that choose what to step through: the collective, its algorithm, and the ranks. The
-// ranks are those of the drawing, of an example, or of a run. For a run, the size is that of one of
-// its buckets, and the values are those that it recorded, if any.
+// Controls that choose an exercise for the stepper: the collective, its algorithm, and the ranks.
+// The ranks are those of the drawing, of an example, or of a run. For a run, the exercise has the
+// size of one of the run's buckets, and the values that the run recorded for it, if any.
 #pragma once
 
 #include <QWidget>
@@ -24,8 +24,9 @@ class ExerciseBar : public QWidget {
 
   explicit ExerciseBar(Document& document, QWidget* parent = nullptr);
 
-  // Offers the ranks and buckets of a run. `run` is empty if there is no run, or if its ranks do
-  // not communicate. The history must outlive this object, unless another run is set before.
+  // Offers the ranks and buckets of a run. `run` is empty if there is no run, or if the ranks of
+  // the run do not communicate. `history` must outlive this object, unless another run is set
+  // before.
   void set_run(const QString& name, const std::optional<RunCollectives>& run,
                const telemetry::History* history = nullptr);
   void history_grew();
@@ -57,7 +58,7 @@ class ExerciseBar : public QWidget {
   const RunBucket* bucket() const;
   bool matches_run() const;          // the exercise is the same as what the run executed
   QString no_values_reason() const;  // why the run has no recorded values
-  // a sentence about the engine for collectives that the document uses, if any
+  // sentence about the engine that the document uses for collectives; empty if it uses none
   QString drawn_engine() const;
 
   Document& document_;

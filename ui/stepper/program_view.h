@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Program of one rank in the plan, one op per line. Completed ops are ticked, and the op of the
-// last step is marked.
+// View of the program of one rank in the plan, one op per line. Completed ops have a tick. The op
+// of the last step is highlighted.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -14,7 +14,7 @@ class ProgramView : public QPlainTextEdit {
  public:
   explicit ProgramView(Stepper& stepper, QWidget* parent = nullptr);
   void set_rank(int rank);
-  // marked line without its mark; empty if the rank took no part in the last step
+  // returns the highlighted line without its tick; empty if the rank took no part in the last step
   QString current_line() const;
 
  private:

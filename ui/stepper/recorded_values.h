@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values of a bucket that the ranks of a run recorded, one per chunk, for the stepper.
+// Values that the ranks of a run recorded for a bucket, for the stepper. The stepper shows one
+// value per chunk.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,8 @@
 
 namespace trainyard::ui {
 
-// Values by position and chunk; 0 for empty chunks. All are representable in the dtype.
+// One value for each member and chunk; 0 for an empty chunk. All values are representable in the
+// dtype.
 struct RecordedValues {
   base::DType dtype = base::DType::fp32;
   collective::Values before, after;  // values before and after the collective
@@ -21,12 +23,12 @@ struct RecordedValues {
 // ascending order. For a bucket before the first step, the only element is telemetry::kBeforeSteps.
 std::vector<int> recorded_steps(const telemetry::History& history, const RunBucket& bucket);
 
-// Returns the number of recorded values of each nonempty chunk.
+// Returns how many values were recorded of each nonempty chunk.
 int recorded_elements(const telemetry::History& history, const RunBucket& bucket,
                       const collective::Exercise& exercise, int step);
 
-// Returns the value number `element` (from 0) of each chunk. Returns nothing if values of a member
-// are missing, or if they do not match the chunks.
+// Returns one recorded value of each chunk: the value with the index `element`, from 0. Returns
+// nothing if values of a member are missing, or if the recorded values do not match the chunks.
 std::optional<RecordedValues> recorded_values(const telemetry::History& history,
                                               const RunBucket& bucket,
                                               const collective::Exercise& exercise, int step,

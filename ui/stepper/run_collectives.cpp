@@ -14,8 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Adds the buckets of a group in a member's program. A bucket that repeats in every micro-step is
-// added once.
+// Adds the buckets of a group from the program of one of its members. A bucket that repeats in
+// every micro-step is added once.
 void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
                  const plan::Group& group, int number, std::vector<RunBucket>& buckets) {
   const int at = rank.program(program_name);
@@ -41,7 +41,8 @@ void add_buckets(const plan::RankPlan& rank, const std::string& program_name,
   }
 }
 
-// Returns the buckets of a full training step. Shorter steps have the same buckets.
+// Returns the buckets of a full training step. A shorter step at the end of an epoch has the same
+// buckets.
 std::vector<RunBucket> buckets_of(const plan::Plan& plan) {
   std::vector<RunBucket> buckets;
   std::map<std::int32_t, plan::RankPlan> made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Collectives in the steps of a run: ranks, algorithm and buckets, from its recording. The size of
-// a compressed bucket is that of its compressed payload.
+// Collectives that a run executes in a step: their ranks, algorithm and buckets, from the
+// recording. If a bucket is compressed, its size is that of the compressed payload.
 #pragma once
 
 #include <string>
@@ -30,14 +30,14 @@ struct RunCollectives {
   std::vector<int> hosts;  // host numbers, by rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
-  // engine that executed full buckets without reporting chunks; empty if there is none
+  // engine that executed complete buckets without reporting chunks; empty if there is none
   std::string engine;
-  // First the buckets of a step, by group and in the order of the groups' lanes. Then the buckets
-  // before the first step.
+  // First the buckets of a training step, by group and in the order of the groups' lanes. Then the
+  // buckets that are executed before the first step.
   std::vector<RunBucket> buckets;
 
-  // True if all buckets belong to the same kind of collective and contain gradients. Their numbers
-  // then identify them.
+  // True if all buckets belong to the same kind of collective and contain gradients. A bucket's
+  // number is then enough to name it.
   bool has_single_kind() const;
   collective::Exercise exercise(const RunBucket& bucket) const;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table model of the values that ranks hold: a row per rank, a column per chunk, and a last column
-// with the bytes the rank has sent. Values can be set at the start.
+// Table model of the values that ranks hold. It has a row per rank, a column per chunk, and a last
+// column with the bytes that the rank has sent. The user can set values before the first step.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -13,16 +13,16 @@ namespace trainyard::ui {
 struct CellLook {
   QString number, of;    // of: members that are included in the number; both empty: no value yet
   QString scratch_sums;  // partial sum stored beside the value: "11 (0+1)"
-  // Fraction of the members whose values are included. If the collective computes no sum, it is 1
-  // once the value has arrived.
+  // Fraction of the members whose values are included in the number. If the collective computes no
+  // sum, the fraction is 1 once the value has arrived.
   double share = 0;
   bool changed = false;  // the last step changed this cell
   bool sent = false;     // the last step sent this cell
-  // the cell holds the complete result of the collective
+  // true if the cell holds the complete result of the collective
   bool wanted = false;
-  // whether the number equals the value of the run
+  // says if the number equals the value that the run recorded
   Stepper::Agreement agreement = Stepper::Agreement::unknown;
-  // the run's value, if it differs from the number
+  // value that the run recorded, if it differs from `number`; otherwise empty
   QString had;
 };
 

@@ -25,7 +25,7 @@ QColor ground(const CellLook& look) {
                                : mixed(colors.card, colors.accent, 0.05 + 0.35 * look.share);
 }
 
-// Returns the number, with a tick if it equals the value of the run.
+// Returns the number of a cell, with a tick if it equals the value that the run recorded.
 QString number_of(const CellLook& look) {
   if (look.number.isEmpty()) return QStringLiteral("·");
   switch (look.agreement) {
@@ -47,7 +47,7 @@ void paint_frame(QPainter& painter, const QRect& cell, const CellLook& look) {
   painter.drawRect(cell.adjusted(inset, inset, -inset, -inset));
 }
 
-// Paints the focus frame inside of the other frames.
+// Paints the focus frame inside the frames that mark changed and sent cells.
 void paint_focus(QPainter& painter, const QRect& cell) {
   const int inset = Theme::instance().pixels(5);
   painter.setPen(QPen(Theme::instance().colors().text, 1, Qt::DotLine));
@@ -114,7 +114,8 @@ StepTable::StepTable(Stepper& stepper, QWidget* parent)
 
 int StepTable::rank() const { return std::max(0, currentIndex().row()); }
 
-// Sizes cells for the widest content of all steps, so that nothing moves between steps.
+// Sizes the cells for the widest content of any step, so that they keep their positions from step
+// to step.
 void StepTable::fit() {
   const QSize cell = delegate_->cell_size();
   horizontalHeader()->setDefaultSectionSize(cell.width());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Table view of the values. A cell shows the number, and below it the members that are included.
-// The more members are included, the stronger is the background; a complete result is green. A
-// frame marks the cells that the last step changed, a dashed frame those that it sent. Row headers
-// show the bytes that the rank has sent so far.
+// Table view of the values. A cell shows its number, and below it the members whose values are
+// included. The background is stronger the more members are included; a complete result is green. A
+// solid frame marks cells that the last step changed, a dashed frame cells that it sent. Row
+// headers show the bytes that the rank has sent so far.
 #pragma once
 
 #include <QStyledItemDelegate>

@@ -43,7 +43,8 @@ const PartialSum& held(const std::vector<std::vector<PartialSum>>& cells, int ra
   return cells[static_cast<std::size_t>(rank)][static_cast<std::size_t>(chunk)];
 }
 
-// Returns the values of the chunks that the step moved: "12 (0+2)", separated by "; ".
+// Returns the values that a rank holds of the chunks that the step moved, such as "12 (0+2)",
+// separated by "; ".
 QString numbers(const Stepper& stepper, const std::vector<std::vector<PartialSum>>& cells,
                 int rank) {
   const Move& move = *stepper.move();
@@ -61,7 +62,8 @@ QString moved(const Stepper& stepper) {
            rank_of(stepper, move.to));
 }
 
-// Describes a sum. A partial sum is stored beside the value until all summands are included.
+// Describes a step that adds to a sum. Until all summands are included, the partial sum is in a
+// scratch buffer beside the value.
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
   if (move.ends)

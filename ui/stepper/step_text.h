@@ -9,7 +9,8 @@
 namespace trainyard::ui {
 
 QString collective_text(collective::Collective collective);  // "all-reduce"
-// Returns the algorithm's name for that collective: "binomial tree" for a broadcast.
+// Returns the name of the algorithm as used for that collective, for example "binomial tree" for a
+// broadcast.
 QString algorithm_text(collective::Collective collective, collective::Algorithm algorithm);
 
 QString value_text(double value);                      // value with up to six digits
@@ -28,8 +29,8 @@ QString place_text(const Stepper& stepper);    // "Round 2 of 6, step 5 of 24"
 QString sentence(const Stepper& stepper);      // sentence about the last step
 QString traffic_text(const Stepper& stepper);  // bytes sent by all ranks, compared to the formula
 
-// Compares a complete value with the value that the run recorded; at the end, compares all values.
-// Empty if the run recorded none.
+// Compares the value of one member and chunk with the value that the run recorded. Empty if the
+// value is not complete, or if the run recorded none.
 QString agreement_text(const Stepper& stepper, int position, int chunk);
 struct Verdict {
   QString text;

@@ -16,7 +16,7 @@ void Stepper::set_exercise(const collective::Exercise& exercise,
   const bool had_recorded = std::exchange(recorded_, recorded).has_value();
   if (exercise_ == exercise) {
     fill();
-    // recomputes the width of cells, because other values have another width
+    // also recomputes the width of cells if recorded values are replaced by others, or the reverse
     return play(had_recorded != has_recorded_values());
   }
   exercise_ = exercise;
@@ -42,7 +42,7 @@ void Stepper::set_value(int rank, int chunk, double value) {
   play();
 }
 
-// Sets the initial values. Values that the user set are kept if the new algorithm has their rank
+// Sets the initial values. Values that the user has set are kept if the new exercise has their rank
 // and chunk.
 void Stepper::fill() {
   if (recorded_ && !problem_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// State of the collective that is stepped through: its values and the current step. Independent of
-// widgets.
+// State of the stepper: the collective that it steps through, the values, and the current step.
+// Independent of widgets.
 #pragma once
 
 #include <QObject>
@@ -16,8 +16,8 @@ class Stepper : public QObject {
  public:
   explicit Stepper(QObject* parent = nullptr);
 
-  // Starts an exercise from its beginning, unless it is the same as the current one. `recorded`:
-  // values of a run, with the sizes of its steps; the user cannot set values then.
+  // Starts an exercise from its beginning. Does nothing if it equals the current exercise.
+  // `recorded`: values that a run recorded; the user cannot set values then.
   void set_exercise(const collective::Exercise& exercise,
                     const std::optional<RecordedValues>& recorded = {});
   void set_seed(int seed);  // sets the seed of random values; discards values that the user set
@@ -29,14 +29,15 @@ class Stepper : public QObject {
   const std::optional<base::Problem>& problem() const {
     return problem_;
   }  // reason why there is nothing to step through
-  // contains no ranks if there is a problem
+  // steps of the exercise; without ranks if there is a problem
   const collective::Steps& steps() const { return steps_; }
   const collective::State& state() const { return state_; }
   const collective::Move* move() const;  // the step executed last; null at the start
   int step() const { return step_; }     // number of completed steps
 
-  // `complete`: the member holds the complete result of the chunk. `agreement`: whether the result
-  // equals that of the run; `unknown` if it is incomplete, or if there is no run.
+  // `complete`: true if the member holds the complete result of the chunk. `agreement`: says if
+  // that result equals the one that the run recorded; `unknown` if the result is not complete, or
+  // if there are no recorded values.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
@@ -51,7 +52,7 @@ class Stepper : public QObject {
   void go_to_end() { go_to(steps_.count()); }
 
  signals:
-  // The exercise or the origin of its values changed. Emitted before `step_changed`.
+  // Emitted if the exercise or the source of its values changed. `step_changed` follows.
   void exercise_changed();
   void step_changed();  // the current step or the values changed
 

@@ -56,7 +56,7 @@ QWidget* StepperPanel::build_controls() {
   return controls;
 }
 
-// Builds the views. The description of the step is above the table and the program, so that it is
+// Builds the views. The text about the step is above the table and the program, so that it is
 // always visible.
 QWidget* StepperPanel::build_views() {
   auto* views = new QWidget(this);
@@ -74,7 +74,7 @@ QWidget* StepperPanel::build_views() {
   beside->addWidget(program_title_ = new TintedLabel(TextColor::text, side, 1, true));
   beside->addWidget(program_ = new ProgramView(stepper_, side), 1);
   halves->setChildrenCollapsible(false);
-  // twice as much space for the table, for four full chunks, as for a line of the program
+  // the table gets twice as much width as the program, so that four chunks fit
   halves->setStretchFactor(0, 2), halves->setStretchFactor(1, 1);
   return views;
 }
@@ -137,8 +137,8 @@ void StepperPanel::show_program(int rank) {
   program_->set_rank(rank);
 }
 
-// Shows the program that contains the current line: that of the selected rank if it takes part in
-// the step, otherwise that of the receiver.
+// Chooses the rank whose program is shown: the selected rank if it takes part in the step,
+// otherwise the receiver.
 void StepperPanel::follow_program() {
   const collective::Move* move = stepper_.move();
   const int selected = table_->rank();
@@ -159,7 +159,7 @@ void StepperPanel::leave_canvas() {
   show_transit();
 }
 
-// Returns the drawing on the canvas if its ranks are those of the exercise; otherwise null.
+// Returns the drawing of the document if its ranks are those of the exercise; otherwise null.
 const topology::Topology* StepperPanel::drawing() const {
   const topology::Topology& drawn = document_.experiment().topology;
   if (bar_->ranks() == ExerciseBar::Ranks::drawing) return &drawn;

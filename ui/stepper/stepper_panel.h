@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel that steps through a collective. It has the choice of exercise, the values of every rank,
-// the program of the selected rank, and buttons. Keys: Left and Right move by a step, Page Up and
-// Page Down by a round, Home and End to the start and end. Space plays, Esc stops. Up and Down
-// select a rank, Ctrl with Left and Right a chunk.
+// Panel that steps through a collective. It contains the choice of an exercise, the values of every
+// rank, the program of the selected rank, and buttons. Keys: Left and Right go to the previous or
+// next step, Page Up and Page Down to the previous or next round, Home and End to the first or last
+// step. Space plays, Esc stops. Up and Down select a rank, Ctrl+Left and Ctrl+Right a chunk.
 #pragma once
 
 #include <QPointer>
@@ -30,7 +30,8 @@ class StepperPanel : public QWidget {
   explicit StepperPanel(Document& document, QWidget* parent = nullptr);
 
   void set_run(Run* run);  // the displayed run, whose ranks and buckets can be chosen
-  // false: the panel is hidden, so it does not play and shows nothing on the canvas
+  // Sets whether the user can see the panel. A hidden panel does not play and shows nothing on the
+  // canvas.
   void set_in_front(bool seen);
   void leave_canvas();  // stops playing and clears the canvas until the next step
 
@@ -44,7 +45,7 @@ class StepperPanel : public QWidget {
   QString foot() const;  // compares the bytes to the formula, and names the origin of the values
 
  signals:
-  // no value: removes the transit from the canvas
+  // reports the transit to show on the canvas; no value: none
   void transit_changed(const std::optional<Transit>& transit);
 
  protected:

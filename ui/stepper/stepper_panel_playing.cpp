@@ -65,7 +65,7 @@ void StepperPanel::set_pace(double seconds) {
   clock_.setInterval(static_cast<int>(seconds * 1000));
 }
 
-// Plays all steps. At the end, it starts again from the beginning.
+// Plays all steps from the current one. If it is the last one, plays from the beginning.
 void StepperPanel::play() {
   if (stepper_.steps().count() == 0) return;
   if (stepper_.step() == stepper_.steps().count()) stepper_.go_to(0);

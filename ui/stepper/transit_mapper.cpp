@@ -9,8 +9,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns the text for the moving chunk. It contains the value that arrives; if that replaces a
-// partial sum by the total, it is the total. If several chunks move, the text has no value.
+// Returns the label of the chunk that moves, with the value that arrives. If a total replaces a
+// partial sum, that value is the total. If several chunks move, the label has no value.
 QString label_of(const Stepper& stepper, const collective::Move& move) {
   QString what = chunks_text(move.chunk, move.chunks);
   if (move.chunks > 1) return what;

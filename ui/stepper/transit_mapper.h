@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps the last step of a collective to a transit on the drawing.
+// Maps the last step of a collective to a transit: chunks that move along the links of the drawing.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace trainyard::ui {
 
 class TransitMapper {
  public:
-  // Returns nothing at the start, or if the drawing does not contain these ranks.
+  // Returns the transit of the last step. Returns nothing before the first step, or if the drawing
+  // does not contain the ranks of the exercise.
   std::optional<Transit> step(const Stepper& stepper, const topology::Topology& drawing);
 
  private:

@@ -46,8 +46,8 @@ void ValuesPicker::look_at(const telemetry::History* history, const RunBucket* b
 
 void ValuesPicker::await_next() { awaited_after_ = newest_.value_or(kExample); }
 
-// Fills the list of steps. The chosen step stays chosen if it still exists; otherwise the first
-// step with values is chosen.
+// Fills the list of steps. The selected step stays selected if it is still in the list; otherwise
+// the first step with values is selected.
 void ValuesPicker::refill_steps(const std::vector<int>& steps) {
   const int before = chosen_step();
   kept_ = static_cast<int>(steps.size());

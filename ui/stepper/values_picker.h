@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Controls that choose the values to step through: a training step of a run that recorded values,
-// and the element of each chunk; or an example's values.
+// Controls that choose the values to step through. These are example values, or the values that a
+// run recorded in a training step. For recorded values, the user also chooses which element of each
+// chunk is shown.
 #pragma once
 
 #include <QObject>
@@ -17,11 +18,11 @@ class ValuesPicker : public QObject {
  public:
   ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent);
 
-  // Sets the bucket whose recorded values are offered; null if the exercise is not of a run. The
-  // history must outlive all later calls.
+  // Sets the bucket whose recorded values are offered; null if the exercise is not that of a run.
+  // `history` must exist as long as functions of this object are called.
   void look_at(const telemetry::History* history, const RunBucket* bucket,
                const collective::Exercise& exercise);
-  // Selects the next step whose values arrive. Without this call, new steps do not change the
+  // Makes the next step whose values arrive the selected step. Other new steps do not change the
   // selection.
   void await_next();
 
@@ -42,7 +43,7 @@ class ValuesPicker : public QObject {
   QComboBox *step_, *element_;
   int kept_ = 0;
   bool wants_example_ = false;
-  // newest step with values, and newest step when `await_next` was called
+  // `newest_`: newest step with values. `awaited_after_`: newest step when `await_next` was called.
   std::optional<int> newest_, awaited_after_;
   std::optional<RecordedValues> values_;
 };

@@ -26,7 +26,8 @@ QString ask_where_to_save(QWidget* parent, const QString& title, const QString& 
                           const QString& filter, const QString& suffix) {
   QString file = QFileDialog::getSaveFileName(parent, title, suggested, filter);
   if (file.isEmpty() || file.endsWith("." + suffix, Qt::CaseInsensitive)) return file;
-  // asks before replacing the file, because the dialog has not checked the name with the suffix
+  // The dialog has checked the name without the suffix. So this asks before the file with the
+  // suffix is replaced.
   file += "." + suffix;
   const QString there = question_text("%1 already exists.").arg(QFileInfo(file).fileName());
   return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace"))

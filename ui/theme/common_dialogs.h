@@ -8,11 +8,11 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// Returns true if the user accepts.
+// Asks a question. Returns true if the user accepts.
 bool confirm(QWidget* parent, const QString& title, const QString& text, const QString& yes);
 
-// Asks for a file to write, with a suffix such as "json". If the file exists, the user must accept
-// that it is replaced. Returns an empty string if the user cancels.
+// Asks for the name of a file to write. The name gets the suffix, such as "json", if it lacks it.
+// If the file exists, asks whether to replace it. Returns an empty string if the user cancels.
 QString ask_where_to_save(QWidget* parent, const QString& title, const QString& suggested,
                           const QString& filter, const QString& suffix);
 

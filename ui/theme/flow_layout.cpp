@@ -11,7 +11,7 @@ struct Wrapped {
   int count = 0, height = 0;
 };
 
-// Wraps items of these sizes into rows. An item that is wider than a row gets a row of its own.
+// Wraps items of the given sizes into rows. An item that is wider than a row gets a separate row.
 QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
   QList<Wrapped> rows;
   int used = 0;
@@ -40,7 +40,8 @@ void FlowLayout::move(int from, int to) {
 }
 
 void FlowLayout::set_min_width(int width) {
-  // avoids a loop: invalidating requests a layout, which may call this function again
+  // avoids an endless loop: `invalidate` requests a layout, during which this function may be
+  // called again
   if (width == min_width_) return;
   min_width_ = width;
   invalidate();
@@ -73,8 +74,8 @@ QSize FlowLayout::size_of(const QLayoutItem& item, int width) const {
   return size;
 }
 
-// Places a row. In a layout with columns, items fill the row's height; otherwise they are centered
-// vertically.
+// Places the items of a row. If the layout has columns, items are as high as the row; otherwise
+// they are centered vertically.
 void FlowLayout::place(const QList<QLayoutItem*>& row, int left, int top, int width,
                        int height) const {
   for (QLayoutItem* item : row) {
@@ -99,8 +100,9 @@ QList<FlowLayout::Row> FlowLayout::rows_in(int width) const {
   return rows;
 }
 
-// Stretches rows so that full rows fill a page. As many rows as fit at their preferred height share
-// a page. If not even one fits, one row fills the page and may be compressed to its minimum height.
+// Stretches rows so that they fill pages. Each page has as many rows as fit at their preferred
+// height. If not even one row fits, a page has one row, which may be compressed to its minimum
+// height.
 void FlowLayout::fill_page(QList<Row>& rows) const {
   if (page_ <= 0 || rows.isEmpty()) return;
   const int wanted = std::ranges::max(rows, {}, &Row::height).height;

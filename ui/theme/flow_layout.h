@@ -9,8 +9,8 @@ namespace trainyard::ui {
 
 class FlowLayout : public QLayout {
  public:
-  // If `min_width` > 0, widgets form columns of at least that width, which fill the rows. Otherwise
-  // each widget has its preferred width.
+  // `min_width` > 0: widgets are in columns of at least that width, and the columns fill the rows.
+  // `min_width` = 0: each widget has its preferred width.
   explicit FlowLayout(QWidget* parent, int spacing, int min_width = 0);
   ~FlowLayout() override;
 
@@ -22,14 +22,14 @@ class FlowLayout : public QLayout {
   }
   void move(int from, int to);
   void set_min_width(int width);
-  // Makes rows so high that full rows fill a page of this height, but not lower than their
-  // preferred height. With 0, rows have their preferred height.
+  // Sets the height of a page. Rows are made higher so that they fill pages of this height exactly.
+  // If it is 0, rows have their preferred height.
   void set_page(int height);
 
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
-  // Returns the height of widgets of these sizes if they are wrapped into rows.
+  // Returns the total height of widgets of these sizes after wrapping them into rows.
   static int height_of(const QList<QSize>& sizes, int width, int spacing);
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
@@ -42,7 +42,7 @@ class FlowLayout : public QLayout {
   };
   QList<Row> rows_in(int width) const;
   void fill_page(QList<Row>& rows) const;
-  // returns the height; places widgets only if `placing`
+  // returns the total height of all rows; moves the widgets only if `placing` is true
   int arrange(const QRect& outer, bool placing) const;
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;

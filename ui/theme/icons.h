@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Icons of the workbench: monochrome SVGs of 24 px with one stroke width, tinted by the theme when
-// painted.
+// Icons of the workbench: monochrome SVGs of 24 x 24 px with one stroke width. The theme determines
+// their color when they are painted.
 #pragma once
 
 #include <QColor>
@@ -13,11 +13,11 @@ class QRectF;
 
 namespace trainyard::ui {
 
-// Returns an icon by its file name in resources/icons, without ".svg". It follows the theme;
-// checked icons use the accent color.
+// Returns the icon with a file name in resources/icons, given without ".svg". Its color follows the
+// theme; the icon of a checked button has the accent color.
 QIcon icon(const QString& name);
 
-// Paints an icon in a given color.
+// Paints an icon in the given color.
 void paint_icon(QPainter& painter, const QString& name, const QRectF& where, const QColor& color);
 
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Topics of widgets in the manual. F1 shows the topic of the focused widget, or of its nearest
-// ancestor that has one.
+// Topics of the manual for widgets. F1 shows the topic of the focused widget, or of its nearest
+// ancestor that has a topic.
 #pragma once
 
 #include <QString>
@@ -12,10 +12,11 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// A page, section or name that the manual finds ("canvas.md").
+// Sets the topic of a widget: a page such as "canvas.md", a section, or another name that the
+// manual can look up.
 void set_manual_topic(QWidget* widget, const QString& topic);
-// Sets a part of the path of an experiment's field. The parts of a widget's ancestors precede its
-// own.
+// Sets the widget's part of the path of an experiment's field. The full path consists of the parts
+// of its ancestors, followed by its own part.
 void set_manual_field(QWidget* widget, const QString& part);
 void set_manual_problem(QWidget* widget, const std::optional<base::Problem>& problem);
 

@@ -6,8 +6,8 @@
 
 namespace trainyard::ui {
 
-// Column of controls beside the views of a wide, low panel. It is as wide as its controls at any
-// font size, and scrolls if it is higher than the panel.
+// Column of controls beside the views of a wide, low panel. The column is as wide as its controls
+// at any font size, and scrolls if it is higher than the panel.
 class SideColumn : public QScrollArea {
  public:
   explicit SideColumn(QWidget* parent);

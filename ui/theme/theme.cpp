@@ -46,15 +46,16 @@ const Colors kDark{.window = "#22262c",
                    .warning = "#f0b95a",
                    .error = "#ff8078"};
 
-// Colors after Okabe and Ito (2008), darkened for light and lightened for dark backgrounds; brown
-// replaces yellow, and gray is omitted.
+// Series colors after Okabe and Ito (2008). They are darker on light backgrounds and lighter on
+// dark ones. Brown replaces yellow, and gray is omitted.
 const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b0478f",
                                          "#b07a00", "#2e94cf", "#8b2f3a", "#5e7a12"};
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6",
                                         "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
-// Colors that are distinct from all series colors and from each other (CIE76 distance at least 20).
-// Neighboring colors are also distinct for users with red or green color blindness.
+// Colors for the components of a total. Each is distinct from all series colors and from the others
+// (CIE76 distance at least 20). Consecutive colors are also distinct for users with red or green
+// color blindness.
 const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320",
                                         "#1d2456", "#4a5fe0", "#1f9a20"};
 const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259",
@@ -106,8 +107,8 @@ double luminance(const QColor& c) {
   return 0.2126 * linear(c.redF()) + 0.7152 * linear(c.greenF()) + 0.0722 * linear(c.blueF());
 }
 
-// Scales the style's sizes of icons and check marks with the font. Fusion derives them from the
-// screen.
+// Style that scales icons and check marks with the font. The Fusion style derives their sizes from
+// the screen.
 class ScaledStyle : public QProxyStyle {
  public:
   explicit ScaledStyle(double scale) : QProxyStyle("Fusion"), scale_(scale) {}
@@ -132,7 +133,8 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
-  // Centers icon and text together in a button. A button whose text changes may be wider than both.
+  // Centers the icon and the text of a button as one unit. If the text of a button changes, the
+  // button may be wider than its current content.
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                    const QWidget* widget) const override {
     const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
@@ -226,7 +228,7 @@ QFont Theme::font(double relative_size, bool strong) const {
   return font;
 }
 
-// The platform's fixed font may not be installed; the hint makes Qt substitute a monospaced one.
+// The hint makes Qt substitute a monospaced font if the platform's fixed font is not installed.
 QFont Theme::fixed_font() const {
   QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   fixed.setStyleHint(QFont::Monospace);

@@ -15,7 +15,7 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// Sizes are multiples of this many pixels, at a scale of 1.
+// Unit of sizes, in pixels at scale 1. Margins and widths are multiples of it.
 inline constexpr int kGrid = 8;
 
 // Named colors for custom painting. Text on `canvas`, `card` and `tile` has a contrast of at least
@@ -40,8 +40,9 @@ double contrast(const QColor& a, const QColor& b);  // 1 to 21, as WCAG 2.1 defi
 
 const Colors& colors();  // colors of the application's theme
 
-// Sets a style sheet generated from the theme's colors, and updates it when they change. A widget
-// with a style sheet that names no color keeps the palette with which it was first shown.
+// Sets a widget's style sheet, which `sheet` generates from the theme's colors, and updates it when
+// they change. The sheet must name colors: without any, the widget keeps the palette with which it
+// was first shown.
 void set_sheet(QWidget* widget, const std::function<QString(const Colors&)>& sheet);
 
 class Theme : public QObject {
@@ -63,9 +64,9 @@ class Theme : public QObject {
   const Colors& colors() const;
   int pixels(double at_scale_one) const;  // scales a length
 
-  // Returns the color of rank or run number `index`, the same in every view. The colors are
+  // Returns the color of the rank or run with that index, the same in every view. The colors are
   // distinct for color-blind users, ordered by contrast, and never gray. They repeat after eight;
-  // together with dash patterns, 24 lines are distinct.
+  // combined with dash patterns, 24 lines are distinct.
   QColor series_color(int index) const;
   QPen series_pen(int index, double width = 1.5) const;  // color and dash pattern
   // Returns the color of a component of a total, such as waiting time in a step. It differs from

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Label in one of the theme's colors and sizes; follows the theme.
+// Label in one of the theme's colors and font sizes. It changes with the theme.
 #pragma once
 
 #include <QLabel>
@@ -15,10 +15,10 @@ class TintedLabel : public QLabel {
                        bool strong = false);
   void set_tint(TextColor tint);
   TextColor tint() const { return tint_; }
-  // Shows the text in one line of any width. A text that is too long ends in "…", and the tool tip
-  // has the full text.
+  // Shows the text in one line, whatever the width of the label. If the text does not fit, it ends
+  // in "…", and the tool tip contains the full text.
   void set_elided();
-  // sets the tool tip of an elided label, shown even if its text is not elided
+  // sets a tool tip for a label after `set_elided`; it is shown even if the text fits
   void set_help(const QString& help);
 
   QSize minimumSizeHint() const override;
@@ -35,7 +35,7 @@ class TintedLabel : public QLabel {
   bool strong_;
 };
 
-// Returns a label of wrapped plain text, which can be selected and copied.
+// Creates a label of plain text, which wraps and which the user can select and copy.
 TintedLabel* paragraph(TextColor tint, QWidget* parent, const QString& text = {});
 
 }  // namespace trainyard::ui
