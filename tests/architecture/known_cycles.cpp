@@ -9,7 +9,7 @@ const KnownCycles& known_unit_cycles() {
       {"backends/cuda/module/fragments", "backends/cuda/module/warp_gpu"},
       {"backends/cuda/module/kernels/sum", "backends/cuda/module/prepare"},
       {"backends/zmq/transport", "backends/zmq/transport_end", "backends/zmq/transport_link"},
-      {"core/base/field_description", "core/base/fields", "core/base/json"},
+      {"core/base/fields", "core/base/json"},
       {"core/check/check", "core/check/proofs"},
       {"core/collective/algorithm", "core/collective/member_ring"},
       {"core/collective/chunk_spans", "core/collective/steps"},
