@@ -15,8 +15,8 @@ namespace {
 
 QString lock_of(const QString& copy) { return copy + ".lock"; }
 
-// Locks a copy that a dead process left; returns null if the process lives. Only the process
-// decides whether a lock is stale, not the lock's age.
+// Locks a copy whose process has ended. Returns null if the process still runs. Whether a lock is
+// stale depends only on this process, not on the age of the lock.
 std::shared_ptr<QLockFile> lock_dead(const QString& copy) {
   auto lock = std::make_shared<QLockFile>(lock_of(copy));
   lock->setStaleLockTime(0);
@@ -101,12 +101,12 @@ Autosave::~Autosave() { remove_copy(); }
 void Autosave::recover(const Recovery& recovery) {
   document_.restore(recovery.experiment, recovery.file);
   write_now();
-  // deletes the recovered copy only if the document's new copy is on disk
+  // The recovered copy is deleted only if the document's own copy has been written.
   if (QFile::exists(copy_)) discard(recovery);
 }
 
-// Starts the timer unless it runs. Edits do not restart it, so that a document that is edited
-// without pause is saved too.
+// Starts the timer unless it already runs. Edits do not restart the timer, so that a copy is also
+// written while the user edits without pause.
 void Autosave::changed() {
   if (!document_.dirty()) {
     delay_.stop();

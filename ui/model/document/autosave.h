@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Saves unsaved work, so that it survives a crash. While a document is dirty, a copy is kept in the
-// recovery directory, under a lock held by this process. Saving the document or closing it normally
-// removes the copy.
+// Copies of unsaved work, which survive a crash. While a document has unsaved changes, a copy is
+// kept in the recovery directory, under a lock held by this process. Saving or closing the document
+// normally removes the copy.
 //
-// A copy is offered only if work was lost: its process is dead, and the copy differs from the
-// document's file and is newer.
+// A copy is offered for recovery only if work was lost. This is so if the process that wrote it has
+// ended, and the copy differs from the document's file and is newer than the file.
 #pragma once
 
 #include <QDateTime>
@@ -30,8 +30,8 @@ struct Recovery {
   std::shared_ptr<QLockFile> lock;
 };
 
-// Returns the copies to offer, newest first. Removes copies that contain no lost work; keeps files
-// that cannot be read.
+// Returns the copies to offer for recovery, newest first. Deletes copies that contain no lost work.
+// Keeps copies that cannot be read, but does not return them.
 std::vector<Recovery> find_recoveries(const QString& directory = recovery_directory());
 void discard(const Recovery& recovery);
 
@@ -42,13 +42,14 @@ class Autosave : public QObject {
                     int delay_milliseconds = 1500, QObject* parent = nullptr);
   ~Autosave() override;  // removes the copy, because the document is closed normally
 
-  // loads the recovered work into the document, and keeps a copy of it as this document's copy
+  // Loads the recovered work into the document as unsaved work, and writes a copy of the document.
   void recover(const Recovery& recovery);
   void write_now();  // writes a copy immediately if the document is dirty
   QString copy() const { return copy_; }
 
  signals:
-  // Emitted when writing a copy fails. Not emitted again until a copy was written.
+  // Emitted when a copy cannot be written. Emitted again only after a copy has been written in
+  // between.
   void failed(const QString& what);
 
  private:

@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Resets the fields that the field tables mark as unused to their defaults.
+// Resets to their defaults the fields that their descriptions mark as unused.
 template <base::IsDocument Document>
 void reset_unused(Document& document) {
   const Document given = document, defaults{};

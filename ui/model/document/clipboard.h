@@ -13,10 +13,10 @@ namespace trainyard::ui {
 
 inline constexpr const char* kTopologyMime = "application/x-trainyard-topology+json";
 
-// the JSON is also added as plain text
+// Returns the fragment as JSON. The JSON is added as plain text too.
 std::unique_ptr<QMimeData> to_mime(const Fragment& fragment);
-// Returns nothing if the data contains no fragment or an unreadable one; clipboard data is
-// untrusted.
+// Returns the fragment that the data contains. Returns nothing if there is none or it is invalid,
+// because clipboard data is untrusted.
 std::optional<Fragment> from_mime(const QMimeData* data);
 
 }  // namespace trainyard::ui

@@ -26,8 +26,8 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
     {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
 
-// Names the object of the drawing that a path leads to. The match `place` contains the name of the
-// list, the index in it, and the index of a device on its host.
+// Returns the name of the drawn object to which a path leads. `place` is the match of the path: its
+// groups are the name of the list, the index in the list, and the index of the device on its host.
 QString object_name_at(const topology::Topology& topology, const QRegularExpressionMatch& place) {
   const QString list = place.captured(1), device = place.captured(3);
   const std::size_t index = place.captured(2).toULongLong(), on_host = device.toULongLong();
@@ -43,16 +43,15 @@ QString object_name_at(const topology::Topology& topology, const QRegularExpress
              : QString();
 }
 
-// Returns the label of one step of a path. Forms count from 0, so "layers[2]", the third layer, is
-// "Layer 2".
+// Returns the label of one component of a path. Forms count elements from 0, so "layers[2]", the
+// third layer, is "Layer 2".
 QString step_text(const FieldDescription& field, const QString& step) {
   static const QRegularExpression element(R"(\[(\d+)\]$)");
   const auto match = element.match(step);
   return match.hasMatch() ? singular(label_of(field)) + " " + match.captured(1) : label_of(field);
 }
 
-// Returns the labels of the fields along a path. Returns no labels if `fields` does not contain the
-// path.
+// Returns the labels of the fields along a path. Empty if `fields` does not describe the path.
 QStringList labels_along(const std::vector<FieldDescription>& fields, const QStringList& steps) {
   QStringList labels;
   const std::vector<FieldDescription>* level = &fields;
@@ -66,7 +65,7 @@ QStringList labels_along(const std::vector<FieldDescription>& fields, const QStr
   return labels;
 }
 
-// Translates paths of one experiment to readable text.
+// Translates the paths in problems of one experiment to readable text.
 class ProblemFormatter {
  public:
   explicit ProblemFormatter(const experiment::Experiment& experiment)
@@ -120,7 +119,8 @@ QString field_text(const char* source, int n) {
   return QCoreApplication::translate("field", source, nullptr, n);
 }
 
-// Removes the unit from the name, because it is shown beside the number.
+// Returns the label of a field. The unit is removed from the field's name, because forms show it
+// beside the number.
 QString label_of(const FieldDescription& field) {
   static const std::pair<const char*, const char*> kUnitSuffixes[] = {{"B", "_bytes"},
                                                                       {"B/s", "_bytes_per_second"},

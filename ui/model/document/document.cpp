@@ -23,15 +23,16 @@ constexpr const char* kResolvedFile = "resolved.json";
 
 std::filesystem::path path_of(const QString& file) { return file.toStdU16String(); }
 
-// Loads a file. If it is refused, the result lists as many of its problems as can be found.
+// Loads a file. If the file is refused, the result lists as many of the file's problems as can be
+// found.
 experiment::Checked<experiment::Experiment> load_checked(const QString& file) {
   return experiment::load(path_of(file), {}, path_of(QFileInfo(file).absolutePath()));
 }
 
 }  // namespace
 
-// One edit: full copies of the state before and after it. It holds no pointers into either state,
-// so no pointer can dangle.
+// One edit, with full copies of the experiment before and after the edit. It stores no pointers
+// into an experiment, so no pointer can dangle.
 class EditCommand : public QUndoCommand {
  public:
   EditCommand(Document& document, const QString& text, Document::Snapshot after, QString merge_key)
@@ -48,7 +49,7 @@ class EditCommand : public QUndoCommand {
     const auto* next = static_cast<const EditCommand*>(other);
     if (next->merge_key_ != merge_key_) return false;
     after_ = next->after_;
-    // if a value was changed and changed back, there is nothing to undo
+    // if a value is changed back to the original one, there is nothing to undo
     setObsolete(*after_ == *before_);
     return true;
   }
@@ -68,8 +69,8 @@ Document::Document(QObject* parent)
   validation_.start();
 }
 
-// The undo stack emits cleanChanged when it is destroyed. The receivers of this document's signals
-// may be destroyed by then.
+// The undo stack emits cleanChanged when it is destroyed. At that time, the objects that receive
+// this document's signals may already be destroyed.
 Document::~Document() { undo_.disconnect(this); }
 
 QString Document::directory() const {
@@ -118,7 +119,8 @@ base::Problems Document::set_value(const QString& path, const base::Json& value)
     return {set.error()};
   const auto read = experiment::from_json(json);
   if (!read) return read.error();
-  // edits that add or remove rows get another merge key, so that they are separate undo steps
+  // An edit that adds or removes elements of a list gets another merge key, so that it is a
+  // separate undo step.
   const QString rows = value.is_array() ? "#" + QString::number(value.size()) : QString();
   edit(
       tr("Set %1").arg(path), [&](experiment::Experiment& experiment) { experiment = *read; },
@@ -163,7 +165,7 @@ base::Result<void> Document::save(const QString& file) {
   file_ = QFileInfo(file).absoluteFilePath();
   undo_.setClean();
   emit file_changed();
-  // validates again, because relative data paths may resolve differently
+  // Relative data paths may now lead to other files, so the experiment is validated again.
   if (moved) validation_.start();
   return saved;
 }
@@ -181,8 +183,9 @@ void Document::judge() {
   validate();
 }
 
-// Validates on a pool thread, because it opens data files and generating messages takes time. One
-// validation runs at a time. If the document changes meanwhile, another one follows.
+// Validates on a pool thread, because validation opens data files and generates messages, which
+// takes time. Only one validation runs at a time. If the document changes meanwhile, another
+// validation follows.
 void Document::validate() {
   if (validating_) return void(again_ = true);
   validating_ = true;

@@ -33,12 +33,13 @@ class Document : public QObject {
     return display_problems_;
   }              // problems in the same order, with readable messages
   void judge();  // validates again, as data files may have changed; then emits `judged`
-  // Sets the problem of an input that was refused. While set, it is listed as a problem, and saving
-  // is refused.
+  // Sets the problem of an input that was refused. While it is set, the document lists it as a
+  // problem, and the document cannot be saved.
   void set_refused(const std::optional<base::Problem>& typed);
   const std::optional<base::Problem>& refused() const { return refused_; }
   bool has_devices() const;
-  // Returns the problems to show. Without devices, the problem that no device trains is omitted.
+  // Returns the problems to show. If no device is drawn, the problem that no device trains is
+  // omitted.
   DisplayProblems shown_problems() const;
   QUndoStack& undo_stack() { return undo_; }
   QString file() const { return file_; }  // empty: never saved
@@ -47,11 +48,11 @@ class Document : public QObject {
   QString name() const;  // name of the experiment, else of the file; empty if there is neither
   bool dirty() const { return !undo_.isClean(); }
 
-  // Applies an edit; every edit uses this function. `change` modifies a copy of the experiment. If
-  // the copy then differs, a command named `text` is pushed to the undo stack. Consecutive edits
-  // with the same non-empty `merge_key` become one command, as during a drag. Fields that a chosen
-  // kind does not use are reset to their defaults; `fields_dropped` lists the ones that had other
-  // values.
+  // Applies an edit; all edits are made by this function. `change` modifies a copy of the
+  // experiment. If the copy then differs from the experiment, a command named `text` is pushed to
+  // the undo stack. Consecutive edits with the same non-empty `merge_key`, such as those of a drag,
+  // become one command. If an edit chooses a kind that does not use some fields, these fields are
+  // reset to their defaults. `fields_dropped` then lists those that had other values.
   void edit(const QString& text, const std::function<void(experiment::Experiment&)>& change,
             const QString& merge_key = {});
   // Sets one value by its path ("training.batch_per_rank"), as JSON. Returns the problems if the
@@ -64,21 +65,24 @@ class Document : public QObject {
                const QString& file = {});  // as `reset`, but the document is marked as unsaved
   experiment::Checked<experiment::Experiment> load(
       const QString& file);  // replaces the document by the file's content, if the file can be read
-  // as `load`, but the document has no file; relative data paths still start from the directory of
-  // `file`
+  // Loads a file like `load`, but the document gets no file name, so that saving does not overwrite
+  // the file. Relative data paths start from the directory of `file`.
   experiment::Checked<experiment::Experiment> load_as_new(const QString& file);
   base::Result<void> save(
       const QString& file);  // atomic; marks the undo stack clean; fails while an input is refused
 
  signals:
-  // The experiment changed. Receivers should combine several of these signals before they repaint.
+  // The experiment has changed. This signal may be emitted often, so receivers should repaint only
+  // once for several signals.
   void changed();
   void about_to_be_reset();  // another document will replace this one; refused input is discarded
   void problems_changed();   // the problems or their messages changed
-  // validation is finished and `problems` is up to date, even if it did not change
+  // A validation is finished. `problems` is up to date, even if the problems are the same as
+  // before.
   void judged();
   void file_changed();  // file, title or dirty changed
-  // Emitted when an edit chose a kind that does not use these fields, which had values.
+  // Emitted when an edit chose a kind that does not use these fields. Their values were reset to
+  // the defaults.
   void fields_dropped(const QStringList& paths);
 
  private:
@@ -91,8 +95,8 @@ class Document : public QObject {
   void gather_problems();
 
   Snapshot experiment_;
-  // `validation_problems_`: problems found by validation; `display_problems_`: the same, after the
-  // problem of the refused input if there is one
+  // `validation_problems_`: problems found by validation. `display_problems_`: the problem of the
+  // refused input, if there is one, followed by the problems found by validation.
   DisplayProblems validation_problems_, display_problems_;
   base::Problems problems_;  // `display_problems_` as found, without readable messages
   std::optional<base::Problem> refused_;

@@ -12,7 +12,8 @@ namespace {
 
 using topology::Topology;
 
-// True if both drawings have the same rows, regardless of the rows' text.
+// True if both drawings have the same numbers of rows at the same places. The text of the rows may
+// differ.
 bool same_rows(const Topology& a, const Topology& b) {
   const auto devices = [](const topology::Host& host) { return host.devices.size(); };
   return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) &&
@@ -59,7 +60,7 @@ TopologyItems::TopologyItems(Document& document, QObject* parent)
 }
 
 void TopologyItems::refresh() {
-  // without positions, because moving an object does not change this model
+  // Positions are removed, because moving an object on the canvas does not change this model.
   const Topology now = without_positions(document_.experiment().topology);
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {
@@ -75,7 +76,8 @@ void TopologyItems::refresh() {
       emit dataChanged(index(0, 0, host), index(rowCount(host) - 1, column_count - 1, host));
 }
 
-// The internal id is 0 for top-level rows, otherwise the host's row + 1.
+// The internal id is 0 for a top-level row. For a device it is the row of the device's host, plus
+// 1.
 QModelIndex TopologyItems::index(int row, int column, const QModelIndex& parent) const {
   if (row < 0 || row >= rowCount(parent) || column < 0 || column >= column_count) return {};
   return createIndex(row, column,

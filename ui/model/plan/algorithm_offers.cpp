@@ -20,7 +20,7 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
   }
 }
 
-// Marks all algorithms but one as unavailable, if the strategy supports only that one.
+// If the strategy supports only one algorithm, marks all others as unavailable.
 void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::required_all_reduce(experiment.document.strategy.kind);
   if (!only) return;
@@ -30,7 +30,8 @@ void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   known.automatic = {only->algorithm, experiment::torus_text(experiment.hosts)};
 }
 
-// True if the ranks of the collective hold shards of the same layers and are not replicas.
+// True if the collective is inside layers: its ranks hold shards of the same layers, and are not
+// replicas.
 bool is_inside_layers(const experiment::Resolved& experiment, const collective::Work& work) {
   if (!experiment::splits_model(experiment.document.strategy.kind) ||
       !experiment::splits_layers(experiment))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Comparison of the all-reduce algorithms for an experiment: the cost of each for the largest
-// bucket, and its flows between ranks. If layers are sharded, the largest sum inside these layers
-// is used instead of a bucket. Pure.
+// Comparison of the all-reduce algorithms for an experiment: the cost of each algorithm for the
+// largest bucket, and the algorithm's flows between ranks. If layers are sharded, the largest
+// all-reduce inside these layers is used instead of a bucket. Pure.
 #pragma once
 
 #include <map>
@@ -16,11 +16,13 @@
 
 namespace trainyard::ui {
 
-// Logical topology (ring, tree, torus) of a collective: bytes sent between ranks, over all rounds.
+// Logical topology of a collective, such as a ring, tree or torus: the bytes that each rank sends
+// to each other rank, over all rounds.
 struct LogicalTopology {
   std::vector<std::string> devices = {};     // names of the participating devices, by position
   std::vector<collective::Flow> flows = {};  // between positions; empty: nothing to draw
-  // True while the mouse is on the algorithm. Otherwise live data of a run hides the picture.
+  // True while the mouse is on the algorithm. If it is false, live data of a run hides the logical
+  // topology.
   bool pointed = false;
 
   bool operator==(const LogicalTopology&) const = default;
@@ -31,8 +33,8 @@ struct AlgorithmOffers {
   int ranks = 0;                              // number of participating ranks; 0: no collective
   std::int64_t bucket_bytes = 0;              // size of the largest bucket
   bool gathers = false;                       // the collective is an all-gather: nothing is summed
-  // The collective sums outputs of sharded layers (or gradients at their inputs), and no gradients
-  // of weights.
+  // true if the collective sums outputs of sharded layers, or gradients at their inputs, instead of
+  // gradients of weights
   bool inside_layers = false;
   std::vector<collective::Offer> offers = {};  // empty for one rank
   collective::Choice automatic = {};           // choice of `auto`
@@ -45,11 +47,11 @@ struct AlgorithmOffers {
 
 inline constexpr std::size_t kMaxArrows = 20'000;  // more arrows are unreadable
 
-// Shared, because a drawing of many ranks has many flows.
+// Shared instead of copied, because the offers of many ranks contain many flows.
 using AlgorithmOffersPtr = std::shared_ptr<const AlgorithmOffers>;
 
-// Returns the comparison for an experiment, or the reason why there is none. Soon after `stop` is
-// requested, it returns a problem with code `canceled`.
+// Returns the comparison for an experiment, or the reason why there is none. If `stop` is
+// requested, soon returns a problem with code `canceled`.
 AlgorithmOffersPtr compare_algorithms(const base::Result<experiment::Resolved>& experiment,
                                       const std::stop_token& stop = {});
 

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 
 struct DataAssignment {
   data::ShardTable shards;  // samples by rank and class; empty if not counted
-  // feature columns of each rank, as text, used instead of `shards`; empty if each rank has all
+  // feature columns of each rank, as text; used instead of `shards`; empty if each rank has all
   // columns
   QStringList columns;
   bool empty() const { return shards.empty() && columns.isEmpty(); }

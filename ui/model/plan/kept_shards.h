@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Model state that a rank of fsdp keeps between steps. Pure.
+// Model state that each rank of an fsdp experiment keeps between steps. Pure.
 #pragma once
 
 #include <QString>
@@ -9,17 +9,17 @@
 
 namespace trainyard::ui {
 
-// State that a rank keeps: shard number `part` of `parts` of each kind that is sharded, and all of
-// the other kinds.
+// State that a rank keeps. Of each kind of state that is sharded (parameters, gradients, moments),
+// it keeps the shard with index `part` of `parts` shards. Of each other kind, it keeps everything.
 struct KeptShard {
   int part = 0, parts = 1;
-  // true if this kind is sharded; moments, if there are any, are always sharded
+  // true if this kind of state is sharded; moments are always sharded if there are any
   bool parameters = false, gradients = false;
   bool moments = true;  // true if the optimizer has moments
   bool operator==(const KeptShard&) const = default;
 };
 
-// Returns the shards by rank; empty if nothing is sharded.
+// Returns the kept state of each rank. Empty if nothing is sharded.
 std::vector<KeptShard> kept_shards(const experiment::Resolved& experiment);
 
 QString kept_text(const KeptShard& kept);  // "keeps 1/4 of parameters, gradients and moments"

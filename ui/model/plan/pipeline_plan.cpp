@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kSteps = 3;  // number of full steps
 
-// Returns a shorter schedule: at most kSteps full steps, then one step of each smaller size that
-// ends an epoch.
+// Returns a shorter schedule for simulation. It has at most kSteps full steps, followed by one step
+// of each smaller size that occurs at the end of an epoch.
 plan::Schedule shortened(const plan::Schedule& schedule) {
   const std::int64_t full = std::min(kSteps, schedule.full_steps_per_epoch);
   const std::vector<std::int64_t> tails(schedule.tails.size(), 1);
@@ -28,7 +28,7 @@ plan::Schedule shortened(const plan::Schedule& schedule) {
   return few;
 }
 
-// A simulated step: the program number and the executed ops of each rank.
+// A simulated step: the index of the program and the executed ops, for each rank.
 struct Simulated {
   std::vector<int> programs;
   std::vector<std::vector<ExecutedOp>> ran;
@@ -58,8 +58,9 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
   return outcome ? base::Result<void>() : base::fail(outcome.error());
 }
 
-// Returns the ideal bubble fraction; nothing if no formula applies. The formula of the interleaved
-// schedule requires that the number of micro-batches is a multiple of p (experiment/cells.h).
+// Returns the ideal bubble fraction of the schedule; nothing if no formula applies. The formula of
+// the interleaved schedule requires that the number of micro-batches is a multiple of p
+// (experiment/cells.h).
 std::optional<double> ideal(const experiment::Resolved& e, const PipelineShape& shape,
                             int micro_batches) {
   if (shape.schedule == experiment::PipelineSchedule::interleaved_1f1b &&
@@ -94,9 +95,9 @@ PlannedStep planned_step(const std::string& name, const PipelineShape& shape,
   return step;
 }
 
-// Returns the step to show for each program: the second one, if there is one. Unlike the first and
-// the last step, it overlaps with the steps before and after it, and loads the samples of the next
-// step meanwhile.
+// Returns the step to show for each program: the program's second step, if it has several. The
+// second step overlaps with the steps before and after it and loads the samples of the next step,
+// which the first and the last step do not do.
 std::map<std::int64_t, std::string> steps_to_show(const plan::Schedule& schedule) {
   std::map<std::string, std::vector<std::int64_t>> by_program;
   for (std::int64_t step = 0; step < schedule.steps; ++step)

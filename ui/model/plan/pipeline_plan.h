@@ -24,7 +24,8 @@ struct PipelineShape {
 
   int ranks() const { return mesh.ranks(); }
   bool has_weight_pass() const { return schedule == experiment::PipelineSchedule::zb_h1; }
-  // true if the stage has layers or the loss; otherwise its rank only forwards data
+  // True if the stage has layers or computes the loss. Otherwise the rank of the stage only
+  // forwards data.
   bool has_cells(int stage) const;
   int chunk(int stage) const;  // index of the stage among its rank's stages with cells, from 0
   int chunks() const;          // maximum number of stages with cells per rank
@@ -32,13 +33,14 @@ struct PipelineShape {
   bool operator==(const PipelineShape& other) const;
 };
 
-// A step of one program, such as the shorter step at the end of an epoch.
+// The step to show for one program. A run has several programs if, for example, the step at the end
+// of an epoch is shorter.
 struct PlannedStep {
   std::string program;  // name of the program: "train"
   StepCells cells;
   std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
-  // `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no formula is
-  // known
+  // result of `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no
+  // formula applies
   std::optional<double> ideal;
   bool operator==(const PlannedStep&) const = default;
 };
@@ -52,12 +54,12 @@ struct PipelinePlan {
 };
 using PipelinePlanPtr = std::shared_ptr<const PipelinePlan>;
 
-// Returns the stages of an experiment whose ranks have stages of the model (model_parallel,
-// pipeline, rpc, and hybrids of several); nothing for others.
+// Returns the stages of an experiment that assigns stages of the model to ranks (model_parallel,
+// pipeline, rpc, and hybrids of several strategies). Returns nothing for other experiments.
 std::optional<PipelineShape> pipeline_shape(const experiment::Resolved& experiment);
 
 // Simulates a few steps of the expanded plan and returns the second step of each program. Errors:
-// those of the simulation; `canceled`.
+// those of the simulation, and `canceled`.
 base::Result<PipelinePlan> pipeline_plan(const experiment::Resolved& experiment,
                                          const PipelineShape& shape, const plan::Plan& expanded,
                                          std::stop_token stop = {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// End times of a run's steps according to the drawn speeds. They are computed by simulating the
+// End times of a run's steps, predicted for the drawn speeds. They are computed by simulating the
 // run's plan on a virtual clock. This may take long: do not call it on the GUI thread.
 #pragma once
 
@@ -19,8 +19,8 @@ struct SimulatedTime {
   }  // as `sim::seconds_until`
 };
 
-// Simulates the resolved experiment in a recording's header. Errors: those of reading, planning and
-// simulating it.
+// Simulates the resolved experiment that the header of a recording contains. Errors: those of
+// reading, planning and simulating the experiment.
 base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment,
                                            std::stop_token stop);
 

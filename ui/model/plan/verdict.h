@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Advice whether distributed training is faster: compares the simulated drawing to one of its
-// devices with the same global batch. May take long: do not call it on the GUI thread. Ends soon
-// after `stop` is requested.
+// Verdict on whether distributed training is faster. It compares a simulation of the drawing with a
+// simulation of one of its devices, for the same global batch. Computing it may take long: do not
+// call it on the GUI thread. It ends soon after `stop` is requested.
 #pragma once
 
 #include <QString>
@@ -19,11 +19,12 @@ base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experime
                                             const plan::Plan& expanded, std::stop_token stop = {});
 
 // Returns the verdict in one line: "As drawn: one device would be 1.8x faster here, because ...".
-// In the simulation, ranks never share cores. If they share cores in a run, the run shows a caveat.
+// The simulation assumes that ranks do not share cores. If ranks share cores in a run, the run
+// shows a caveat.
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop = {});
 
-// Returns the simulated cost of a full step as drawn.
+// Returns the cost of a full step of the drawn experiment, as simulated.
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
                                              std::stop_token stop = {});
 

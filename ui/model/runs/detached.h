@@ -15,9 +15,10 @@ struct Detached {
   qint64 process = -1;
 };
 
-// Starts a command-line verb in its own session, so that it outlives the workbench. The verb gets a
-// copy of the experiment and, as its --out, a new directory below `place`, which is named after the
-// time and `name`. The verb's output goes to kConsoleFile in that directory.
+// Starts a command-line verb, such as `run`, in its own session, so that its process outlives the
+// workbench. The verb gets a copy of the experiment. Its --out is a new directory below `place`,
+// named after the current time and `name`. Its output goes to the file kConsoleFile in that
+// directory.
 base::Result<Detached> start_detached(const Services& services, const QString& verb,
                                       const QString& place, const QString& name,
                                       const experiment::Experiment& experiment,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Failure of a run and the rank that caused it. Pure.
+// Failure of a run, and the rank that caused the failure. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace trainyard::ui {
 // Returns the problem in the result or the last state of the run; nothing if there is none.
 std::optional<base::Problem> failure_of_run(const telemetry::History& history);
 
-// rank that the problem's location names: 2 for "rank 2 (cpu2 on host0)"
+// Returns the rank that the location of a problem names: 2 for "rank 2 (cpu2 on host0)".
 std::set<int> ranks_in_problem(const base::Problem& problem);
 
 }  // namespace trainyard::ui

@@ -5,7 +5,7 @@
 
 namespace trainyard::ui {
 
-// True if the process lives. False if it is a zombie (state "Z"), or if `process` is <= 0.
+// True if the process exists and is not a zombie (state "Z"). False if `process` is not positive.
 bool process_alive(std::int64_t process);
 
 }  // namespace trainyard::ui

@@ -9,7 +9,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Resets the fields that do not affect what a run learns, but only how it is watched.
+// Resets the settings that do not affect what a run trains: its pace, its recording, its
+// checkpoints, and how failures are handled.
 experiment::Experiment without_watch_settings(experiment::Experiment experiment) {
   const experiment::RunSpec defaults;
   experiment.run.seconds_per_step = defaults.seconds_per_step;
@@ -51,7 +52,7 @@ DataAssignment recorded_assignment(const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
-  // the recording of an older version may be readable only partly
+  // The recording may be that of an older version, so that only some of its values can be read.
   return resolved ? data_assignment(*resolved)
                   : DataAssignment{experiment::shards_of(*recorded), {}};
 }
@@ -64,9 +65,9 @@ std::optional<experiment::StalenessTheory> recorded_staleness_theory(
   return resolved ? experiment::staleness_theory(*resolved) : std::nullopt;
 }
 
-// Compares both experiments as resolved with the same data, so that a value that the user gave
-// equals the same value chosen by `auto`. If the drawing does not set the times of layers, both
-// experiments use the times that the run measured.
+// Compares both experiments after they were resolved with the same data. Therefore a value that the
+// user gave equals the same value chosen by `auto`. If the drawing does not set the times of
+// layers, the times that the run measured are used for both experiments.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history) {
   const auto recorded = recorded_experiment(history);

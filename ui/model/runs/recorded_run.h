@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The experiment that a run trained, from its recording.
+// Values of the experiment that a run trained, read from the run's recording.
 #pragma once
 
 #include <filesystem>
@@ -11,10 +11,11 @@
 
 namespace trainyard::ui {
 
-// Returns the drawing on which the run was started; empty if unknown.
+// Returns the drawing that the run trained. Empty if the recording does not contain it.
 topology::Topology recorded_topology(const telemetry::History& history);
 
-// Returns the run settings, such as which drawn speeds were imposed; defaults if unknown.
+// Returns the settings of the run, such as which drawn speeds were imposed. Returns the defaults if
+// the recording does not contain them.
 experiment::RunSpec recorded_run(const telemetry::History& history);
 
 // Returns the resolved experiment; nothing if the recording does not contain it.
@@ -23,13 +24,14 @@ std::optional<experiment::Experiment> recorded_experiment(const telemetry::Histo
 // Returns the data assignment of each rank; empty if the recording does not contain it.
 DataAssignment recorded_assignment(const telemetry::History& history);
 
-// Returns the predicted staleness of gradients; nothing for a run without servers.
+// Returns the staleness of gradients that theory predicts for the run; nothing for a run without
+// servers.
 std::optional<experiment::StalenessTheory> recorded_staleness_theory(
     const telemetry::History& history);
 
-// True if `experiment` would train the same as the run. Data paths are relative to `directory`. The
-// drawings must be the same except for positions, and all resolved values must be equal. Pace,
-// recording, the starting checkpoint and descriptive fields are ignored.
+// True if `experiment` would train the same as the recorded run. The drawings must be equal except
+// for positions, and all resolved values must be equal. Pace, recording, the starting checkpoint
+// and descriptive fields are ignored. Data paths of `experiment` start from `directory`.
 bool trains_as_recorded(const experiment::Experiment& experiment,
                         const std::filesystem::path& directory, const telemetry::History& history);
 

@@ -29,10 +29,12 @@ struct Run::State {
   bool was_live = false, complete = false, damaged = false;
   bool more = false;  // there are more frames to take
   QTimer timer;
-  // declared last, because its thread must end before the other members are destroyed
+  // The I/O object is declared last, because its thread must end before the other members are
+  // destroyed.
   std::unique_ptr<RunIo> io;
 
-  // Takes frames from the I/O thread's queue, up to a time limit. Returns true if there were any.
+  // Takes frames from the queue of the I/O thread, until the queue is empty or a time limit is
+  // reached. Returns true if there was at least one frame.
   bool take_frames();
 };
 
@@ -98,8 +100,8 @@ void Run::schedule_read() {
 void Run::read_data() {
   State& state = *state_;
   const bool reading = state.io->reading(),
-             // read before `take_frames`, so that `take_frames` also takes all frames that arrived
-             // before the run ended
+             // `live` is read before `take_frames` is called. If the run has ended by then, all of
+             // its frames are already in the queue.
       live = state.io->live();
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A live or old run as views see it: its history, which is read from the recording, and, while the
-// run is live, commands to it. A separate I/O thread reads the recording and communicates with the
-// coordinator. The GUI thread receives batches and emits one combined signal.
+// A live or old run, as seen by the views. It has the run's history, read from the recording, and,
+// while the run is live, functions that send commands to it. A separate I/O thread reads the
+// recording and communicates with the coordinator. The GUI thread receives the data in batches and
+// emits one signal per batch.
 #pragma once
 
 #include <QObject>
@@ -21,13 +22,14 @@ namespace trainyard::ui {
 class Run : public QObject {
   Q_OBJECT
  public:
-  // Opens an old or live run by its directory. Commands are possible if the run is live, which
-  // means that the endpoint in the directory's file `control` answers.
+  // Opens an old or live run by its directory. The run is live, and commands are possible, if the
+  // control endpoint in the directory's file `control` answers.
   static std::unique_ptr<Run> open(const Services& services, const QString& directory);
-  // Starts `trainyard-cli run` on a copy of the experiment, detached, and opens the run. The run
-  // therefore survives a crash of the workbench. If the run dies before it records anything,
-  // `error_reported` is emitted with the last lines of its output. The run's directory is named
-  // after `name`, as is the run itself if its experiment has no name.
+  // Starts `trainyard-cli run` on a copy of the experiment, detached, and opens the run. Because it
+  // is detached, the run survives a crash of the workbench. If its process ends before it records
+  // anything, `error_reported` is emitted with the last lines of the process's output. The run's
+  // directory is named after `name`. If the experiment has no name, the run itself is also named
+  // so.
   static base::Result<std::unique_ptr<Run>> start(const Services& services,
                                                   const experiment::Experiment& experiment,
                                                   const QString& data_directory,
@@ -40,7 +42,7 @@ class Run : public QObject {
   const TrafficMeter& traffic() const;  // recent traffic between ranks; grows like `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
-  // drawing on which the run was started; empty while unknown
+  // drawing on which the run was started; empty until it is known
   const topology::Topology& drawing() const;
   bool live() const;
   bool complete() const;  // the full recording was read, and it will not grow
@@ -54,7 +56,8 @@ class Run : public QObject {
   void set_pace(double seconds_per_step);
   void slow(const session::Slow& slow);                 // slows a rank or ends its slowdown
   void inject_fault(session::Command fault, int rank);  // fault: kill, stall, wake or restart
-  // link: index in the recorded drawing; part: 0 (cut) to 1 (full bandwidth)
+  // Cuts or slows a link. `link`: index of the link in the recorded drawing. `part`: fraction of
+  // its bandwidth, from 0 (cut) to 1 (full bandwidth).
   void set_link(int link, double part);
 
  signals:

@@ -31,7 +31,7 @@ const base::Json& child(const base::Json& json, const char* key) {
   return at == json.end() ? nothing : *at;
 }
 
-// Returns the experiment as the user gave it, which a resolved experiment contains as "document".
+// Returns the experiment as the user wrote it. A resolved experiment contains it as "document".
 const base::Json& document_of(const base::Json& resolved) {
   return child(resolved, "document").is_object() ? child(resolved, "document") : resolved;
 }
@@ -56,7 +56,7 @@ QString time_of(const QString& directory) {
       .toString("yyyy-MM-dd HH:mm:ss");
 }
 
-// Returns the name of a run directory without the time that it begins with.
+// Returns the name of a run directory without the time at its beginning.
 QString name_without_time(const QString& directory) {
   const QString whole = QFileInfo(directory).fileName();
   const QString name = time_in_name(directory).isValid() ? whole.mid(kTimeCharacters + 1) : whole;

@@ -20,8 +20,8 @@ inline constexpr const char* kLabelFile = "label";  // file with the name that t
 
 struct RunEntry {
   QString directory;
-  // The user's label, else the experiment's name, else the directory's name without its time;
-  // "Untitled" if that is empty.
+  // Label that the user gave; otherwise the name of the experiment; otherwise the name of the
+  // directory without its time. "Untitled" if that is empty.
   QString name;
   QString started;  // local time, "2026-11-21 14:03:12"
   QString strategy;
@@ -36,17 +36,17 @@ struct RunEntry {
 QStringList run_directories(const QString& runs_directory);  // newest first
 // Reads a run; opens only the first and last frames of its recording.
 RunEntry read_run(const QString& directory);
-// Returns the name and time of a run, for legends. `recorded` is the experiment in the recording;
-// if it is null, the experiment is read from the directory.
+// Returns the name and start time of a run, for legends. `recorded` is the experiment in the run's
+// recording. If it is null, the experiment is read from the directory.
 QString run_name(const QString& directory, const base::Json& recorded);
 QString run_name(const QString& directory);
-// an empty label removes the file
+// Writes the user's label to its file. An empty label removes the file.
 base::Result<void> set_run_label(const QString& directory, const QString& label);
 
-// Returns the experiment as the user gave it, for starting another run. Its relative data paths are
-// replaced by the absolute ones of `resolved`, because the directory that they start from is
-// unknown. Returns `resolved` if the run directory contains no experiment, or one with another
-// drawing.
+// Returns the experiment as the user wrote it, for starting another run. It is not known from which
+// directory its relative data paths start, so they are replaced by the absolute paths in
+// `resolved`. Returns `resolved` if the run directory contains no such experiment, or if the
+// experiment has another drawing.
 experiment::Experiment given_experiment(const QString& directory,
                                         const experiment::Experiment& resolved);
 

@@ -30,7 +30,8 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       started_(Clock::now()),
       last_answer_(started_),
       next_id_(static_cast<std::uint64_t>(
-          // first command id; greater than all ids that an earlier workbench used
+          // id of the first command; it is greater than all ids that an earlier workbench used for
+          // this run
           base::now_nanoseconds())),
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });
@@ -51,8 +52,8 @@ void RunIo::loop() {
   live_ = false;
   if (stop_) interrupt_if_stop_pending();
   else wake_();
-  // destroys the client on this thread, because that may block while the coordinator does not
-  // answer
+  // The client is destroyed on this thread, because its destruction may block while the coordinator
+  // does not answer.
   client_.reset();
 }
 
@@ -85,7 +86,7 @@ void RunIo::fail_start() {
             (said.empty() ? " It printed nothing." : "\n" + said));
 }
 
-// Reads frames. Returns true if there were any.
+// Reads frames of the recording. Returns true if there was at least one.
 bool RunIo::read_frames() {
   bool any = false;
   while (!stop_) {
@@ -160,8 +161,8 @@ void RunIo::exchange_messages() {
   receive_all();
 }
 
-// Connects to the coordinator as soon as it listens, which is when it writes its endpoint to the
-// file `control`.
+// Connects to the coordinator as soon as it listens. The coordinator writes its endpoint to the
+// file `control` when it begins to listen.
 void RunIo::connect() {
   auto endpoint = base::read_file(target_.directory / kControlFile, 4096);
   if (!endpoint) return;
@@ -204,8 +205,8 @@ void RunIo::take_answer(const session::Status& status) {
   wake_();
 }
 
-// Detects the end of a run: its result is recorded, or the coordinator does not answer and its
-// process has ended. An old run ends with its recording.
+// Detects the end of a run. A live run has ended if its result is recorded, or if the coordinator
+// does not answer and its process has ended. An old run ends at the end of its recording.
 void RunIo::check_end() {
   if (!reader_ || !read_to_end_ || !reading_) return;
   const bool silent = Clock::now() - last_answer_ > kAnswerTimeout;

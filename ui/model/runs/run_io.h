@@ -21,8 +21,8 @@
 
 namespace trainyard::ui {
 
-// A frame that owns its bytes. Large frames of events are split, so that processing one frame is
-// always fast.
+// A frame of the recording that owns its bytes. Large frames of op events are split, so that
+// processing one frame is always fast.
 struct OwnedFrame {
   telemetry::FrameType type{};
   int rank = -1;
@@ -37,7 +37,7 @@ class RunIo {
     session::Connect connect;
     std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
   };
-  // Starts the thread. It calls `wake` whenever there is new data.
+  // Starts the thread, which calls `wake` whenever there is new data.
   RunIo(Target target, std::function<void()> wake);
   ~RunIo();
   RunIo(const RunIo&) = delete;
@@ -48,10 +48,10 @@ class RunIo {
   std::vector<std::string> take_errors();
   bool live() const { return live_; }
   bool reading() const { return reading_; }  // more data may follow
-  // Queues a command. A command is sent repeatedly, with the same id, until the coordinator
-  // answers; then the next command is sent. If a stop is unanswered at destruction because the
-  // coordinator does not listen yet, the destructor interrupts the coordinator's process like
-  // Ctrl-C.
+  // Queues a command. The command is sent repeatedly, with the same id, until the coordinator
+  // answers. Only then is the next command sent. If the coordinator does not listen yet when this
+  // object is destroyed, and a stop command is unanswered, the destructor interrupts the
+  // coordinator's process like Ctrl-C.
   void command(session::Ask ask);  // assigns the command's id
 
  private:

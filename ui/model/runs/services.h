@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Access to runs' coordinators, and paths of programs. Supplied by app, because only app depends on
-// backends.
+// Services that app supplies: access to coordinators of runs, and paths of programs. They are
+// passed in because only app depends on backends.
 #pragma once
 
 #include <QString>

@@ -92,8 +92,8 @@ void SweepFollower::look() {
       [follower = QPointer<SweepFollower>(this), directory = directory_, process = process_] {
         auto news = std::make_shared<SweepUpdate>(SweepUpdate{directory, {}, {}, false});
         const std::string path = directory.toStdString();
-        // Checks the process before reading, so that, if it has ended, the read includes everything
-        // that it wrote.
+        // Checks the process before it reads the manifest. If the process has ended, the manifest
+        // is then read completely.
         news->live = session::sweeping_process(path).has_value() || process_alive(process);
         if (auto sweep = session::read_sweep(path)) news->sweep = std::move(*sweep);
         else if (QFileInfo::exists(QDir(directory).filePath(session::kSweepFile)))
@@ -119,7 +119,7 @@ void SweepFollower::take(const SweepUpdate& news) {
   live_ = news.live;
   error_text_ = news.error_text;
   if (live_) delay_timer_.start();
-  // emits also without new data, because the remaining time of a live sweep changes
+  // emitted also without new data, because the estimated remaining time of a live sweep changes
   if (!same || live_) emit changed();
 }
 

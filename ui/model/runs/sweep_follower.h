@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A live or old sweep, as described by its manifest. While its process lives, the manifest is read
-// a few times a second on a pool thread. A sweep is started detached, so that a crash of the
-// workbench loses nothing.
+// a few times a second on a pool thread. A sweep that the workbench starts is detached, so that it
+// survives a crash of the workbench.
 #pragma once
 
 #include <QObject>
@@ -48,7 +48,7 @@ class SweepFollower : public QObject {
   void take(const SweepUpdate& news);
 
   QString directory_, error_text_;
-  // process that was just started, and may not hold the sweep's lock yet
+  // process of a sweep that was just started and may not hold the sweep's lock yet
   std::int64_t process_ = -1;
   std::optional<session::Sweep> sweep_;
   bool live_ = false, looking_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// List of the sweeps on disk.
+// List of the sweeps on this machine's disk, read from their directories.
 #pragma once
 
 #include <QString>

@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kPauseMilliseconds = 1;
-// number of reads per drawing while both kinds of work are waiting
+// number of reading tasks that run before each drawing task while tasks of both kinds are waiting
 constexpr int kReadsPerDraw = 3;
 
 }  // namespace

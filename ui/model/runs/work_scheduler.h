@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Cooperative scheduler for long work on the GUI thread, such as reading a long run and drawing
-// charts. It runs one piece of work per turn of the event loop, in the order of requests, so that
-// the workbench never blocks. While there is data to read, most turns are for reading, and charts
-// are drawn less often.
+// charts. The work is split into short tasks. One task runs per iteration of the event loop, in the
+// order of requests, so that the workbench never blocks. While there is data to read, most
+// iterations run reading tasks, and charts are drawn less often.
 #pragma once
 
 #include <QObject>
@@ -19,8 +19,8 @@ class WorkScheduler : public QObject {
   Q_OBJECT
  public:
   static WorkScheduler& instance();
-  // Schedules `piece` to run once, unless `owner` is destroyed before. If the owner has already
-  // scheduled a piece, that piece and its position in the order stay.
+  // Schedules the task `piece` to run once, unless `owner` is destroyed before that. If another
+  // task of the owner is already waiting, that task keeps its position, and `piece` is ignored.
   void ask(QObject* owner, Work work, std::function<void()> piece);
   bool waits(const QObject* owner) const;
 
