@@ -22,7 +22,7 @@ void DrawableValues::append(double value, bool joined_to_previous) {
   for (std::size_t level = 0; values_.size() % span == 0; ++level, span *= kFan) raise(level);
 }
 
-// Adds the block of values that has just become full to level `level`, as its extremes.
+// Adds the extremes of a block to level `level`: the block whose last value has just been appended.
 void DrawableValues::raise(std::size_t level) {
   if (levels_.size() == level) levels_.emplace_back();
   Extremes all;
@@ -54,7 +54,8 @@ Extremes DrawableValues::of_values(std::size_t begin, std::size_t end) const {
   return all;
 }
 
-// Returns the extremes of a span. Covers the span with the largest full blocks that fit into it.
+// Returns the extremes of the values with indices [begin, end). They are combined from the extremes
+// of the largest full blocks inside this range.
 Extremes DrawableValues::extremes(std::size_t begin, std::size_t end) const {
   Extremes all;
   while (begin < end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The points of one line of a chart. Points can be appended without limit. For fast, exact drawing,
-// it finds the minimum and maximum of any span in logarithmic time, and the breaks of the line. It
-// does not depend on widgets or chart libraries.
+// The points of one line of a chart. Any number of points can be appended. A series finds the
+// minimum and maximum of any range of points in logarithmic time, and the breaks of the line, so
+// that it can be drawn exactly and fast. It does not depend on widgets or chart libraries.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct SeriesPoint {
       seconds = 0;
   double value = 0;  // may be NaN or infinite, which is logged but cannot be drawn
   double bytes = 0;  // bytes sent by all ranks
-  // simulated time by the drawn speeds in seconds; NaN unless requested
+  // simulated time at the drawn speeds, in seconds; NaN unless requested
   double simulated = std::numeric_limits<double>::quiet_NaN();
   double passes = 0;  // samples in multiples of the number of training samples
   double on(XAxis axis) const {
@@ -31,21 +31,23 @@ struct SeriesPoint {
   }
 };
 
-// Rule for joining two neighbors by a line.
+// Rule that determines whether two neighboring points are joined by a line.
 enum class Joining {
-  // only if no step is between them, because the line would show values that were not logged
+  // The points are joined only if no step is between them, because the line would show values that
+  // were not logged.
   next_step,
   always,  // always: a value covers the span since the previous one, as a rate does
   never,   // never: points are markers
 };
 
-// Indices of the minimum and maximum of a span.
+// Indices of the minimum and the maximum of a range of points.
 struct Extremes {
   bool any = false;
   std::uint32_t least = 0, greatest = 0;
 };
 
-// Values that can be drawn on a linear or a logarithmic scale, and the breaks between them.
+// The values of a series that can be drawn on a linear or a logarithmic scale, and the breaks of
+// the line.
 class DrawableValues {
  public:
   explicit DrawableValues(bool positive_only) : positive_only_(positive_only) {}
@@ -53,7 +55,7 @@ class DrawableValues {
   std::size_t size() const { return values_.size(); }
   bool drawable(std::size_t index) const;
   Extremes extremes(std::size_t begin, std::size_t end) const;
-  // True if the line continues between two drawable points: there is no break between them.
+  // True if the line continues between two drawable points, because there is no break between them.
   bool joined(std::size_t from, std::size_t to) const { return breaks_[from] == breaks_[to]; }
   const std::vector<std::uint32_t>& skipped() const {
     return skipped_;
@@ -70,9 +72,10 @@ class DrawableValues {
   bool broken_ = false;  // the next drawable point starts a new line
   std::vector<std::uint32_t> skipped_;
   std::vector<double> values_;
-  // for each point, the number of breaks up to and including it
+  // for each point, the number of breaks before it, including a break directly before it
   std::vector<std::uint32_t> breaks_;
-  // Extremes of blocks: element [l][i] covers kFan^(l+1) values, from value i * kFan^(l+1) on.
+  // Extremes of blocks of values. Element [l][i] is for the kFan^(l+1) values that begin at index i
+  // * kFan^(l+1).
   std::vector<std::vector<Extremes>> levels_;
 };
 
@@ -92,7 +95,7 @@ class PointSeries {
 
   std::size_t first_at_or_after(XAxis axis, double x) const;  // size() if there is no such point
   std::size_t nearest(XAxis axis, double wanted) const;       // the series must not be empty
-  // log: logarithmic scale, on which only values above 0 can be drawn
+  // `log`: true for a logarithmic scale, on which only values above 0 can be drawn
   const DrawableValues& drawable(bool log) const;
 
  private:
@@ -102,7 +105,7 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
-  // built at the first call of `drawable` for the scale
+  // each is computed when `drawable` is first called for its scale
   mutable DrawableValues linear_{false}, log_{true};
 };
 

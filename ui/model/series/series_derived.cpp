@@ -35,7 +35,7 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
   if (open.reports < expected_) return {};
   SeriesPoint done = open.all;
   if (over_ == Over::mean) done.value /= expected_;
-  // steps before this one can no longer be completed
+  // Reports of earlier steps are dropped, because these steps can no longer be completed.
   open_.erase(open_.begin(), std::next(open_.find(point.step)));
   return done;
 }

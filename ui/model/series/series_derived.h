@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Series derived from others: smoothed lines, rates of totals, and values combined over ranks.
-// Points are only appended.
+// Series that are computed from others: smoothed lines, rates of running totals, and values
+// combined over ranks. Points are only appended.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +24,9 @@ class Smoother {
   double weight_, mean_ = 0, power_ = 1;
 };
 
-// Mean rate of a sampled total since the previous sample. Returns nothing for the first sample, and
-// for a sample that is not later than the previous one. If the total decreased, it was reset: the
-// next rate starts from the new total.
+// Computes the mean rate of a running total since the previous sample. Returns nothing for the
+// first sample, and for a sample whose time is not later than that of the previous one. A total
+// that has decreased was reset: the next rate is computed from the new total.
 class RateMeter {
  public:
   std::optional<double> next(double seconds, double total);
@@ -38,13 +38,14 @@ class RateMeter {
 
 enum class Over { sum, mean, greatest };
 
-// Combines the values that `expected` sources (ranks or peers) report for a step into one value. If
-// some source never reports the step, the step gets no value and is a gap.
+// Combines the values that ranks or peers report for a step into one value. `expected` is the
+// number of reports per step. A step with a missing report gets no value, so that the line has a
+// gap there.
 class StepGather {
  public:
   StepGather(int expected, Over over) : expected_(expected), over_(over) {}
-  // Adds the point of a source. Returns the combined point if all sources have reported the step,
-  // else nothing. Its time is the latest time of the sources.
+  // Adds the point that one source reports. Returns the combined point if all sources have reported
+  // the step, otherwise nothing. The time of the combined point is the latest time of the reports.
   std::optional<SeriesPoint> add(const SeriesPoint& point);
 
  private:
@@ -57,16 +58,17 @@ class StepGather {
   std::map<double, Open> open_;  // incomplete steps
 };
 
-// Merges the points of several ranks in the order of steps, for runs in which a single rank does
-// each step. Steps are counted from 0.
+// Merges the points of several ranks in the order of steps. It is used for runs in which each step
+// is executed by a single rank. The first step is step 0.
 class StepOrder {
  public:
-  // maximum number of waiting steps; if there are more, steps missing before the first of them
-  // count as lost
+  // Maximum number of points that wait for an earlier step. If more points wait, the steps before
+  // the first of them count as lost.
   static constexpr std::size_t kWaiting = 256;
 
   void add(const SeriesPoint& point) { waiting_[point.step] = point; }
-  // Returns the point of the next step, skipping lost steps; nothing if it has not arrived.
+  // Returns the point of the next step, or of the first step after lost ones. Returns nothing if
+  // this point has not arrived.
   std::optional<SeriesPoint> next();
 
  private:

@@ -16,9 +16,9 @@ struct SeriesPart {
 };
 
 // Returns the `share` quantile of all finite values, or nothing if there are none. If there are
-// more than `kQuantileValues` values, uses a stratified sample: one value at a random position of
-// every n consecutive ones, so that periodic patterns are not distorted. Repeated calls choose the
-// same values.
+// more than kQuantileValues values, the quantile is computed from a stratified sample. The sample
+// has one value at a random position among every n consecutive values, so that periodic patterns
+// are not distorted. Repeated calls use the same sample.
 inline constexpr std::size_t kQuantileValues = 16'384;
 std::optional<double> quantile(const std::vector<SeriesPart>& parts, double share);
 

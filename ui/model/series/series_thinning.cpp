@@ -17,7 +17,7 @@ std::size_t end_of_drawable(const DrawableValues& values, std::size_t begin, std
   return end;
 }
 
-// Returns the end of the bucket that contains `begin`.
+// Returns the index after the last point of the bucket that contains the point `begin`.
 std::size_t bucket_end(const PointSeries& series, XAxis axis, double width, std::size_t begin,
                        std::size_t end) {
   const double next = (std::floor(series.x(axis, begin) / width) + 1) * width;
@@ -37,7 +37,8 @@ void Thinner::begin_anew(const Asked& asked) {
   result_.settled = 0;
 }
 
-// Adds a point. Indices must not decrease; a repeated index is ignored.
+// Adds the point with this index to the result. Indices must not decrease; an index that was
+// already added is ignored.
 void Thinner::add(const DrawableValues& values, std::size_t index) {
   auto& points = result_.points;
   if (!points.empty() && points.back().index >= index) return;
@@ -57,7 +58,8 @@ void Thinner::add_all(const DrawableValues& values, std::size_t end) {
   result_.settled = result_.points.size();
 }
 
-// Adds the complete buckets. A bucket is complete when a point lies beyond it.
+// Adds the points of all complete buckets. A bucket is complete when the series has a point after
+// it.
 void Thinner::add_buckets(const PointSeries& series, const DrawableValues& values,
                           std::size_t end) {
   const double width = bucket_width(asked_.span, asked_.pixels);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Selects the points of a series to draw: all of them, or, if there are more than about two per
-// pixel, the minimum and maximum of each bucket. Buckets are anchored to x values, so a growing
-// line does not shimmer, and only its last bucket can change.
+// Selection of the points of a series to draw. If there are more than about two points per pixel,
+// only the minimum and maximum of each bucket are drawn. Buckets have fixed positions in x, so that
+// a growing line does not shimmer, and only its last bucket can change.
 #pragma once
 
 #include <vector>
@@ -27,12 +27,12 @@ struct Thinned {
   bool thinned = false;     // some points of the span were omitted
 };
 
-// Selects the points of a span that is `pixels` wide on screen. Includes one drawable point beyond
-// each end, so that lines run off the edge. The first and last drawable points of the span are
-// always included.
+// Selects the points of a range in x, which is `pixels` wide on screen. The first and last drawable
+// points of the range are always included. The next drawable point beyond each end is included too,
+// so that the line continues to the edge.
 Thinned thin(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
 
-// Incremental thinning of one growing series: buckets that are complete are not computed again.
+// Incremental thinning of one growing series. Complete buckets are not computed again.
 class Thinner {
  public:
   const Thinned& update(const PointSeries& series, XAxis axis, Span span, int pixels, bool log);
@@ -61,7 +61,7 @@ class Thinner {
   std::size_t kept_ = 0;
 };
 
-// Returns the bucket width: a power of two times the axis' unit, so that it seldom changes.
+// Returns the bucket width in units of the x axis. It is a power of two, so that it seldom changes.
 double bucket_width(Span span, int pixels);
 
 }  // namespace trainyard::ui

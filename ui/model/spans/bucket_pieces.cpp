@@ -9,7 +9,8 @@ namespace {
 
 enum Doing : int { nothing, sending, waiting, transfer };
 
-// Changes of the numbers of active transfers, waiting receives and active sends at a point of time.
+// Changes, at a point of time, of three numbers: active transfers, waiting receives and active
+// sends.
 struct Change {
   Nanoseconds at = 0;
   int transfers = 0, waits = 0, sends = 0;
@@ -35,8 +36,8 @@ Doing doing(const Change& under_way) {
   return under_way.sends > 0 ? sending : nothing;
 }
 
-// Builds the pieces. A new state extends the previous piece if the states are equal. A wait is
-// merged into the transfer that follows it.
+// Builds the pieces from the states of the rank. If a state equals the one before, the last piece
+// is extended. A transfer that follows a wait is added to the piece of the wait.
 class Pieces {
  public:
   explicit Pieces(const OpSpan& prototype) : prototype_(prototype) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A bucket's collective on one rank as one span (bucket_pieces.h).
+// Span of the full collective of a bucket on one rank. It is combined from the pieces of the
+// collective (bucket_pieces.h).
 #pragma once
 
 #include <cstddef>
@@ -8,16 +9,16 @@
 
 namespace trainyard::ui {
 
-// All adjacent pieces of one collective on a track.
+// All pieces of one collective, which are adjacent on a track.
 struct BucketSpan {
   TimeRange range;
-  // durations of the pieces by state, which add up to the range
+  // total time in each state of bucket_pieces.h; the sum is the length of `range`
   Nanoseconds waiting = 0, transfer = 0, sending = 0, nothing = 0;
   Nanoseconds computing = 0;       // part of the range in which the rank also computed
   double bytes = 0;                // payload sent and received by the rank
   std::size_t first = 0, end = 0;  // indices of the track's pieces
 };
-// Returns the collective that a piece belongs to.
+// Returns the span of the collective to which a piece belongs.
 BucketSpan bucket_at(const SpanStore& store, int rank, const SpanTrack& track, std::size_t piece);
 
 }  // namespace trainyard::ui

@@ -12,7 +12,8 @@ namespace {
 
 using plan::OpKind;
 
-// Returns the token, in the coarse plan, of the collective that a chunk's op belongs to.
+// Returns the token of the collective to which the op of a chunk belongs. It is the token that the
+// collective has in the coarse plan.
 std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   plan::Op whole;
   whole.kind = OpKind::all_reduce;
@@ -23,8 +24,8 @@ std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   return plan::token(whole);
 }
 
-// Assigns each chunk's op to its collective. A program may contain several collectives of one
-// bucket; a new one begins where an op repeats.
+// Assigns the op of each chunk to its collective. If a program contains several collectives of one
+// bucket, a new collective begins where an op of the bucket occurs again.
 class BucketNaming {
  public:
   explicit BucketNaming(const std::map<std::int32_t, int>& lane_of_group)
@@ -78,8 +79,8 @@ bool is_pairwise(const plan::RankPlan& rank, const plan::Lane& lane) {
   });
 }
 
-// Adds a lane for each group whose collectives are split into chunks, after the lanes of the plan.
-// Returns the added lanes by group.
+// Adds a lane of full collectives for each group whose collectives are split into chunks, after the
+// lanes of the plan. Returns the index of the added lane by group.
 std::map<std::int32_t, int> add_lanes_of_buckets(const plan::RankPlan& rank, RankNames& names) {
   std::map<std::int32_t, int> lane_of_group;
   names.first_bucket_lane = static_cast<int>(names.lanes.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Names for the numbers in op events: lanes, tokens and kinds of ops, from the recorded plan of a
-// rank.
+// Names for the indices in op events: lanes, tokens and kinds of ops. They are read from the
+// recorded plan of a rank.
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ enum class SpanKind : std::uint8_t {
 };
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
-// True for a send, a receive, and a full collective of an engine, which does not report its
-// messages.
+// True for a send, for a receive, and for a full collective that an engine executes. Such an engine
+// does not report single messages.
 bool communicates(SpanKind kind);
 bool computes(SpanKind kind);  // true except for communication, input and swaps
 
@@ -40,7 +40,8 @@ struct NamedOp {
   std::string token;  // "F.s2.m0"
   SpanKind kind = SpanKind::other;
   int lane = 0;  // index in RankNames::lanes
-  // index of the bucket in its program; -1 if the op is in no bucket, or is a full collective
+  // index of the bucket in NamedProgram::buckets; -1 if the op is in no bucket, or is a full
+  // collective
   int bucket = -1;
   OpPayload payload = {};
 };
@@ -59,13 +60,13 @@ struct NamedProgram {
   std::vector<NamedBucket> buckets;
 };
 
-// Names of one rank. Lane 0 contains ops that the plan does not name: all ops if the plan is
-// unknown, otherwise normally none.
+// Names of the lanes and ops of one rank. Lane 0 contains the ops that the plan does not name: all
+// ops if the plan is unknown, otherwise normally none.
 struct RankNames {
   static constexpr const char* kUnnamed = "unnamed";
-  // Lane `kUnnamed`; then the plan's lanes in its order ("input", "compute", "send.g0", "recv.g0");
-  // then, for each group whose collectives are split into chunks, a lane of full collectives
-  // ("buckets.g0").
+  // The first lane is `kUnnamed`. The plan's lanes follow in the plan's order ("input", "compute",
+  // "send.g0", "recv.g0"). Then there is a lane of full collectives ("buckets.g0") for each group
+  // whose collectives are split into chunks.
   std::vector<std::string> lanes{kUnnamed};
   std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
   int first_bucket_lane = 1;  // index of the first lane of full collectives
@@ -76,11 +77,12 @@ struct RankNames {
   const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket
 
   const NamedOp* find(int program, int op) const;  // null if the plan has no such op
-  // Returns the op's token, or its numbers if it has none.
+  // Returns the token of the op. If the op has no token, returns the indices of the program and the
+  // op.
   std::string token(int program, int op) const;
 };
 
-// Parses the names from one rank's plan in the text form that a recording contains.
+// Parses the names from the plan of one rank, in the text form that recordings contain.
 base::Result<RankNames> names_from_plan(const std::string& text);
 
 }  // namespace trainyard::ui

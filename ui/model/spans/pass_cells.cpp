@@ -29,8 +29,8 @@ int stage_of(const plan::Op& op, const std::vector<model::Stage>& stages) {
   return at == stages.end() ? -1 : static_cast<int>(at - stages.begin());
 }
 
-// Returns, by (stage, micro-batch), the index of the last op that computes the gradient for the
-// previous segment.
+// Returns, for each (stage, micro-batch), the index of the last op that computes the gradient at
+// the input of a segment.
 std::map<std::pair<int, int>, std::size_t> last_backward(const std::vector<plan::Op>& ops,
                                                          const std::vector<model::Stage>& stages) {
   std::map<std::pair<int, int>, std::size_t> last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipeline diagram of a step, as in papers. A cell is one pass of one micro-batch through one
-// stage; there is idle time between cells. Pure.
+// Pipeline diagram of a step, as in papers about pipeline schedules. A cell is the forward or
+// backward pass of one micro-batch through one stage. Between cells, the rank is idle. Pure.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,23 @@
 
 namespace trainyard::ui {
 
-// Returns the cell of each op of a rank's program, by op number. Update, communication and input
-// ops have no cell. The loss and the recomputation of outputs belong to the backward pass of the
-// last stage. `has_weight_pass`: weight gradients that are computed after the gradient at their
-// stage's input form a separate pass.
+// Returns the cell of each op of a rank's program, by op index. Update, communication and input ops
+// have no cell. Ops of the loss and of the recomputation of outputs belong to the cell of the
+// backward pass. `has_weight_pass`: true if weight gradients that are computed after the gradient
+// at the input of their stage form cells of their own.
 using OpCells = std::vector<std::optional<experiment::Cell>>;
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
                      bool has_weight_pass);
 std::size_t count_ops(const OpCells& cells);  // number of ops that have a cell
 
-// An executed op, by its number in the program.
+// An executed op. `op` is the index of the op in its program.
 struct ExecutedOp {
   int op = 0;
   TimeRange range;
 };
 
-// A cell, from the first begin to the last end of its ops. `op` is the first of these ops.
+// An executed cell. `range` is from the first begin to the last end of the cell's ops, and `op` is
+// the index of the first of these ops.
 struct PassCell {
   experiment::Cell of;
   int op = 0;
@@ -47,9 +48,9 @@ struct StepCells {
 
   static StepCells of(std::vector<std::vector<PassCell>> ranks);
   int micro_batches() const;
-  // Returns the fraction of all ranks' time in the range that is in no cell: 1 - busy / (p x
-  // makespan). The time of the update does not count, as in the formulas of schedules
-  // (`experiment::ideal_bubble_fraction`).
+  // Returns the fraction of all ranks' time within the range in which they execute no cell: 1 -
+  // busy / (p x makespan). The time of the update is not part of the range, as in the formulas of
+  // schedules (`experiment::ideal_bubble_fraction`).
   double bubble() const;
   std::vector<TimeRange> idle(int rank) const;  // times without a cell, within the range
   const PassCell* find(int rank, const experiment::Cell& of) const;

@@ -24,8 +24,8 @@ bool is_reduction(OpKind collective) {
          collective == OpKind::reduce;
 }
 
-// Returns the kind of the collective that a send belongs to. It is found in the program's list of
-// postconditions; if it is not listed, it is an all-reduce.
+// Returns the kind of the collective that a send belongs to. The program's postconditions list the
+// collective; a collective that is not listed is an all-reduce.
 OpKind collective_of(const plan::Program& program, const plan::Op& op) {
   if (op.kind != OpKind::send) return op.kind;
   const auto at = std::ranges::find_if(program.wanted, [&](const plan::Wanted& wanted) {

@@ -29,8 +29,8 @@ enum class PayloadKind : std::uint8_t {
   other,
 };
 
-// Payload of an op that counts as a message on its rank: a send to a peer, or the op by which a
-// worker receives a server's reply.
+// Payload of an op that counts as a message on the op's rank: a send to a peer, or the op by which
+// a worker receives a server's reply.
 struct OpPayload {
   PayloadKind payload = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message

@@ -9,8 +9,8 @@ namespace {
 
 constexpr int kAlone = 2;  // a span that is at least this many columns wide is a piece of its own
 
-// Returns the end of the spans that are drawn in the same pixel column as span `first`. A span that
-// is at least kAlone columns wide is drawn alone.
+// Returns the index after the last span that is drawn together with span `first`, in the same
+// column of pixels. A span that is at least kAlone columns wide is drawn alone.
 std::size_t end_of_column(const SpanTrack& track, std::size_t first, std::size_t limit,
                           const Columns& columns, int column) {
   if (first + 1 == limit || columns.of(track[first + 1].begin) > column) return first + 1;

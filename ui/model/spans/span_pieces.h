@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maps the spans of a track to columns of pixels. A span that is wide enough is one piece; other
-// spans that begin in the same column share a piece. Every span is in a piece, and every piece has
-// at least one column. The cost grows with the number of pixels, not with the number of spans.
+// Mapping from the spans of a track to columns of pixels. A span that is wide enough is drawn as
+// one piece. Other spans that begin in the same column are drawn together as one piece. Every span
+// belongs to a piece, and every piece has at least one column. The cost grows with the number of
+// pixels, not with the number of spans.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,7 @@
 
 namespace trainyard::ui {
 
-// A range of time mapped to n columns of pixels.
+// Mapping from a range of time to `pixels` columns of pixels.
 class Columns {
  public:
   Columns(const TimeRange& range, int pixels);
@@ -36,12 +37,13 @@ struct SpanPiece {
   int left = 0, right = 0;  // columns [left, right), clipped to the range
   std::size_t first = 0;    // index of the piece's first span
   std::size_t spans = 1;
-  // sum over the merged spans, including their parts outside of the column; empty for a single span
+  // Sum of the times of the merged spans, including their parts outside of the piece's columns.
+  // Empty if the piece is a single span.
   SpanTimes times;
 };
 
-// Replaces the content of `out` by the pieces of all spans before number `limit`. Returns true if
-// any spans were merged.
+// Replaces the content of `out` by the pieces of all spans with an index below `limit`. Returns
+// true if any spans were merged.
 bool cut_into_pieces(const SpanTrack& track, std::size_t limit, const Columns& columns,
                      std::vector<SpanPiece>& out);
 

@@ -18,8 +18,8 @@ Nanoseconds nanoseconds(double seconds) {
 
 }  // namespace
 
-// Returns the first track on which the span overlaps no other span. If there is none, returns the
-// last track, on which overlapping spans are joined.
+// Returns the first track on which the span overlaps no other span. If there is no such track,
+// returns the last one, on which overlapping spans are joined.
 SpanTrack& SpanLane::track_for(const OpSpan& span) {
   const auto free =
       std::ranges::find_if(tracks_, [&](const auto& track) { return track->takes(span); });
@@ -34,7 +34,7 @@ void SpanLane::add(const OpSpan& span) {
   if (joined_) joined_->join(span);
 }
 
-// puts all spans on the track of the first one
+// Adds all spans to one track: the track for the first span.
 void SpanLane::add_together(const std::vector<OpSpan>& spans) {
   if (spans.empty()) return;
   SpanTrack& track = track_for(spans.front());
@@ -79,8 +79,8 @@ void SpanStore::read(const telemetry::History& history) {
   }
 }
 
-// Names the ops of a rank by the text of its plan. If the text cannot be parsed, ops keep their
-// numbers as names.
+// Sets the names of a rank's ops from the text of the rank's plan. If the text cannot be parsed,
+// ops are named by their indices.
 void SpanStore::name(Rank& rank, const std::string& plan_text) {
   if (plan_text.empty()) return;
   rank.named = true;
@@ -114,8 +114,8 @@ void SpanStore::take(Rank& rank, const telemetry::OpRecord& record) {
   forget(rank);
 }
 
-// Collects the spans of a collective, which is shown when all of its ops are known. If the event of
-// an op was lost, the collective is never shown.
+// Collects the op spans of a collective. The collective is shown when all of its ops are known. If
+// the event of one of its ops was lost, it is never shown.
 void SpanStore::collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan& span) {
   const NamedBucket& bucket = *rank.names.bucket(span.program, span.op);
   std::vector<OpSpan>& ops = rank.open[{span.program, named.bucket}];
@@ -129,7 +129,8 @@ void SpanStore::collect_bucket_op(Rank& rank, const NamedOp& named, const OpSpan
   ops.clear();
 }
 
-// Drops blocks of spans until the rank is below its limit, each time the oldest block of all lanes.
+// If the rank has more spans than its limit, drops the oldest 16 spans of one track. It is the
+// track whose first span ended earliest, over all lanes.
 void SpanStore::forget(Rank& rank) {
   if (rank.spans <= std::max(kept_ / ranks_.size(), 4 * SpanTrack::kBlock)) return;
   SpanTrack* oldest = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// All ops of a run by rank and lane, sorted for a timeline. Full collectives are added beside their
-// chunks (bucket_pieces.h) once all of their ops are known. The store reads a history by cursor.
-// Ops of one lane that overlap, such as the sends of one round, go on separate tracks; there are at
-// most eight tracks, and further overlapping ops are joined on the last one. The storage of each
-// rank is bounded: the oldest ops are dropped and counted.
+// All ops of a run by rank and lane, sorted for a timeline. The store reads the ops from a history.
+// Full collectives are added to separate lanes once all of their chunk ops are known
+// (bucket_pieces.h). Ops of one lane that overlap, such as the sends of one round, are on separate
+// tracks. A lane has at most eight tracks; further overlapping ops are joined on the last one. The
+// number of stored ops of each rank is limited: the oldest are dropped and counted.
 #pragma once
 
 #include <map>
@@ -26,7 +26,7 @@ class SpanLane {
   const std::vector<std::unique_ptr<SpanTrack>>& tracks() const {
     return tracks_;
   }  // the tracks' addresses do not change
-  // Returns a track with all ops of the lane, on which overlapping ops are joined.
+  // Returns a single track with all ops of the lane. Overlapping ops are joined on it.
   const SpanTrack& joined() const { return joined_ ? *joined_ : *tracks_.front(); }
   bool empty() const { return tracks_.empty(); }
   std::size_t size() const;   // number of spans on all tracks
@@ -46,8 +46,9 @@ class SpanStore {
 
   explicit SpanStore(std::size_t kept = kSpans) : kept_(kept) {}
 
-  // Reads what was recorded since the last call. If it is called after every frame of
-  // the recording, it misses nothing.
+  // Reads the ops that were added to the history since the last call. No op is missed if this is
+  // called after each frame that the history reads. Otherwise the history may already have dropped
+  // some ops.
   void read(const telemetry::History& history);
 
   int ranks() const { return static_cast<int>(ranks_.size()); }

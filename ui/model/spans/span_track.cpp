@@ -83,7 +83,8 @@ std::size_t SpanTrack::first_ending_after(Nanoseconds time, std::size_t limit) c
   return first() + static_cast<std::size_t>(at - spans_.begin());
 }
 
-// Galloping search: doubles the stride, then searches within the last stride.
+// Galloping search: doubles the stride until it passes the result, then searches within the last
+// stride.
 std::size_t SpanTrack::first_beginning_from(Nanoseconds time, std::size_t from,
                                             std::size_t limit) const {
   std::size_t stride = 1, low = from;

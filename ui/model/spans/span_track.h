@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Consecutive, non-overlapping ops of one lane, so that begins and ends are both in ascending
-// order. Sums by kind are stored for every 16th span: the times in any range are found by a search
-// and a few additions. Spans are numbered from the start of the run, and keep their number when
-// earlier ones are dropped.
+// Consecutive ops of one lane that do not overlap, so that begins and ends are both in ascending
+// order. Sums of times by kind are stored for every 16th span. The times within any range are
+// therefore computed by a search and a few additions. The index of a span counts from the start of
+// the run and does not change when earlier spans are dropped.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class SpanTrack {
 
   bool takes(const OpSpan& span) const { return spans_.empty() || span.begin >= spans_.back().end; }
   void append(const OpSpan& span);  // requires that `takes` returns true for the span
-  // Appends a span. If it overlaps spans at the end of the track, they are merged.
+  // Appends a span. If it overlaps the last spans of the track, it is merged with them.
   void join(OpSpan span);
   void drop_block();  // drops the first 16 spans
   bool may_forget() const { return spans_.size() > 2 * kBlock; }
@@ -28,15 +28,17 @@ class SpanTrack {
   std::size_t size() const { return spans_.size(); }
   const OpSpan& operator[](std::size_t number) const { return spans_[number - forgotten_]; }
 
-  // Each returns the index of the first matching span before `limit`, or `limit` if there is none.
+  // These functions return the index of the first matching span before index `limit`, or `limit` if
+  // there is none.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
-  // searches from `from` on; fast if the result is near
+  // The search starts at index `from`; it is fast if the result is near.
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;
 
-  // sum of the times of the spans with numbers [begin, end), each at its full length
+  // Returns the sum of the times of the spans with indices [begin, end). Each span counts fully.
   SpanTimes times_of(std::size_t begin, std::size_t end) const;
   SpanTimes times_within(const TimeRange& range,
-                         // sum of the times inside the range, for spans before `limit`
+                         // Returns the sum of the times inside the range, for spans with an index
+                         // below `limit`.
                          std::size_t limit) const;
 
  private:

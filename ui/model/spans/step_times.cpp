@@ -14,7 +14,8 @@ const telemetry::Series* reports_of(const telemetry::History& history, int rank)
   return history.find({telemetry::Metric::step_seconds, rank, 0});
 }
 
-// Returns the range of a reported step. A step is reported at its end, together with its duration.
+// Returns the begin and end of a reported step. A rank reports a step at the step's end, together
+// with its duration.
 TimeRange range_of(const telemetry::Series& reports, std::size_t i) {
   const auto ns = [](double seconds) { return std::llround(std::clamp(seconds, -4e9, 4e9) * 1e9); };
   const Nanoseconds end = ns(reports.seconds[i]),
@@ -40,8 +41,8 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   return more;
 }
 
-// Adds a report. A rank reports its steps in order, so the step is the last or the second to last
-// known one, or a new one.
+// Adds a report of one rank. If another rank has already reported the step, the step's begin and
+// end are extended.
 void StepTimes::take(std::int32_t step, const TimeRange& range) {
   const auto at = std::partition_point(steps_.begin(), steps_.end(),
                                        [step](const StepTime& known) { return known.step < step; });

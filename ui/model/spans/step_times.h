@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Begin and end of steps as reported by ranks (`step_seconds`), for the ruler of a timeline.
+// Begin and end of steps, for the ruler of a timeline. They are computed from the reports of ranks
+// (`step_seconds`).
 #pragma once
 
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace trainyard::ui {
 
-// Range of a step, from the first rank's begin to the last rank's end. Only ranks that reported the
-// step count.
+// Begin and end of a step: from the earliest begin to the latest end on all ranks that have
+// reported the step.
 struct StepTime {
   std::int32_t step = 0;
   TimeRange range;
@@ -18,13 +19,14 @@ struct StepTime {
 
 class StepTimes {
  public:
-  // Reads at most `reports` reports. Returns true if there is more to read.
+  // Reads at most `reports` reports of ranks. Returns true if there are more to read.
   bool read(const telemetry::History& history, std::size_t reports = 1 << 16);
-  // sorted by step, and therefore by end
+  // Returns all known steps in order, which is also the order of their ends.
   const std::vector<StepTime>& steps() const { return steps_; }
-  // null if no rank reported the step
+  // Returns the times of a step; null if no rank has reported it.
   const StepTime* find(std::int32_t step) const;
-  // Returns the first step that ends after `time`, or the number of steps if there is none.
+  // Returns the index in `steps` of the first step that ends after `time`, or the size of `steps`
+  // if there is none.
   std::size_t first_ending_after(Nanoseconds time) const;
 
  private:
@@ -33,11 +35,11 @@ class StepTimes {
   std::vector<std::size_t> read_;  // number of reports read, by rank
 };
 
-// Returns the range of a step on one rank.
+// Returns the begin and end of a step on one rank.
 std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank,
                                       std::int32_t step);
-// Returns the parts of `range` that are inside steps, in order. Pacing, pauses and evaluation
-// between steps are excluded.
+// Returns the parts of `range` in which the rank executed steps, in order. Pacing, pauses and
+// evaluation between steps are excluded.
 std::vector<TimeRange> clip_to_steps(const telemetry::History& history, int rank,
                                      const TimeRange& range);
 

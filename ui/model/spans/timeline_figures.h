@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Figures about ranks' use of time within any set of times T, from recorded ops. |X| is the total
-// length of a set of times X.
+// Measures of how ranks use the times in a set T, such as a part of a timeline. They are computed
+// from recorded ops. |X| is the total length of a set of times X.
 //
 //   compute         C = times in T at which an op of the compute lane ran
 //   communication   M = times in T at which a send or receive was posted and not done
-//   efficiency      |C| / |T|. Its mean over ranks is the scaling efficiency T1 / (n Tn),
-//                   if a step on one device took just the compute of all ranks:
-//                   T1 = sum over ranks of |C|
+//   efficiency      |C| / |T|. The mean over n ranks is the scaling efficiency T1 / (n * Tn). This
+//                   assumes that a step on one device takes as long as the compute of all ranks
+//                   together: T1 = sum over ranks of |C|
 //   overlap         |M and C| / |M|: fraction of communication hidden behind compute.
 //                   Waiting for a peer counts as communication, as in "communication
 //                   computation overlap" of Holistic Trace Analysis (Meta, 2023)
@@ -25,7 +25,7 @@ using Times = std::vector<TimeRange>;  // disjoint, in order
 
 struct RankFigures {
   Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
-  // false for full collectives of an engine, which does not report waiting
+  // false if an engine executes full collectives, because an engine does not report waiting
   bool waiting_known = true;
   double efficiency() const;              // compute efficiency; 0 if T is empty
   std::optional<double> overlap() const;  // nothing if there was no communication
@@ -33,11 +33,11 @@ struct RankFigures {
   double share_of_waiting() const;
 };
 
-// Returns the figures of one rank within the times `looked_at`.
+// Returns the measures of one rank within the times `looked_at`, which are the set T.
 RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at);
 
-// Figures of all ranks: the means of the ranks' fractions. `overlap` is an exception: it is
-// computed from the communication of all ranks together.
+// Measures of all ranks. Each is the mean of the ranks' fractions, except for `overlap`: it is
+// computed from the sums of all ranks' communication.
 struct TimelineFigures {
   int ranks = 0;
   double efficiency = 0, communication = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Meter of recent traffic between ranks by payload kind. It uses recorded ops: when each op ended
-// and how many bytes it moved are measured, and the payload kind is derived from the op's name.
-// Each message is counted once: at its sender, or, for servers, at the worker.
+// Meter of recent traffic between ranks by payload kind, computed from recorded ops. The end and
+// the bytes of each op are measured; the payload kind is derived from the op's name. Each message
+// is counted once: at its sender, or, if its peer is a server, at the worker.
 #pragma once
 
 #include <deque>
@@ -15,13 +15,13 @@ namespace trainyard::ui {
 
 class TrafficMeter {
  public:
-  // Reads what was recorded since the last call. `names` supplies the names of ops; it must have
-  // read at least the same part of the history before. If `read` is called after every frame, it
-  // misses nothing.
+  // Reads the ops that were added to the history since the last call. `names` supplies the names of
+  // ops; it must already have read these ops. No op is missed if this is called after each frame
+  // that the history reads.
   void read(const telemetry::History& history, const SpanStore& names);
 
-  // Returns the bytes sent from one rank to another after `since` and up to `until`. Both are times
-  // in seconds as in a series, with a resolution of 4 ms. Only the last minute is available.
+  // Returns the bytes that one rank sent to another after `since` and up to `until`. Both times are
+  // in seconds of the recording, with a resolution of 4 ms. Only the last minute is available.
   std::map<PayloadKind, double> sent(int from, int to, double since, double until) const;
 
  private:

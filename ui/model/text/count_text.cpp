@@ -11,7 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-// English plurals of texts with a count. The plurals of other languages are in translation files.
+// Returns the English plurals of texts with a count. The plurals of other languages are in
+// translation files.
 class EnglishPlurals : public QTranslator {
  public:
   explicit EnglishPlurals(QObject* parent) : QTranslator(parent) {}
@@ -43,7 +44,7 @@ QString size_text(std::int64_t bytes) {
 
 QString singular(const QString& noun) {
   if (noun.size() < 3 || noun.contains('/') || !noun.endsWith('s')) return noun;
-  // as in "classes", "switches"
+  // words whose plural ends in "es", such as "classes" and "switches"
   const bool ends_in_es = noun.endsWith("sses") || noun.endsWith("ches");
   return noun.chopped(ends_in_es ? 2 : 1);
 }

@@ -8,12 +8,13 @@
 namespace trainyard::ui {
 
 QString grouped(std::int64_t number);  // "1,234,567"
-// Returns the argument `n` of tr() for a count: tr("%n step(s)", nullptr, plural(steps)). Without a
-// translation, "%n" is shown grouped and "step(s)" as "step" or "steps". A count above the largest
-// int must be an argument: tr("%1 byte(s)", nullptr, plural(bytes)).arg(grouped(bytes)).
+// Returns the argument `n` of tr() for a count, as in tr("%n step(s)", nullptr, plural(steps)). If
+// there is no translation, "%n" is shown with grouped digits, and "step(s)" as "step" or "steps".
+// For a count above the largest int, use tr("%1 byte(s)", nullptr,
+// plural(bytes)).arg(grouped(bytes)).
 int plural(std::int64_t number);
 QString size_text(std::int64_t bytes);  // "1.5 MB"
-// "steps" -> "step"; unit symbols ("s", "B/s") are unchanged
+// Returns the singular: "step" for "steps". Unit symbols, such as "s" and "B/s", are unchanged.
 QString singular(const QString& noun);
 
 }  // namespace trainyard::ui

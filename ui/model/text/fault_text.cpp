@@ -26,16 +26,16 @@ int count(const topology::Topology& drawing, topology::Role role) {
   return all;
 }
 
-// Returns the number of servers that hold layers and take part in every step of their trainers
-// (rpc).
+// Returns the number of rpc servers. They hold layers and take part in every step of the ranks that
+// call them.
 std::int64_t count_called(const Experiment& experiment) {
   return experiment.strategy.kind == experiment::StrategyKind::rpc
              ? count(experiment.topology, topology::Role::parameter_server)
              : 0;
 }
 
-// Returns a resolved experiment that contains only what determines which ranks may be lost. It is
-// used because an experiment that already has problems cannot be resolved fully.
+// Returns a resolved experiment with only the values that determine which ranks may be lost. It is
+// used because an experiment with problems cannot be resolved fully.
 experiment::Resolved ranks_of(const Experiment& experiment) {
   experiment::Resolved resolved;
   resolved.document = experiment;
@@ -59,8 +59,9 @@ bool has_checkpoints(const experiment::Resolved& resolved) {
   return resolved.document.run.checkpoint_every_steps > 0 || resolved.evaluators > 0;
 }
 
-// Describes how a rank that cannot rejoin its run can continue in another run. Only servers have
-// state from which another process can continue.
+// Describes how the work of a rank that cannot rejoin its run can be continued in another run. This
+// is possible only with servers, because only they have state from which another process can
+// continue.
 QString not_back(const experiment::Resolved& resolved) {
   if (!experiment::has_servers(resolved.document.strategy.kind) ||
       !fails_alone(resolved.document.run))
@@ -95,7 +96,7 @@ RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved
              : RoleFailure{role, ends_the_run(), not_back(resolved)};
 }
 
-// True if the rank's process exists in this state, so that faults can be injected into it.
+// True if a process of the rank exists in this state, so that faults can be injected into it.
 bool is_there(const std::string& state) {
   return state == "running" || state == "waiting" || state == "paused" || state == "stalled";
 }

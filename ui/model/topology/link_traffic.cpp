@@ -31,7 +31,7 @@ const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
   const auto found =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!found) return at->second;
-  // avoids counting a bus twice, because a route enters and leaves it
+  // A route enters and leaves a bus, so the set ensures that a bus is counted only once.
   std::set<std::string> crossed;
   for (const topology::Hop& hop : found->hops) {
     const topology::Edge& edge = network_.edges()[hop.edge.index()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mapping of traffic between ranks to links and buses of the drawing, used by both the canvas and
-// the charts.
+// Mapping from traffic between ranks to links and buses of the drawing. Canvas and charts both use
+// it.
 #pragma once
 
 #include <compare>
@@ -16,7 +16,7 @@
 
 namespace trainyard::ui {
 
-// One section of a route: a link in one direction, or the bus of `host`, which has no directions.
+// One section of a route: a link in one direction, or the bus of `host`. A bus has no directions.
 struct Crossing {
   std::optional<LinkName> link;
   std::string host;
@@ -27,13 +27,14 @@ struct Crossing {
 
 class LinkTraffic {
  public:
-  // topology of a run; must be free of problems
+  // `topology`: drawing of a run; it must have no problems
   explicit LinkTraffic(const topology::Topology& topology);
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 
-  // Visits all pairs of ranks with traffic: the total payload sent from one rank to the other, and
-  // the crossings of its route. Ranks that are not drawn are skipped.
+  // Calls `visit` for each pair of ranks with traffic. `sent` identifies the total payload that one
+  // rank sent to the other, and `route` contains the sections of the route between them. Ranks that
+  // are not drawn are skipped.
   using Visit =
       std::function<void(const telemetry::SeriesKey& sent, const std::vector<Crossing>& route)>;
   void visit(const telemetry::History& history, const Visit& visit);
@@ -42,7 +43,7 @@ class LinkTraffic {
   const topology::Network& network() const { return network_; }
   const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
-  // route between two ranks, in order; empty if there is none
+  // Returns the sections of the route between two ranks, in order. Empty if there is no route.
   const std::vector<Crossing>& route(int from, int to);
 
  private:

@@ -22,11 +22,13 @@ Position snapped(Position place, double grid = 8);
 
 // Look-up of objects.
 std::set<std::string> object_names(const topology::Topology& topology);
-// Returns the elements of `picked` that are still in the topology.
+// Returns those of the objects `picked` that still exist in the topology.
 SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
-// resets all positions, so that drawings can be compared without them
+// Returns the topology with all positions reset, so that drawings can be compared regardless of
+// positions.
 topology::Topology without_positions(topology::Topology topology);
-// first unused name with the same stem: "gpu3" for "gpu2"
+// Returns the first unused name that differs from `prototype` only in its number: "gpu3" for
+// "gpu2".
 std::string free_name(const std::set<std::string>& taken, const std::string& prototype);
 topology::Host* find_host(topology::Topology& topology, const std::string& name);
 topology::Switch* find_switch(topology::Topology& topology, const std::string& name);
@@ -38,16 +40,16 @@ const topology::Host* host_of(const topology::Topology& topology, const std::str
 std::optional<int> rank_of(const topology::Topology& topology,
                            const std::string& device);  // rank of the device; nothing if it is idle
 
-// Insertion. These functions return the name of the new object.
+// Functions that add an object. They return the name of the new object.
 std::string add_host(topology::Topology& topology, Position place);
 std::string add_switch(topology::Topology& topology, Position place);
 topology::Device default_device(topology::DeviceKind kind);  // device of a kind, without a name
-// adds a device, which gets a new name after its kind
+// adds a device, which gets a new name derived from its kind
 std::string add_device(topology::Topology& topology, const std::string& host,
                        topology::Device device);
 
-// Links two objects. For devices of different hosts, links their hosts instead. Refuses a link from
-// an object to itself, and a duplicate link.
+// Links two objects. If they are devices of different hosts, the hosts are linked instead. A link
+// from an object to itself and a duplicate link are refused.
 base::Result<LinkName> connect(topology::Topology& topology, const std::string& from,
                                const std::string& to);
 base::Result<void> rename(topology::Topology& topology, const std::string& name,
@@ -56,20 +58,21 @@ base::Result<void> rename(topology::Topology& topology, const std::string& name,
 // Removes the objects, and the links that end at them.
 void remove(topology::Topology& topology, const SelectedObjects& picked);
 void move_by(topology::Topology& topology, const std::set<std::string>& names, Position by);
-// moves a device to another host; removes its links to devices of the old host
+// Moves a device to another host. Its links to devices of the previous host are removed.
 void move_to_host(topology::Topology& topology, const std::string& device, const std::string& host);
-// moves a device among those of its host; ranks follow the drawing order
+// Changes the position of a device among the devices of its host. This changes ranks, because ranks
+// are numbered in drawing order.
 void shift_device(topology::Topology& topology, const std::string& device, int by);
 
-// Edits of roles. If a device takes a role that only one may have (chief, evaluator), the device
-// that had the role becomes a worker.
+// Edits of roles. Only one device may be chief, and only one evaluator: the device that had this
+// role before becomes a worker.
 bool is_unique_role(topology::Role role);
 std::string holder_of(const topology::Topology& topology,
                       topology::Role role);  // device with a unique role; empty if there is none
 void give_role(topology::Topology& topology, const std::string& device, topology::Role role);
 
-// A part of a drawing to copy: hosts with all devices, switches, devices without their host, and
-// the links among them.
+// Copied objects of a drawing: hosts with all their devices, switches, devices copied without their
+// host, and the links among these objects.
 struct Fragment {
   topology::Topology topology;
   std::vector<topology::Device> devices;
@@ -79,8 +82,9 @@ struct Fragment {
   }
 };
 Fragment copy_of(const topology::Topology& topology, const SelectedObjects& picked);
-// Inserts the fragment under unused names, moved by `by`. Devices without a host join `host`, or a
-// new host if `host` does not exist. Returns the inserted objects.
+// Inserts the objects of a fragment under unused names, with positions shifted by `by`. Devices
+// that were copied without their host are added to `host`, or to a new host if `host` does not
+// exist. Returns the inserted objects.
 SelectedObjects paste(topology::Topology& topology, const Fragment& fragment, Position by,
                       const std::string& host);
 

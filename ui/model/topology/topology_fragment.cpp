@@ -13,8 +13,8 @@ using topology::Link;
 using topology::Switch;
 using topology::Topology;
 
-// Gives each copied object an unused name. Stores which old name it replaces, so that copied links
-// get the new names.
+// Gives each copied object an unused name. Stores the new name by the old one, so that the copied
+// links can be changed to the new names.
 class FragmentInserter {
  public:
   FragmentInserter(Topology& into, Position by)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text for values of the drawing. Canvas, tree and status bar show the same text.
+// Texts for values of the drawing. Canvas, tree and status bar use them, so that all show the same
+// text.
 #pragma once
 
 #include <QStringList>
@@ -25,7 +26,7 @@ QString role_text(const topology::Topology& topology,
 
 QString factor_text(double factor);  // "12.5", "1000": at most two decimals
 
-// Returns the tile's marks for imposed slowdowns: "SLOWED 3x", "JITTER 0.5" or "PACED". Empty if
+// Returns the tags of a tile for imposed slowdowns: "SLOWED 3x", "JITTER 0.5" or "PACED". Empty if
 // the rank runs at full speed.
 QStringList imposed_marks(double slow_down, double jitter, bool paced);
 
