@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Toolbars of the main window. They share one line and show text if there is room.
+// Toolbars of the main window. They share one row, and show text beside icons if there is room.
 #pragma once
 
 #include <QObject>
@@ -16,7 +16,7 @@ namespace trainyard::ui {
 class Toolbars : public QObject {
   Q_OBJECT
  public:
-  // The window must have actions named "undo" and "redo". `freeze` is the action that freezes the
+  // `window` must have actions named "undo" and "redo". `freeze`: the action that freezes the
   // charts.
   Toolbars(QMainWindow& window, FileActions& files, Workspace& workspace, RunControls& controls,
            QAction& freeze);

@@ -18,11 +18,11 @@ namespace trainyard::ui {
 namespace {
 
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
-// Must be increased when the arrangement of docks changes. Stored states with another version are
-// ignored.
+// Version of the stored state of docks. Increase it when their arrangement changes: states of other
+// versions are ignored.
 constexpr int kStateVersion = 7;
 constexpr QSize kWindowSize(1440, 900);  // at the first start, if the screen is large enough
-// number keys that show panels; from the tenth panel on, together with Shift
+// number of number keys that show panels; from the tenth panel on, the keys are combined with Shift
 constexpr int kNumberKeys = 9;
 constexpr int kShort = 520;  // a window lower than this is short; pixels at scale 1
 constexpr int kPlotLines =
@@ -34,8 +34,8 @@ Qt::DockWidgetArea area_of(Workspace::Area area) {
                                           : Qt::BottomDockWidgetArea;
 }
 
-// Focuses the content of a dock, or the dock itself if nothing in it takes the focus, as in some
-// empty panels. F1 then explains this panel.
+// Focuses the content of a dock. If nothing in the content takes the focus, as in some empty
+// panels, focuses the dock itself. F1 then explains this panel.
 void focus_content(QDockWidget& dock, Qt::FocusReason reason) {
   dock.widget()->setFocus(reason);
   const QWidget* focused = QApplication::focusWidget();
@@ -54,8 +54,8 @@ Workspace::Workspace(QMainWindow& window, QSettings& settings)
   window.installEventFilter(this);
 }
 
-// Focuses the content of a dock when its tab is clicked, which Qt does not do; keys would have no
-// effect. Watches for new tab bars, because Qt creates them on demand.
+// Focuses the content of a dock when the user clicks its tab. Qt does not do this, so keys would
+// not reach the content. Also watches for new tab bars, because Qt creates them on demand.
 bool Workspace::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::ChildPolished)
     if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
@@ -84,7 +84,8 @@ void Workspace::add(const QString& name, const QString& title, Area area, QWidge
   connect(action, &QAction::triggered, this, [this, name] { toggle(name); });
 }
 
-// Closes a dock that is in front. Shows and focuses one that is closed or behind another tab.
+// Closes the dock if it is in front. Shows and focuses the dock if it is closed or behind another
+// tab.
 void Workspace::toggle(const QString& name) {
   QDockWidget& one = dock(name);
   if (one.visibleRegion().isEmpty()) {
@@ -96,7 +97,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// Asks the owner to show the docks if all are hidden. The owner does so immediately.
+// If all docks are hidden, emits a signal that makes the owner show them immediately.
 void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }
@@ -114,9 +115,9 @@ void Workspace::show_charts() {
 
 bool Workspace::is_short() const { return window_.height() < Theme::instance().pixels(kShort); }
 
-// Returns the height of the charts, including the tab bar above them. It is `percent` percent of
-// the window, or more if a full chart needs it. It may grow up to `most` percent if that makes a
-// chart readable.
+// Returns the height of the dock with the charts, including its tab bar. It is at least `percent`
+// percent of the window's height, or the height that a chart needs. It is up to `most` percent if a
+// readable chart needs that.
 int Workspace::charts_height(int percent, int most) const {
   const QDockWidget& charts = dock("charts");
   const int line = charts.fontMetrics().height(),
@@ -227,8 +228,8 @@ Workspace::Area Workspace::area(const QString& name) const {
   return static_cast<Area>(dock(name).property("area").toInt());
 }
 
-// Hides empty tab bars. Qt keeps and paints them if docks are tabbed again before they are laid
-// out.
+// Hides empty tab bars. If docks are tabbed again before they were laid out, Qt keeps their old tab
+// bars and paints them.
 void Workspace::hide_stray_bars() {
   QMetaObject::invokeMethod(
       this,
@@ -239,7 +240,7 @@ void Workspace::hide_stray_bars() {
       Qt::QueuedConnection);
 }
 
-// Docks a panel in its area, beside the docks that are already there.
+// Docks a panel in its area of the window, beside the panels that are already there.
 void Workspace::put(const QString& name, Qt::Orientation orientation) {
   QDockWidget& one = dock(name);
   one.setFloating(false);
@@ -247,8 +248,9 @@ void Workspace::put(const QString& name, Qt::Orientation orientation) {
   window_.addDockWidget(area_of(area(name)), &one, orientation);
 }
 
-// Arranges the tabs at the bottom in order. `charts_apart`: the charts are beside the tabs, as for
-// comparing runs, because the list of runs selects their content.
+// Arranges the docks at the bottom as tabs, in their order. `charts_apart`: true if the charts are
+// beside the tabs instead, as when runs are compared: the list of runs selects what the charts
+// show.
 void Workspace::lay_out_bottom(bool charts_apart) {
   QDockWidget* first = nullptr;
   for (const QString& name : order_) {

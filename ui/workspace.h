@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Docks around the canvas: their positions and visibility, and the perspectives that arrange them
+// Docks around the canvas: their positions and visibility, and the perspectives, which arrange them
 // for a purpose. Their state is stored in the settings. If the window is too small for its font,
-// docks are hidden so that a chart has room.
+// some docks are hidden so that a chart has room.
 #pragma once
 
 #include <QObject>
@@ -27,7 +27,7 @@ class Workspace : public QObject {
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
   void raise(const QString& name);  // shows the dock in front of its neighbors
-  // in a small window, hides docks that leave the charts too little room
+  // shows the charts; in a small window, hides the docks that would leave them too little room
   void show_charts();
   void set_title(const QString& name, const QString& title);
 
@@ -38,7 +38,7 @@ class Workspace : public QObject {
   void reset();
   void restore();  // restores the stored state, or the default if there is none
   void save();
-  // true hides all docks, false shows them again; used by the welcome page
+  // true: hides all docks; false: shows them again. The welcome page uses it.
   void hide_all_docks(bool bare);
   // Adapts the docks to the window and its font. Returns true if the window has become small while
   // charts are visible.

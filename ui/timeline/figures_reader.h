@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the figures of a timeline. It examines one rank per turn of the event loop, because a
-// range may contain very many ops.
+// Computes the numbers that a timeline shows for a range of time, such as the efficiency. It
+// examines one rank at a time and processes other events in between, because a range may contain
+// very many ops.
 #pragma once
 
 #include <QObject>
@@ -17,8 +18,8 @@ class FiguresCalculator : public QObject {
  public:
   explicit FiguresCalculator(QObject* parent);
 
-  // Sets the store, and a function that returns the times of a rank to examine. A rank without
-  // times is skipped. The function is called once per rank, in the rank's turn.
+  // Sets the store to examine, and a function that returns the times to examine for a rank. A rank
+  // without times is skipped. The function is called once per rank, when that rank is examined.
   using RankTimes = std::function<Times(int rank)>;
   void set_source(const SpanStore* store, RankTimes looked_at);
   void ask();  // starts the computation soon; if one is in progress, it starts again after that

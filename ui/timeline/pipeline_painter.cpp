@@ -16,7 +16,8 @@ using experiment::Pass;
 
 constexpr int kEdgedCell = 4;  // pixels; minimum width of a cell with an edge
 constexpr int kTick = 4;       // length of a ruler's tick in pixels
-// in the cells of a rank's last stage, fraction of the text's color that is mixed in
+// fraction of the text color that is mixed into the cells of a rank's last stage; the rank's other
+// stages get less
 constexpr double kChunkShade = 0.2;
 
 class PipelinePainting {
@@ -60,7 +61,7 @@ class PipelinePainting {
                       why_block_is_empty(*scene_.picture, block));
   }
 
-  // Paints the rank's name, with its layers below or beside it if there is room.
+  // Paints the name of a rank. If there is room, paints the layers of the rank below or beside it.
   void paint_name(CellBlock block, int rank) {
     const QRect row = scene_.row(block, rank), box(0, row.top(), scene_.gutter, row.height());
     painter_.fillRect(QRect(box.left(), box.top() + 1, 3, box.height() - 2),
@@ -80,7 +81,7 @@ class PipelinePainting {
                       metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
-  // Paints the cells of a rank, with idle time where there is no cell.
+  // Paints the cells of a rank. Where there is no cell, paints idle time.
   void paint_row(CellBlock block, const StepCells& cells, int rank) {
     painter_.save();
     painter_.setClipRect(scene_.row(block, rank));
@@ -127,7 +128,7 @@ class PipelinePainting {
     if (pointed && pointed->of.micro == cell.of.micro)
       frame(box, colors_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
-    // separates the frame from the cells, which may have any color
+    // a second line separates the frame from the cells, which may have the color of the frame
     frame(box, colors_.ground, marks_.focused ? 5 : 4);
     frame(box, colors_.accent, marks_.focused ? 3 : 2);
   }
@@ -138,7 +139,7 @@ class PipelinePainting {
     painter_.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2));
   }
 
-  // Paints a ruler of the time since the first cell of the step began.
+  // Paints a ruler. Its times are counted from the begin of the first cell of the step.
   void paint_ruler(CellBlock block, const StepCells& cells) {
     const QRect band = scene_.ruler(block);
     const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin,

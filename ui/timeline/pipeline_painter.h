@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a pipeline as in papers. A cell has the color of its pass and the number of its
-// micro-batch. Idle time is hatched.
+// Paints the cells of a pipeline schedule, as in papers. A cell is one pass of one micro-batch; it
+// has the color of the pass and the number of the micro-batch. Idle time is hatched.
 #pragma once
 
 #include <QPainter>
@@ -10,8 +10,8 @@
 
 namespace trainyard::ui {
 
-// Returns the color of a pass from the theme's colors: shades of the color of compute, which differ
-// for each stage of a rank.
+// Returns the color of a pass. It is a shade of the theme's color for compute. Each stage of a rank
+// has a different shade.
 QColor pass_color(const TimelineColors& colors, experiment::Pass pass, int chunk, int chunks);
 struct IdleColors {
   QColor line, ground;

@@ -8,10 +8,10 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kLowest = 1.15, kHighest = 2.4;  // heights of rows, in lines of text
-// pixels to the right of a step, and between blocks
+// margin right of a step, and distance between the planned and the executed step, in pixels
 constexpr int kEdge = 8;
 
-// Returns the middle of a cell as a fraction of the step's time.
+// Returns the time of the middle of a cell, as a fraction of the duration of its step.
 double middle_of(const StepCells& cells, const PassCell& cell) {
   const TimeRange range = cells.range;
   return static_cast<double>(cell.range.begin + cell.range.end - 2 * range.begin) /

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Content of the pipeline view: a step as planned above a step as executed, and the geometry of
-// their cells. Pure.
+// Content of the pipeline view: the cells of a planned step above those of an executed step. Also
+// the geometry of the cells. Pure.
 #pragma once
 
 #include <QFont>
@@ -17,7 +17,8 @@ inline constexpr std::array kCellBlocks{CellBlock::plan, CellBlock::run};
 
 struct PipelinePicture {
   PipelinePlanPtr plan;  // simulated plan; null if there is none, or not yet
-  // The plan is that of the current drawing, because no displayed run trained it.
+  // true if `plan` is that of the current drawing, because the displayed run did not train the
+  // drawing's experiment
   bool plan_is_of_drawing = false;
   std::string not_simulated;         // reason why the run's plan could not be simulated
   std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
@@ -29,9 +30,9 @@ struct PipelinePicture {
       const;  // planned step with the same program as the run's step; null if there is none
   const PipelineShape* shape(CellBlock block) const;  // null if the block is empty
   const StepCells* cells(CellBlock block) const;      // null if the block is empty
-  // true if no op is missing, so that figures are exact
+  // true if no op of the executed step is missing, so that the measured bubble is exact
   bool whole() const { return ran && ran->lacking == 0; }
-  // true if both blocks are of the same experiment
+  // true if the planned and the executed step are of the same experiment
   bool alike() const { return run && !plan_is_of_drawing; }
 };
 
@@ -42,12 +43,12 @@ struct CellAddress {
   bool operator==(const CellAddress&) const = default;
 };
 
-// Length that stands for the full duration of a step. A visible range is a part of it and applies
-// to both blocks, even if one step takes longer.
+// Length of a visible range that shows a full step. Visible ranges are in fractions of a step and
+// apply to both steps, even if one step takes longer than the other.
 inline constexpr Nanoseconds kStepNanoseconds = 1'000'000'000;
 
-// Geometry in pixels of the widget. A block has a title, a row for each rank, and a ruler. An empty
-// block has one line with the reason.
+// Geometry in pixels of the widget. A block shows one step: a title, a row for each rank, and a
+// ruler. A block without a step has one line that says why.
 struct PipelineScene {
   const PipelinePicture* picture = nullptr;
   TimeRange view{0, kStepNanoseconds};
@@ -58,7 +59,7 @@ struct PipelineScene {
 
   int rows(CellBlock block) const;  // 1 if the block is empty
   int row_height() const;           // fills the available height, within limits
-  // height of the full content, most of which may be scrolled away
+  // height of the full content; it may exceed the height of the widget, which then scrolls
   int height() const;
   QRect title(CellBlock block) const;
   QRect body(CellBlock block) const;  // area of the block's rows, right of the names
@@ -67,13 +68,14 @@ struct PipelineScene {
   double x_of(CellBlock block, Nanoseconds time) const;
   Nanoseconds time_at(CellBlock block, double x) const;
   const PassCell* cell(const CellAddress& place) const;  // null if there is none
-  // Returns a rectangle at least one pixel wide; empty if there is no such cell.
+  // Returns the rectangle of a cell, at least one pixel wide; empty if there is no such cell.
   QRectF rect_of(const CellAddress& place) const;
   std::optional<CellAddress> place_at(const QPointF& at) const;
 };
 
-// Returns the previous, next, first or last cell of the same rank and block; or the cell nearest in
-// time on the rank above or below, which may be in the other block.
+// Returns a neighbor of a cell. `previous`, `next`, `first` and `last` are cells of the same rank
+// and block. `up` and `down` are the cells nearest in time on the rank above or below; that rank
+// may be in the other block.
 enum class CellStep { previous, next, first, last, up, down };
 std::optional<CellAddress> neighbor_cell(const PipelinePicture& picture, const CellAddress& place,
                                          CellStep way);

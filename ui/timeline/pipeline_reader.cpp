@@ -36,7 +36,8 @@ void PipelineReader::set_frozen(bool frozen) { frozen_ = frozen; }
 
 void PipelineReader::choose(std::optional<std::int32_t> step) { chosen_ = step; }
 
-// Shows the plan of the current drawing if the displayed run trained another experiment.
+// Updates the displayed plan. If the displayed run trained another experiment than the current
+// drawing, shows the plan of the drawing.
 void PipelineReader::show_plan() {
   const bool other = drawing_ && !(of_run_ && of_run_->plan && *of_run_->plan == *drawing_);
   picture_.plan_is_of_drawing = other || !of_run_;
@@ -77,7 +78,8 @@ void PipelineReader::start_computation() {
       });
 }
 
-// Returns the step to show: the chosen one, else the frozen one, else the last full one.
+// Returns the step of the run to show: the chosen step; while frozen, the displayed step; otherwise
+// the last step with the full number of samples.
 std::optional<std::int32_t> PipelineReader::wanted_step() const {
   if (chosen_) return chosen_;
   if (frozen_ && picture_.ran) return picture_.ran->step;
@@ -85,7 +87,8 @@ std::optional<std::int32_t> PipelineReader::wanted_step() const {
   return last ? std::optional(last_full_step(*last, of_run_->schedule)) : std::nullopt;
 }
 
-// Updates what the picture shows of the run; returns true if it changed.
+// Updates the parts of the picture that depend on the progress of the run. Returns true if they
+// changed.
 bool PipelineReader::update_run() {
   const bool known = run_ && of_run_, over = run_ && run_->complete();
   if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);

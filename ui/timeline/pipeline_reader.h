@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Maintains the picture of a pipeline. It is that of the displayed run, whose plan is simulated
-// once in the background, or that of the current drawing if no run trained it.
+// Maintains the picture of a pipeline. It shows the displayed run, whose plan is simulated once in
+// the background. If the displayed run did not train the current drawing, it shows the plan of the
+// drawing.
 #pragma once
 
 #include <QObject>
@@ -18,12 +19,13 @@ class PipelineReader : public QObject {
   explicit PipelineReader(QObject* parent);
   ~PipelineReader() override;
 
-  // Sets the run; null: none. The run must outlive this object, or be unset before.
+  // Sets the displayed run; null: none. The run must outlive this object, or another run must be
+  // set before.
   void set_run(const Run* run);
   void set_drawing(
       const PipelinePlanPtr& drawing);  // null: the drawing is no pipeline, or its plan is unknown
   void set_frozen(bool frozen);         // while frozen, the displayed step stays
-  // chooses a step to show; no value: the last full step
+  // chooses the step of the run to show; no value: the last full step
   void choose(std::optional<std::int32_t> step);
   void refresh(const StepTimes& steps);  // reads what the run recorded since the last call
 
@@ -39,7 +41,8 @@ class PipelineReader : public QObject {
   void changed();
 
  private:
-  // Shape and simulated plan of the run, or the reason why it could not be simulated.
+  // Shape and simulated plan of the run's pipeline. `problem`: reason why the plan could not be
+  // simulated.
   struct RunPlan {
     PipelineShape shape;
     plan::Schedule schedule;

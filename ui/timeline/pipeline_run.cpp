@@ -16,7 +16,7 @@ OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   return cells_of_ops(ops, shape.stages, shape.has_weight_pass());
 }
 
-// Ops of a step that belong to cells, and their addresses in the store.
+// The ops of a rank in a step that belong to cells, and the addresses of their spans in the store.
 struct Found {
   int program = -1;
   std::vector<ExecutedOp> ops;
@@ -36,8 +36,8 @@ bool is_of_cell(const std::vector<OpCells>& programs, const OpSpan& span) {
   return span.op < cells.size() && cells[span.op];
 }
 
-// Finds the ops of a rank in a step. The rank executes the step at its own time, and computes on
-// one lane.
+// Finds the ops of a rank in a step that belong to cells. A rank may execute the step earlier or
+// later than `step.range`, so a wider range is searched. All ops of cells are on one lane.
 Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int rank,
            const StepTime& step) {
   Found found;
@@ -54,7 +54,7 @@ Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int ran
   return found;
 }
 
-// Returns the address of each cell's first op.
+// Returns, for each cell, the address of its first op.
 std::vector<SpanAddress> places_of(const std::vector<PassCell>& cells, const Found& found) {
   std::vector<SpanAddress> places;
   std::size_t at = 0;
@@ -111,7 +111,7 @@ std::optional<std::int32_t> last_complete_step(const telemetry::History& history
   return last;
 }
 
-// Returns the last full step up to `last`. The full steps of an epoch come before the shorter ones.
+// In each epoch, the steps with the full number of samples come before the shorter steps.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), full = schedule.full_steps_per_epoch;
   if (full == 0 || last % epoch < full) return last;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Execution of a pipeline: steps of a run as cells, from its recorded ops. Pure.
+// Executed steps of a pipeline. Creates the cells of a step from the recorded ops of a run. Pure.
 #pragma once
 
 #include "ui/model/plan/pipeline_plan.h"
@@ -8,8 +8,8 @@
 
 namespace trainyard::ui {
 
-// Cell of each op, by rank and program, according to the plans that ranks recorded. Empty until the
-// plans of all ranks are known.
+// The cell that each op belongs to, by rank and program, from the plans that the ranks recorded.
+// Empty until the plans of all ranks are known.
 using RecordedCells = std::vector<std::vector<OpCells>>;
 RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape);
 
@@ -17,13 +17,14 @@ struct ExecutedStep {
   std::int32_t step = 0;
   std::string program;  // name of the program: "train"; empty if no op of the step is stored
   StepCells cells;
-  // address of each cell's first op, by rank and cell
+  // address of the first op of each cell, by rank and cell
   std::vector<std::vector<SpanAddress>> places;
-  // Number of ops of cells whose events were lost or dropped. If it is not 0, some gaps in the
-  // picture are no idle time.
+  // Number of ops that belong to cells and whose events were lost or dropped. If it is not 0, some
+  // displayed gaps are not idle time.
   std::size_t lacking = 0;
 };
-// Returns a step's cells. If a rank repeated a step after a restart, the last execution counts.
+// Returns the cells of a step. If a rank repeated the step after a restart, uses the rank's last
+// execution.
 ExecutedStep ran_step(const SpanStore& spans, const RecordedCells& cells, const StepTime& step);
 
 // Returns the last step reported by all ranks; nothing if there is none.

@@ -44,7 +44,8 @@ QString step_text(const PipelinePicture& picture) {
   return pipeline_text("step %1").arg(grouped(picture.ran->step));
 }
 
-// Describes the difference between the measured and the planned bubble.
+// Returns the difference between the measured bubble and the simulated one, and the formula if
+// there is one.
 QString difference_text(const PipelinePicture& picture, double measured) {
   const PlannedStep* planned = picture.planned();
   if (!picture.alike()) return pipeline_text("from another experiment");
@@ -56,8 +57,8 @@ QString difference_text(const PipelinePicture& picture, double measured) {
                         : simulated;
 }
 
-// Returns the cell of the same pass in the other diagram (planned or measured), if both diagrams
-// show the same experiment.
+// Returns the cell of the same pass in the other block (planned or executed step). Returns null
+// unless both blocks show the same experiment.
 const PassCell* counterpart(const PipelinePicture& picture, const CellAddress& place,
                             const PassCell& cell) {
   const StepCells* other =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact text about a pipeline, for the read-out, the lines below the chart, and screen readers.
+// Text about a pipeline with exact values, for the read-out under the pointer, the lines below the
+// chart, and screen readers.
 #pragma once
 
 #include "ui/timeline/pipeline_picture.h"
@@ -8,15 +9,17 @@
 namespace trainyard::ui {
 
 QString pass_text(experiment::Pass pass);  // "backward"
-// index of the micro-batch, with a letter for the stage if the rank has several: "3b"
+// returns the number of the cell's micro-batch; if the rank has several stages, a letter for the
+// stage follows: "3b"
 QString cell_label(const PipelineShape& shape, const experiment::Cell& cell);
 QString block_title(const PipelinePicture& picture,
                     CellBlock block);  // content of the block and its duration
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
-// Describes a cell and compares it to the same cell of the other block.
+// Describes a cell, and compares its times with those of the same pass in the other block (planned
+// or executed step).
 SpanText span_text(const PipelinePicture& picture, const CellAddress& place);
 
-// Describes the bubble by formula and by simulation, and the duration of the step.
+// Describes the planned step: its bubble by formula and by simulation, and its duration.
 QString planned_text(const PipelinePicture& picture);
 QString measured_text(
     const PipelinePicture& picture);  // measured values, and their difference from the planned ones

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A pipeline as in papers: a step as planned above a step as executed. It has zoom, pan, a read-out
-// under the pointer and a selected cell. Page Up and Page Down request the previous and next step;
-// Enter requests the cell's first op in the plan.
+// View of a pipeline schedule, as in papers: a planned step above an executed step. It has zoom,
+// pan, a read-out under the pointer and a selected cell. Page Up and Page Down request the previous
+// and next step. Enter requests to show the first op of the selected cell in the plan.
 #pragma once
 
 #include "ui/timeline/pipeline_painter.h"
@@ -18,7 +18,7 @@ class PipelineView : public TimeView {
       PipelinePicture picture);  // the selection stays if the new picture has the selected cell
   const PipelinePicture& picture() const { return picture_; }
 
-  // part of a step, in fractions of kStepNanoseconds
+  // shows a part of the step; `range` is relative to kStepNanoseconds, which is the full step
   void show_range(const TimeRange& range) override;
   void home() override;
 
@@ -49,7 +49,7 @@ class PipelineView : public TimeView {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  // Identity of a cell. It does not depend on which step is displayed.
+  // Identifies the selected cell. It remains valid if another step is displayed.
   struct Selected {
     CellBlock block;
     int rank;

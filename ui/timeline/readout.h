@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints the read-out beside the pointer.
+// Paints a box with text beside the pointer: the read-out.
 #pragma once
 
 #include <QPainter>
@@ -9,7 +9,7 @@
 
 namespace trainyard::ui {
 
-// Paints beside `pointer`, within a widget of size `widget`.
+// Paints the read-out beside `pointer`, inside a widget of the size `widget`.
 void paint_reading(QPainter& painter, const SpanText& words, const QPointF& pointer,
                    const QSize& widget, const TimelineColors& colors);
 

@@ -37,8 +37,8 @@ QString begin_text(const telemetry::History& history, int rank, const OpSpan& sp
               : run;
 }
 
-// Describes the duration of an op. A sender can measure when its bytes were consumed, but not when
-// its peer became ready.
+// Describes the duration of an op. For a send, this includes when the peer consumed the bytes, but
+// not when the peer became ready: a sender cannot measure that.
 QString duration_text(const OpSpan& span) {
   const QString took = exact_time(span.end - span.begin);
   if (span.kind == SpanKind::send && span.ready == span.begin)
@@ -53,7 +53,8 @@ QString duration_text(const OpSpan& span) {
       .arg(took, exact_time(span.ready - span.begin), exact_time(span.end - span.ready));
 }
 
-// Describes what a rank did for a bucket. States that took no time are omitted.
+// Describes how long a rank was in each state during the collective of a bucket. States that took
+// no time are omitted.
 SpanText bucket_text(const SpanStore& store, const telemetry::History& history,
                      const SpanAddress& place, const OpSpan& piece) {
   const BucketSpan bucket = bucket_at(store, place.rank, *track_at(store, place), place.number);

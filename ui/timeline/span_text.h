@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Exact text about an op of a timeline, for the read-out, the line below the timeline, and screen
-// readers.
+// Text about an op of a timeline with exact values, for the read-out under the pointer, the line
+// below the timeline, and screen readers.
 #pragma once
 
 #include <QStringList>
@@ -12,7 +12,8 @@ namespace trainyard::ui {
 QString exact_time(Nanoseconds time);  // time to the nanosecond: "12.345678 ms"
 QString percent(double share);         // "61 %"; "<1 %" for small nonzero values
 
-// Returns the name of a span on a lane: the token of its op, or of its collective.
+// Returns the name of a span on a lane: the token of its op; on the lane of buckets, that of its
+// collective.
 QString title_of(const RankNames& names, int lane, const OpSpan& span);
 
 struct SpanText {
@@ -22,7 +23,7 @@ struct SpanText {
 };
 SpanText span_text(const SpanStore& store, const telemetry::History& history,
                    const SpanAddress& place);
-// Describes several spans that share a column of pixels.
+// Describes several spans that are merged because they are in the same column of pixels.
 SpanText span_text(const SpanStore& store, const SpanAddress& first, const SpanPiece& merged);
 
 }  // namespace trainyard::ui

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Base class of views along time with zoom, pan and a read-out. A drag zooms into a box. Shift and
-// drag, or the middle button, pans. Ctrl and wheel, + and - zoom. Shift and wheel, or Shift and
-// arrows, pan. Double-click or 0 shows everything. The wheel alone scrolls through ranks.
-// Subclasses paint, map time to pixels, and handle clicks, keys and the pointer.
+// Base class of views with a time axis. It has zoom, pan and a read-out. Dragging a box zooms into
+// it. Shift and drag, or the middle button, pans. Ctrl and wheel, + and - zoom. Shift and wheel, or
+// Shift and arrows, pan. Double-click or 0 shows everything. The wheel alone scrolls through ranks.
+// Subclasses paint, map time to pixels, and handle clicks, other keys and the pointer.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -43,7 +43,7 @@ class TimeView : public QAbstractScrollArea {
   virtual void click(const QPointF& at) = 0;
   enum class Under { nothing, another, selected };
   virtual Under under(const QPointF& at) const = 0;
-  // Handles keys that are not common to all such views.
+  // Handles the keys of a subclass, which this base class does not handle.
   virtual bool act_by_key(const QKeyEvent& event) = 0;
   virtual bool navigate_by_key(int key) = 0;  // handles keys without Shift or Ctrl
 

@@ -7,7 +7,7 @@
 namespace trainyard::ui {
 namespace {
 
-// numbers of the parts of a step, as in the charts
+// indices of the theme's colors for the components of a step; charts use the same indices
 enum PartColor { compute, waiting, transfer, input };
 
 }  // namespace

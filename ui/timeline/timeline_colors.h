@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colors of ranks' activity, from the theme: those that the charts use for the parts of a step, and
-// shades of them.
+// Colors for the activity of ranks, from the theme: the colors that charts use for the components
+// of a step, and shades of these.
 #pragma once
 
 #include <QColor>
@@ -18,8 +18,8 @@ struct TimelineColors {
 };
 TimelineColors timeline_colors();
 
-// Returns the theme's text color or its opposite, whichever has the better contrast with that
-// background.
+// Returns the color of text on the background `ground`: the theme's text color, or its opposite if
+// that has the better contrast.
 QColor text_on(const QColor& ground);
 
 QString span_kind_text(SpanKind kind);  // "backward"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Geometry of a timeline in pixels of the widget: time to the right, ranks and their lanes below
-// each other. Pure.
+// Geometry of a timeline in pixels of the widget. Time increases to the right; ranks and their
+// lanes are below each other. Pure.
 #pragma once
 
 #include <QRect>
@@ -16,26 +16,27 @@ namespace trainyard::ui {
 
 inline constexpr int kMinGap = 10;  // minimum distance of a ruler's ticks in pixels
 
-// Functions that change the visible range of time. Each range is at least 100 ns wide and lies
-// within `home`.
+// Functions that change the visible range of time. Every range that they return is at least 100 ns
+// wide and lies within `home`.
 inline constexpr Nanoseconds kNarrowest = 100;
 TimeRange home_of(const TimeRange& extent);  // Returns the full range, with a margin.
 TimeRange within_home(const TimeRange& view, const TimeRange& home);
 TimeRange zoomed(const TimeRange& view, double fraction,
                  double factor);  // zooms; the time at `fraction` of the width stays in place
-// moves the view by that fraction of its width
+// moves the visible range by `fraction` of its width
 TimeRange panned(const TimeRange& view, double fraction);
 TimeRange ending_at(const TimeRange& view, Nanoseconds end);
 
 struct TimeTick {
   Nanoseconds at = 0;
-  // Time since the start of the run. It has only the decimals that distinguish it from the next
-  // tick: "12.3456 s".
+  // Time since the start of the run: "12.3456 s". It has only as many decimals as needed to
+  // distinguish consecutive ticks.
   QString label;
 };
 std::vector<TimeTick> time_ticks(const TimeRange& view, int about);
 
-// Address of a span in a store. Track -1 is the track on which all spans of the lane are joined.
+// Address of a span in a store. A lane has one or more tracks. Track -1 contains the spans of all
+// tracks of the lane, joined.
 struct SpanAddress {
   int rank = -1, lane = 0, track = 0;
   std::size_t number = 0;
@@ -51,7 +52,7 @@ struct LaneRow {
   int top = 0, height = 0;  // position in the body, before scrolling
 };
 
-// Layout of the displayed lanes, grouped by rank.
+// Positions of the displayed lanes, grouped by rank.
 class TimelineRows {
  public:
   struct Extent {
@@ -60,7 +61,8 @@ class TimelineRows {
   void lay_out(const SpanStore& store, int lane_height, int gap);
   const std::vector<LaneRow>& rows() const { return rows_; }
   int height() const { return height_; }
-  // returns the nearest row if there is a gap at y; -1 if there are no rows
+  // returns the index of the row at y, or the nearest one if y is between rows; -1 if there are no
+  // rows
   int row_at(int y) const;
   int row_of(int rank, int lane) const;  // -1 if not shown
   Extent rank_block(int rank) const;     // empty if the rank has no row
@@ -69,12 +71,12 @@ class TimelineRows {
   int height_ = 0;
 };
 
-// Returns the number of tracks of a lane that are drawn below each other. If there is not enough
-// room, returns 0, and the joined track is drawn.
+// Returns how many tracks of a lane are drawn below each other. If there is no room for all of
+// them, returns 0: the joined track is drawn instead.
 int drawn_tracks(const SpanLane& lane, int height);
 QRect track_rect(const QRect& row, int tracks, int track);  // track: index below `tracks`
 
-// Selects the spans that are shown while a view is frozen: those that existed when it was frozen.
+// Selects the spans that a frozen view shows: those that existed when the view was frozen.
 class FrozenSpans {
  public:
   void hold(const SpanStore& store);

@@ -55,7 +55,7 @@ int TimelineLegend::width_of(const Entry& entry, const QFontMetrics& metrics) {
   return metrics.height() + metrics.horizontalAdvance(entry.text) + 2 * kGrid;
 }
 
-// Returns the boxes of the entries in wrapped rows.
+// Returns the rectangles of the legend's entries, which wrap into rows.
 std::vector<QRect> TimelineLegend::boxes(const std::vector<Entry>& all, const QFontMetrics& metrics,
                                          int width) {
   std::vector<QRect> boxes;

@@ -13,8 +13,8 @@ class TimelineLegend : public QWidget {
  public:
   explicit TimelineLegend(QWidget* parent = nullptr);
   void show_held_back(bool shown);  // shown: include the entry for time held back
-  // Describes the legend of a pipeline's cells, which replaces the legend of ops.
-  // `has_weight_pass`: weight gradients are a separate pass. `chunks`: number of stages per rank.
+  // Legend of a pipeline's cells. If it is set, it replaces the legend of ops. `has_weight_pass`:
+  // true if weight gradients are a separate pass. `chunks`: number of stages per rank.
   struct Passes {
     bool has_weight_pass = false;
     int chunks = 1;

@@ -21,7 +21,7 @@ struct Hatching {
   bool falls = false;  // hatching lines fall from left to right; otherwise they rise
 };
 
-// Pixels of an image. Access outside of the image is ignored.
+// Gives access to the pixels of an image. Pixels outside the image are ignored.
 class Pixels {
  public:
   explicit Pixels(QImage& image)
@@ -86,7 +86,7 @@ class SpanPainting {
  private:
   int pixels(double logical) const { return std::max(1, qRound(logical * scene_.pixel_ratio)); }
 
-  // Paints a different background behind every other rank.
+  // Paints a second background color behind every other rank.
   void paint_stripes(Pixels& area) {
     for (int rank = 1; rank < scene_.store->ranks(); rank += 2) {
       const auto block = scene_.rows->rank_block(rank);
@@ -132,8 +132,8 @@ class SpanPainting {
     }
   }
 
-  // Paints a single span. A span narrower than a column is painted like merged ones. So is a span
-  // that waits for long and then transfers within the last column.
+  // Paints one span. Two kinds of spans are painted like merged spans: spans narrower than one
+  // column of pixels, and long waits whose transfer lies within the last column.
   void paint_single(Pixels& area, const SpanPiece& piece, const OpSpan& span, int top, int bottom) {
     const auto kind = static_cast<std::size_t>(span.kind);
     SpanTimes times;
@@ -157,7 +157,8 @@ class SpanPainting {
       area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
-  // Returns the height in pixels of a duration's share of a column.
+  // Returns the height in pixels that represents a duration as a fraction of the time of one column
+  // of pixels.
   int column_rows(Nanoseconds time, int top, int bottom) const {
     return static_cast<int>(std::ceil(
         (bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) -
@@ -182,7 +183,7 @@ class SpanPainting {
     }
   }
 
-  // Writes the label into the longest part of the span: waiting, active, or held back.
+  // Writes the label of a span into its longest part. The parts are: waiting, active, held back.
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
     struct LabelSegment {

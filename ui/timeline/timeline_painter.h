@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints a timeline. Spans are painted as pixels of an image, because there are many; ruler, names
-// and marks are painted over it. A column of merged spans is filled from the bottom by each kind's
-// share of its time, then hatched for time held back and waiting. It is pale where no op ran.
+// Paints a timeline. Spans are painted as pixels of an image, because there are many of them; the
+// ruler, names and marks are painted over the image. If several spans share a column of pixels,
+// they are merged: each kind of op fills a fraction of the column, from the bottom, and hatched
+// fractions for held-back and waiting time follow. The column is pale where no op ran.
 #pragma once
 
 #include <QFont>
@@ -35,7 +36,7 @@ struct TimelineScene {
                    const OpSpan& span) const;  // empty if the span's row is not shown
 };
 
-// Image of the visible spans, with labels where there is room.
+// Image of the visible spans, and the labels for which there is room.
 struct SpansPicture {
   QImage image;
   struct Label {
@@ -49,15 +50,15 @@ struct SpansPicture {
 SpansPicture picture_of(const TimelineScene& scene, const TimelineColors& colors);
 
 void paint_picture(QPainter& painter, const TimelineScene& scene, const SpansPicture& picture);
-// Paints the bands of time and steps. On each rank, the chosen step is marked at the time that the
-// rank reported.
+// Paints the ruler of time and the band of steps. Marks the chosen step on each rank, at the time
+// that the rank reported for it.
 void paint_ruler(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen);
-// Paints marks where a rank was lost, stalled, slowed down or rejoined, with text where there is
-// room.
+// Paints marks at the times when a rank was lost, stalled, slowed down or rejoined. If there is
+// room, a text is beside the mark.
 void paint_faults(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors);
-// Paints the names of ranks and lanes left of the body. `notes`, by rank, are painted below the
-// rank's name.
+// Paints the names of ranks and lanes to the left of the spans. `notes` has one text per rank,
+// which is painted below the rank's name.
 void paint_gutter(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   const QStringList& notes);
 void paint_frame(QPainter& painter, const TimelineScene& scene, const QRectF& span,

@@ -27,8 +27,8 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kRefreshMilliseconds = 50;
-// Margin on both sides of a push that is shown: at least kAroundPush nanoseconds, and kPushesAround
-// times the push's duration.
+// Margin on each side of a push to which the view scrolls: kPushesAround times the duration of the
+// push, but at least kAroundPush nanoseconds.
 constexpr Nanoseconds kAroundPush = 1'000'000;
 constexpr int kPushesAround = 8;
 
@@ -69,7 +69,8 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
-    // in the pipeline view, the selected cell is described, not the selected op
+    // emits nothing in the pipeline view, because the selected cell is described there instead of
+    // the selected op
     if (!shows_pipeline()) emit_selected(false);
   });
   connect(view_, &TimelineView::plan_requested, this, [this] { emit_selected(true); });
@@ -157,7 +158,7 @@ void TimelinePanel::build_lines() {
   build_foot();
 }
 
-// Builds the footer: the legend, or the details of the selected op.
+// Builds the footer, which shows the legend, or the details of the selected op.
 void TimelinePanel::build_foot() {
   auto* foot = new QWidget(this);
   auto* row = new QHBoxLayout(foot);
@@ -213,8 +214,8 @@ void TimelinePanel::showEvent(QShowEvent* event) {
   request_refresh();
 }
 
-// Refreshes only while the panel is painted. Qt counts a dock behind another tab as visible, but
-// does not paint it.
+// Refreshes only when the panel is painted. A dock behind another tab is not painted, although Qt
+// counts it as visible.
 void TimelinePanel::request_refresh() {
   if (!delay_timer_.isActive() && !WorkScheduler::instance().waits(this)) delay_timer_.start();
 }
@@ -250,14 +251,15 @@ QString TimelinePanel::why_empty() const {
   return run_->complete() ? tr("This run recorded no ops.") : tr("Waiting for the first ops.");
 }
 
-// Refreshes when the panel becomes visible again.
+// Refreshes the panel when it becomes visible, if it was not refreshed while hidden.
 void TimelinePanel::catch_up() {
   if (needs_refresh_) request_refresh();
   show_badges();
 }
 
-// Returns the times of a rank for which figures are computed: the chosen step as the rank reported
-// it, or else its visible steps, as far as their ops are recorded.
+// Returns the times of a rank for which the efficiency and other numbers are computed. These are
+// the times that the rank reported for the chosen step; without a chosen step, those of the visible
+// steps whose ops are recorded.
 Times TimelinePanel::looked_at(int rank) const {
   if (!run_ || !run_->spans().extent()) return {};
   if (const auto chosen = view_->chosen_step()) {
@@ -270,7 +272,8 @@ Times TimelinePanel::looked_at(int rank) const {
       {std::max(view_->view().begin, recorded.begin), std::min(view_->view().end, recorded.end)});
 }
 
-// Describes the visible range. A step counts as visible if its middle is.
+// Describes the visible range by its steps. A step counts as visible if the middle of its duration
+// is visible.
 QString TimelinePanel::range_text() const {
   if (const auto step = view_->chosen_step()) return tr("Step %1").arg(grouped(*step));
   const auto& steps = steps_.steps();

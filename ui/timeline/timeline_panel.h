@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Panel with the timeline of the displayed run, its controls, the figures of the visible range,
-// caveats, and the details of the selected op. For a pipeline, even one that is only drawn, it can
-// show the cells of a step, as planned and as executed, instead of lanes.
+// Panel with the timeline of the displayed run, its controls, the efficiency and other numbers of
+// the visible range, caveats, and the details of the selected op. For a pipeline, it can instead
+// show the cells of a step, planned above executed. It does so even for a pipeline that is only
+// drawn.
 #pragma once
 
 #include <QPointer>
@@ -32,13 +33,13 @@ class TimelinePanel : public QWidget {
   ~TimelinePanel() override;
 
   void set_run(Run* run);  // null: none; a deleted run is removed
-  // Sets the plan of the drawing; null if the drawing is no pipeline.
+  // Sets the plan of the drawing; null if the drawing is not a pipeline.
   void set_drawing(const PipelinePlanPtr& drawing);
   void set_badges(const QStringList& caveats);
   void set_frozen(bool frozen);  // freezes the panel together with the charts
 
-  // Selects the last push of a rank before a time, in seconds of the recording. Returns false if no
-  // such op is stored.
+  // Selects and shows the last push of a rank that began up to a time, in seconds of the recording.
+  // Returns false if no such op is stored.
   bool show_push(int rank, double seconds);
 
   TimelineView& view() { return *view_; }
@@ -53,9 +54,10 @@ class TimelinePanel : public QWidget {
   QAction& step_action(int way) { return way < 0 ? *earlier_ : *later_; }
 
  signals:
-  // An op was selected. `raise`: also show its line in the plan panel.
+  // Reports that an op of the run was selected. `raise`: true if the plan panel should show the
+  // op's line.
   void op_selected(int rank, const QString& program, const QString& token, bool raise);
-  // As `op_selected`, for an op in the plan of the drawing.
+  // Reports the same for an op in the plan of the drawing.
   void drawn_op_selected(int rank, const QString& program, const QString& token, bool raise);
 
  protected:
@@ -97,7 +99,7 @@ class TimelinePanel : public QWidget {
   PipelineReader* pipeline_;
   QStackedWidget* views_;
   QAction *follow_, *thin_, *plan_action_, *pipeline_action_, *earlier_, *later_;
-  // controls for only one of the two views
+  // buttons that are shown only with the view of lanes, and only with the view of pipeline cells
   std::vector<QToolButton*> lanes_controls_, pipeline_controls_;
   QToolButton *pipeline_button_, *help_button_;
   TimelineLegend* legend_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Pipeline part of the timeline panel. The view of lanes and the view of cells share the chosen
-// step. If no step is chosen, the view of cells shows the last complete step.
+// The part of the timeline panel that is specific to pipelines. The view of lanes and the view of
+// pipeline cells share the chosen step. If no step is chosen, the view of cells shows the last
+// complete step.
 #include <QAction>
 #include <QStackedWidget>
 #include <QToolButton>
@@ -87,8 +88,8 @@ void TimelinePanel::show_pipeline() {
   show_selected();
 }
 
-// While the view follows the run, no step is chosen. When the user ends following, the displayed
-// step becomes the chosen one.
+// While the view follows the run, no step is chosen. When the user stops following, the displayed
+// step becomes the chosen step.
 void TimelinePanel::follow_steps(bool following) {
   if (!shows_pipeline()) return;
   if (following) view_->choose_step({});
@@ -102,8 +103,8 @@ void TimelinePanel::choose_step(int way) {
   view_->set_following(false);
 }
 
-// Handles the selection of an executed cell: its step stays displayed, and its first op is selected
-// on the lanes.
+// Handles the selection of a cell of an executed step: that step stays displayed, and the first op
+// of the cell is selected in the view of lanes.
 void TimelinePanel::cell_selected() {
   const auto place = pipeline_view_->selected();
   const bool ran = place && place->block == CellBlock::run;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Text of the timeline panel.
+// Texts of the timeline panel.
 #include <QAction>
 
 #include "ui/model/text/count_text.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Paints what surrounds the spans of a timeline: time and steps above, ranks and lanes to the left.
+// Paints the surroundings of a timeline's spans: time and steps above them, ranks and lanes to
+// their left.
 #include <QFontMetrics>
 #include <algorithm>
 #include <cmath>
@@ -32,8 +33,8 @@ void paint_time(QPainter& painter, const TimelineScene& scene, const TimelineCol
   }
 }
 
-// Paints a step. If there is no room for its number inside, the number is beside its end. Returns
-// the right end of the occupied space.
+// Paints a step on the band of steps. If its number does not fit inside the step, the number is
+// right of its end. Returns the right end of the area that the step and its number occupy.
 int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                const QRect& box, std::int32_t step, bool chosen, int free) {
   if (chosen) painter.fillRect(box, colors.selection);
@@ -54,7 +55,7 @@ int paint_step(QPainter& painter, const TimelineScene& scene, const TimelineColo
   return beside.right() + 4 * kMinGap;
 }
 
-// Marks the chosen step on each rank, because each rank executes it at its own time.
+// Marks the chosen step on each rank separately, because the ranks execute it at different times.
 void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                   std::int32_t chosen) {
   QColor wash = colors.accent;
@@ -71,7 +72,7 @@ void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineC
   }
 }
 
-// Paints a tick for every step, and as many numbers as there is room for.
+// Paints a tick for every step, and the numbers of those steps for which there is room.
 void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
@@ -95,8 +96,9 @@ void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineCo
   if (chosen) paint_chosen(painter, scene, colors, *chosen);
 }
 
-// Paints a line through the lanes of the fault's rank, and a text beside it if the space from
-// `free` on suffices. Returns the right end of the occupied space.
+// Paints a fault: a line through the lanes of its rank, and a text beside it. Omits the text if it
+// would begin before `free`, the end of the previous one. Returns the right end of the area that
+// texts occupy.
 int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                 const telemetry::Fault& fault, int free) {
   const bool of_link = fault.rank < 0;

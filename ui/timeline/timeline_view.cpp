@@ -10,12 +10,12 @@ namespace trainyard::ui {
 namespace {
 
 constexpr std::size_t kFirstSteps = 3;  // number of steps that are visible at first
-// From this step on, the width of a followed view is constant. Before, it adapts, because the first
-// steps are slow.
+// Until this number of steps, the width of a view that follows the run adapts, because the first
+// steps are slow. After that, the width is constant.
 constexpr std::size_t kWarmupSteps = 20;
 constexpr int kThinLane = 5, kRankGap = 6;  // pixels at scale 1
 
-// Returns the number of lanes of all ranks. If it changes, the rows must be laid out again.
+// Returns the total number of lanes over all ranks. If it changes, the rows must be laid out again.
 int count_lanes(const SpanStore& store) {
   int lanes = 0;
   for (int rank = 0; rank < store.ranks(); ++rank)
@@ -96,8 +96,8 @@ TimeRange TimelineView::home_range() const {
   return store_ && store_->extent() ? home_of(*store_->extent()) : TimeRange{};
 }
 
-// Shows the last few steps, in which ops can be distinguished, or everything if no step was
-// reported. Used until the user changes the view.
+// Shows the last few steps, so that ops can be distinguished. Shows everything if no step was
+// reported yet. Called until the user changes the visible range.
 void TimelineView::first_view() {
   const auto& steps = steps_->steps();
   if (steps.empty()) return set_view(home_range());
@@ -135,7 +135,8 @@ void TimelineView::show_range(const TimeRange& range) {
 
 void TimelineView::home() { show_range(home_range()); }
 
-// Zooms. A view that follows the run keeps its end in place instead of the point at `fraction`.
+// Zooms by `factor`. The time at `fraction` of the width stays in place. In a view that follows the
+// run, the end stays in place instead.
 void TimelineView::zoom_at(double fraction, double factor) {
   viewed_ = true;
   set_view(zoomed(view_, following_ ? 1 : fraction, factor));
@@ -188,7 +189,8 @@ void TimelineView::select(std::optional<SpanAddress> place, bool into_view) {
   emit selection_changed();
 }
 
-// Scrolls as little as needed to show a span. A span that is too narrow is centered.
+// Scrolls as little as needed to show a span. If the span is too narrow to see, zooms in and
+// centers it.
 void TimelineView::bring_into_view(const SpanAddress& place) {
   const OpSpan* span = span_at(*store_, place);
   const int row = rows_.row_of(place.rank, place.lane);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Timeline of a live or old run: every rank's lanes over time. It has zoom, pan, a read-out under
-// the pointer and a selected op. The cost of painting grows with the number of pixels, not with the
-// number of ops.
+// Timeline of a live or old run: the lanes of every rank over time. It has zoom, pan, a read-out
+// under the pointer and a selected op. The cost of painting depends on the number of pixels, not on
+// the number of ops.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ class TimelineView : public TimeView {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // Sets the recording to show. The objects must outlive the view, or be unset before. Null
-  // pointers show nothing.
+  // Sets the recording to show. The three objects must outlive the view, or others must be set
+  // before. Null pointers show nothing.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
   void refresh();  // shows what was added to the recording
@@ -32,7 +32,7 @@ class TimelineView : public TimeView {
   void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // keeps the view's end at the last recorded op
   bool following() const { return following_; }
-  // keeps the displayed spans while data arrives; navigation remains possible
+  // if true, keeps the displayed spans while new data arrives; the user can still zoom and pan
   void set_frozen(bool frozen);
   bool frozen() const { return held_.holds(); }
   void set_thin(bool thin);  // low lanes without names, for many ranks

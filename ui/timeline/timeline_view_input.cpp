@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Clicks and keys of a timeline that are not common to all views along time.
+// Clicks and keys that only a timeline handles, in addition to those of all views with a time axis.
 #include <QKeyEvent>
 
 #include "ui/timeline/timeline_view.h"
 
 namespace trainyard::ui {
 
-// A click on the band of steps chooses a step; a click elsewhere selects an op. If several ops
-// share the column at that point, the view first zooms in until they are separate.
+// Handles a click. On the band of steps, it chooses a step; elsewhere, it selects an op. If several
+// ops share the column of pixels at that point, it first zooms in until they are separate.
 void TimelineView::click(const QPointF& at) {
   const TimelineScene now = scene();
   if (at.x() >= now.body.left() && at.y() < now.body.top()) {
@@ -49,7 +49,8 @@ bool TimelineView::navigate_by_key(int key) {
   }
 }
 
-// Selects the first op, starting with the top lane, at the center of the view.
+// Selects the op nearest to the time in the center of the view, on the topmost visible lane that
+// has ops.
 void TimelineView::start_walking() {
   const TimelineScene now = scene();
   const Nanoseconds middle = view_.begin + view_.width() / 2;
@@ -65,7 +66,7 @@ void TimelineView::walk_along(Walk way) {
   if (const auto found = walk(*store_, held_, *selected_, way)) select(found);
 }
 
-// Moves the selection to the next lane that has ops, at the same time.
+// Moves the selection to the next lane that has ops: to the op nearest in time to the selected op.
 void TimelineView::walk_to_lane(int way) {
   const OpSpan* span = selected_ ? span_at(*store_, *selected_) : nullptr;
   if (!span) return start_walking();

@@ -51,7 +51,7 @@ void TimelineView::paint_marks(QPainter& painter) {
   paint_band(painter);
 }
 
-// Returns the track at a point; nothing if the point is on no lane.
+// Returns the address of the track at a point; nothing if there is no lane at the point.
 std::optional<SpanAddress> TimelineView::track_place_at(const QPointF& at) const {
   if (!store_ || rows_.rows().empty()) return {};
   const TimelineScene now = scene();
@@ -79,7 +79,7 @@ std::optional<SpanAddress> TimelineView::place_at(const QPointF& at) const {
                    columns.time_at(x + kNear) - columns.time_at(x));
 }
 
-// Returns the column of merged spans that was painted at a point.
+// Returns the merged spans that are painted as one column of pixels at a point.
 std::optional<SpanPiece> TimelineView::merged_at(const SpanAddress& place,
                                                  const QPointF& at) const {
   const TimelineScene now = scene();

@@ -8,14 +8,15 @@
 namespace trainyard::ui {
 namespace {
 
-// Order in which the ops of a lane are visited: by begin, then by track.
+// Order in which the user visits the ops of a lane: by begin, then by track.
 std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
 
 Nanoseconds distance(const OpSpan& span, Nanoseconds time) {
   return time < span.begin ? span.begin - time : time < span.end ? 0 : time - span.end;
 }
 
-// Returns the last op of a track before `from`, or the first after it.
+// Returns the index of the first op of a track after the position `from` if `onwards`, otherwise
+// that of the last op before it.
 std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, int number,
                                    const std::tuple<Nanoseconds, int>& from, bool onwards) {
   std::size_t at = track.first_beginning_from(std::get<0>(from), track.first(), limit);
@@ -25,7 +26,8 @@ std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, in
   return at < limit ? std::optional(at) : std::nullopt;
 }
 
-// Returns a position before or after all ops, from which the search finds the first or last one.
+// Returns the position at which the search for the next op starts. To find the first or last op, it
+// is a position before or after all ops.
 std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& span, Walk way) {
   constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
   if (way == Walk::first) return {-kBeyond, -1};
@@ -33,7 +35,7 @@ std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& spa
   return order_of(span, from.track);
 }
 
-// True for pieces of the same collective.
+// True if both spans are pieces of the collective of the same bucket, in the same step.
 bool same_collective(const SpanStore& store, const SpanAddress& a, const SpanAddress& b) {
   const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
   return store.names(a.rank).is_bucket_lane(a.lane) && one.step == other.step &&
@@ -104,8 +106,8 @@ std::optional<SpanAddress> push_before(const SpanStore& store, int rank, Nanosec
   if (rank < 0 || rank >= store.ranks()) return found;
   const auto is_push = [&](const OpSpan& span) {
     const auto token = store.names(rank).token(span.program, span.op);
-    // excludes ops that push no gradient: a push without a bucket is a request, and one without a
-    // micro-batch applies no update
+    // Excludes ops that push no gradient: a PUSH without a bucket is a request, and a RATE without
+    // a micro-batch applies no update.
     return token.starts_with("PUSH.b") || token.starts_with("RATE.m");
   };
   for (int lane = 0; lane < store.lanes(rank); ++lane) {

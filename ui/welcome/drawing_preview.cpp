@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 namespace {
 
-// sizes in scene coordinates, which are scaled to the widget
+// sizes in scene coordinates; the scene is scaled to fit the widget
 constexpr double kTile = 40, kGap = 8;
 constexpr double kSwitch = 56;
 
@@ -27,8 +27,8 @@ QSizeF host_size(std::size_t devices) {
   return {columns * (kTile + kGap) + kGap, rows * (kTile + kGap) + kGap};
 }
 
-// Returns boxes at the drawing's positions, moved closer together, because the thumbnail has no
-// text between them.
+// Returns the boxes of hosts and switches. They are closer together than on the drawing, because a
+// thumbnail has no text between them.
 Sketch sketch_of(const topology::Topology& topology) {
   constexpr double kPull = 0.45;
   Sketch sketch;

@@ -17,15 +17,15 @@
 namespace trainyard::ui {
 namespace {
 
-// Returns the experiment with synthetic digits as data. They need no file, and their samples have
-// the same shape.
+// Returns the experiment with synthetic digits as its data. Synthetic digits need no file, and
+// their samples have the shape of the original data.
 experiment::Experiment on_digits(experiment::Experiment experiment) {
   experiment.data = data::DataSpec{};
   experiment.name += " (synthetic digits)";
   return experiment;
 }
 
-// Returns the missing files, grouped by folder.
+// Returns a text that lists the missing files, grouped by folder.
 std::map<QString, QStringList> files_of(const data::DataSpec& data, const QString& directory) {
   std::map<QString, QStringList> files;
   for (const std::string* name : {&data.images, &data.labels, &data.file}) {
@@ -92,7 +92,8 @@ void ExampleCard::build() {
   row->addWidget(open_);
 }
 
-// Adds a line with the problem, and the advice below it. The tool tip has the full text.
+// Adds a line with the problem, and below it a line with the advice. The tool tip has the full text
+// of both.
 void ExampleCard::add_missing(QVBoxLayout& column, const base::Problem& missing) {
   const QString what = QString::fromStdString(missing.what),
                 advice = QString::fromStdString(missing.advice);

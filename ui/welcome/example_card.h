@@ -19,7 +19,7 @@ struct Example {
   experiment::Experiment experiment;
   std::optional<base::Problem> missing;  // problem that the example's data files are missing
 };
-// Returns nothing if the file cannot be read.
+// Reads an example. Returns nothing if the file cannot be read.
 std::optional<Example> read_example(const QString& file);
 
 class ExampleCard : public QFrame {
@@ -29,11 +29,12 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
-  // why: reason why running is disabled; empty enables it
+  // disables running and shows `why` as the reason; an empty `why` enables running
   void disable_running(const QString& why);
 
  signals:
-  // File to open. It is empty if the example was modified and opens as a new document.
+  // Requests to open the experiment and run it. `file`: file of the example. It is empty if the
+  // experiment differs from the file and opens as a new document.
   void run_requested(const experiment::Experiment& experiment, const QString& file);
   void open_requested(const QString& file);
 

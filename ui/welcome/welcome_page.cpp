@@ -15,7 +15,7 @@
 namespace trainyard::ui {
 namespace {
 
-// File names of the examples, the simplest first.
+// File names of the examples on the page, the simplest example first.
 constexpr const char* kExamples[] = {"one_device_digits.json", "four_devices_mirrored_digits.json",
                                      "four_devices_mirrored_mnist.json"};
 constexpr int kCardWidth = 288;

@@ -19,7 +19,8 @@ class WelcomePage : public QWidget {
  public:
   WelcomePage(const QString& examples_directory, RecentFiles& recent, QWidget* parent = nullptr);
   const std::vector<ExampleCard*>& cards() const { return cards_; }
-  // Sets the name of the run or sweep during which no example can be run; empty enables running.
+  // Sets the name of the live run or sweep. While there is one, no example can be run. An empty
+  // name means that there is none.
   void set_live_run(const QString& name);
 
  signals:
