@@ -100,8 +100,8 @@ void RunCharts::build_choices(QWidget& bar) {
   axis_->setObjectName("x_axis");
   axis_->setToolTip(
       tr("Steps are numbered from 0, here and in exports. Bytes sent: total payload of all ranks. "
-         "Simulated time: end of the step at the drawn speeds, predicted by the simulator, "
-         "including earlier evaluations"));
+         "Simulated time: end of the step at the drawn speeds, as the simulator predicts it; "
+         "includes earlier evaluations"));
   connect(axis_, &QComboBox::currentIndexChanged, this,
           [this](int index) { set_x_axis(static_cast<XAxis>(index)); });
   smoothing_ = smoothing_slider(&bar, *bar_);

@@ -322,7 +322,7 @@ class Lines {
   void averages() { of_ranks(Metric::averages); }
 
   void compression_ratio() {
-    add("ratio", alone() ? chart_text("gradient / payload of a rank") : "", 0,
+    add("ratio", alone() ? chart_text("gradient bytes per sent byte") : "", 0,
         first_rank(Metric::compression_ratio, 0));
   }
 
@@ -433,7 +433,8 @@ static ChartTitle gpu_chart_title(ChartKind kind) {
     return {"gpu_power", chart_text("GPU power"), "W",
             said(chart_text("Power draw of the rank’s GPU; 0: not reported."))};
   return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
-          said(chart_text("Bytes received and (pale) sent by the rank’s GPU over the host bus."))};
+          said(chart_text(
+              "Bytes that the rank’s GPU received (and, in pale lines, sent) over the host bus."))};
 }
 
 // Returns the titles of charts whose data only few runs have.
@@ -445,12 +446,14 @@ static ChartTitle special_chart_title(ChartKind kind) {
                          "yet and adds to the next gradient.")};
     case ChartKind::compression_ratio:
       return {"compression_ratio", chart_text("Gradient compression"), chart_text("×"),
-              chart_text("Bytes of the gradient / bytes that a rank sent for it.")};
+              chart_text("Bytes of the gradient, divided by the bytes that a rank sent for it.")};
     case ChartKind::table_ratio:
       return {
           "table_ratio", chart_text("Embedding tables: all / pulled rows"), chart_text("×"),
-          chart_text("Bytes of the full tables / bytes of the rows that a worker’s samples use. A "
-                     "worker pulls full tables for an evaluation, so the ratio drops there.")};
+          chart_text(
+              "Bytes of the full tables, divided by the bytes of the rows that a worker’s samples "
+              "use. A worker pulls full tables for an evaluation, so the ratio is lower at these "
+              "steps.")};
     case ChartKind::loss_scale:
       return {"loss_scale", chart_text("Loss scale"), chart_text("×"),
               chart_text("Factor applied to the loss to keep fp16 gradients in range; halved after "
@@ -458,13 +461,14 @@ static ChartTitle special_chart_title(ChartKind kind) {
     case ChartKind::consensus:
       return {
           "consensus", chart_text("Consensus distance"), chart_text("L2 norm"),
-          chart_text("Distance of the ranks’ parameters from their mean: the root mean square over "
-                     "ranks, at the measured steps. Dashed, between two measurements: upper bound "
-                     "without gradient updates; each mixing step scales the distance by |λ₂|.")};
+          chart_text(
+              "Distance of the ranks’ parameters from their mean: the root mean square over "
+              "ranks, at the measured steps. A dashed line between two measurements is the upper "
+              "bound without gradient updates: each mixing step scales the distance by |λ₂|.")};
     case ChartKind::averages:
       return {"averages", chart_text("Pairwise averages"), chart_text("averages"),
-              chart_text("Number of averages that a rank has made with one neighbor so far, "
-                         "requested or answered.")};
+              chart_text("Number of averages with one neighbor that a rank has requested or "
+                         "answered so far.")};
     case ChartKind::staleness:
       return {
           "staleness", chart_text("Gradient staleness"), chart_text("versions"),
@@ -492,8 +496,8 @@ ChartTitle chart_title(ChartKind kind) {
                          "Reduced: the gradient used for the update.")};
     case ChartKind::update_ratio:
       return {"update_ratio", chart_text("Update ratio"), chart_text("|Δw| / |w|"),
-              chart_text("Norm of the update / norm of the parameters. About 0.001 is usual; much "
-                         "larger values make training unstable.")};
+              chart_text("Norm of the update, divided by the norm of the parameters. About 0.001 "
+                         "is usual; much larger values make training unstable.")};
     case ChartKind::rank_bytes:
       return {"rank_bytes", chart_text("Rank traffic within steps"), "B/s",
               chart_text("Payload sent and received by a rank, measured in the transport, per "
@@ -508,8 +512,8 @@ ChartTitle chart_title(ChartKind kind) {
                          "loop overhead.")};
     case ChartKind::samples_rate:
       return {"samples_rate", chart_text("Throughput within steps"), chart_text("samples/s"),
-              chart_text("Samples per step / step time, summed over ranks; excludes time between "
-                         "steps, such as evaluation.")};
+              chart_text("Samples per step, divided by the step time and summed over ranks. Time "
+                         "between steps, such as evaluation, is excluded.")};
     case ChartKind::learning_rate:
       return {"learning_rate", chart_text("Learning rate"), "",
               chart_text("Learning rate of the schedule, as used by the update of the step.")};
@@ -518,9 +522,11 @@ ChartTitle chart_title(ChartKind kind) {
               chart_text("Resident set size of a rank’s process, reported by the operating system; "
                          "sampled twice per second.")};
     case ChartKind::buffers:
-      return {"buffers", chart_text("Buffers by purpose"), "B",
-              chart_text("Resident buffers of one rank (see Buffers of); sampled twice per second. "
-                         "Excludes code and data of the program.")};
+      return {
+          "buffers", chart_text("Buffers by purpose"), "B",
+          chart_text(
+              "Resident buffers of the rank that “Buffers of” selects; sampled twice per second. "
+              "Excludes code and data of the program.")};
     default: return special_chart_title(kind);
   }
 }

@@ -31,8 +31,8 @@ AlgorithmPicker::AlgorithmPicker(QWidget* parent)
     column->addWidget(part);
   detail_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
   keep_->setToolTip(
-      tr("Show senders and receivers even while the pointer is on no row. Measured bytes of a live "
-         "run take precedence."));
+      tr("Show senders and receivers even while the pointer is on no row. While a live run "
+         "has measured bytes, those are shown instead."));
   connect(table_, &AlgorithmTable::picked, this, &AlgorithmPicker::picked);
   connect(table_, &AlgorithmTable::pointed_changed, this, &AlgorithmPicker::point);
   connect(keep_, &QCheckBox::toggled, this, &AlgorithmPicker::point);

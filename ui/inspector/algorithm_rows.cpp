@@ -91,7 +91,8 @@ QVariant AlgorithmModel::headerData(int section, Qt::Orientation orientation, in
     case name_column:
       return say(tr("Algorithm"), tr("● used by the run, set by name or chosen by auto"));
     case rounds_column:
-      return say(tr("Rounds"), tr("Sends and receives of one round start together"));
+      return say(tr("Rounds"),
+                 tr("Number of rounds; all sends and receives of a round start together"));
     case busiest_column:
       return say(tr("Busiest\nsends"), tr("Bytes sent by the rank that sends the most"));
     case time_column:
