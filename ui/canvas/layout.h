@@ -43,8 +43,8 @@ struct LinkShape {
   LinkName name;
   QPainterPath path;  // from border to border, in the link's direction
   QPointF middle;
-  double width = 1;          // line width; grows with the logarithm of the bandwidth
-  bool within_host = false;  // between two devices of a host: drawn over their card
+  double width = 1;          // width of the line; it grows with the logarithm of the bandwidth
+  bool within_host = false;  // true between two devices of a host; drawn over the host's card
 };
 
 struct Layout {

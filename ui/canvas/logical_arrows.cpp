@@ -82,7 +82,7 @@ QPainterPath line_of(const LogicalArrow& arrow) {
 
 struct ArrowStyle {
   QColor color;
-  double rim = 0;  // width added to the line
+  double rim = 0;  // width in pixels added to the line for its rim
 };
 
 void paint_line(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {

@@ -13,11 +13,11 @@
 namespace trainyard::ui {
 
 struct LogicalArrow {
-  int from = 0, to = 0;  // ranks
+  int from = 0, to = 0;  // ranks of sender and receiver
   // curve from the border of one tile to that of another, including the head; the arrow in the
   // opposite direction bends to the other side
   QPainterPath path;
-  double width = 1;  // pixels at 100 %; very many arrows are drawn as hairlines without heads
+  double width = 1;  // pixels at 100 %; unused if there are so many arrows that they are hairlines
 };
 
 // Returns the arrows, the widest last, so that it is painted on top. Devices that are no longer in

@@ -15,7 +15,7 @@ class NameEditor : public QLineEdit {
   using Commit = std::function<QString(const QString& name)>;
 
   NameEditor(QWidget* parent, const QRect& where, const QString& name,
-             Commit commit);  // deletes itself when done
+             Commit commit);  // the editor deletes itself when it closes
   void leave();               // discards the input
 
  protected:

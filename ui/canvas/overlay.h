@@ -23,13 +23,13 @@ struct DeviceOverlay {
   // if it has measured none.
   qint64 step = 0;
   double utilization = -1;  // 0..1; negative: not measured
-  bool failed = false;      // the rank died, failed or hung, which ended the run
+  bool failed = false;      // true if the rank died, failed or hung, and this ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
   // True if `step` is a step of the run instead of a count of this rank's local steps. This is so
   // if other ranks execute some of the run's steps, or if this rank executes none.
   bool step_is_position = false;
-  QStringList imposed = {};  // imposed slowdowns, as last requested: tags of the tile
+  QStringList imposed = {};  // tags of the tile: slowdowns that were last requested
 
   bool operator==(const DeviceOverlay&) const = default;
 };
@@ -64,12 +64,12 @@ struct Overlay {
   std::map<LinkName, LinkOverlay> links;
   std::map<std::string, LinkOverlay> buses;  // by host name
   std::map<LinkName, double> link_fractions =
-      {};                    // links that are cut (0) or slowed: fraction of drawn bandwidth
+      {};  // fraction of the drawn bandwidth, for links that are cut (0) or slowed
   QString link_speeds = {};  // caveat about drawn link speeds in this run
   // True if the run trains the drawn experiment, so that the drawn shards of the model are also
   // those of the run.
   bool trains_drawing = false;
-  bool ended = false;  // the run is over; the overlay shows its final state
+  bool ended = false;  // true if the run has ended; the overlay shows its final state
 
   bool operator==(const Overlay&) const = default;
 };

@@ -29,7 +29,7 @@ struct TileAppearance {
       {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
   QString badge = {};  // icon of the device's role; empty for plain workers
   std::optional<DeviceOverlay> live;
-  bool emulated = false;  // the rank of the device runs, or would run, on a CPU
+  bool emulated = false;  // true if the device's rank runs, or would run, emulated on a CPU
   Marks marks;
   bool failed() const { return live && live->failed; }
   Absence absence() const { return live ? live->absence : Absence::none; }

@@ -17,7 +17,7 @@ struct GestureContext {
   Document& document;
   Selection& selection;
   TopologyScene& scene;
-  std::function<void(const QString&)> say;  // shows the reason for a refusal
+  std::function<void(const QString&)> say;  // shows why an edit was refused
 };
 
 class Gesture {

@@ -25,7 +25,7 @@ class TopologyScene : public QGraphicsScene {
   const Layout& layout() const { return layout_; }
   const TopologyObject& hovered() const { return hovered_; }
   void set_hovered(const TopologyObject& part);
-  const TopologyObject& current() const { return current_; }  // object that has the keyboard focus
+  const TopologyObject& current() const { return current_; }  // object with the keyboard focus
   void set_current(const TopologyObject& part);
 
   // Sets the overlay of a run; fast if little has changed. The overlay of an ended run is removed
@@ -102,7 +102,7 @@ class TopologyScene : public QGraphicsScene {
   QGraphicsItem::CacheMode caching_ = QGraphicsItem::DeviceCoordinateCache;
   std::map<std::string, HostItem*> hosts_;
   std::map<std::string, TileItem*> tiles_;     // children of their host
-  std::map<std::string, TileTagsItem*> tags_;  // only tiles that have tags
+  std::map<std::string, TileTagsItem*> tags_;  // for tiles with tags only
   std::map<std::string, SwitchItem*> switches_;
   std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
       links_;  // parallel links share a name

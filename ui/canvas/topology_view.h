@@ -32,7 +32,7 @@ class TopologyView : public QGraphicsView {
   Tool tool() const { return tool_; }
   void set_tool(Tool tool);
   double zoom() const;          // 1 is 100 %: one scene pixel is one pixel times the theme's scale
-  void zoom_by(double factor);  // about the center
+  void zoom_by(double factor);  // keeps the center of the view in place
   void zoom_actual();
   // Fits the drawing into the view, at a zoom of at most 100 %. With a projector's font scale, text
   // is at least as large as at 100 %.
@@ -40,10 +40,10 @@ class TopologyView : public QGraphicsView {
   void reveal(const SelectedObjects& picked);
 
   void place(PaletteKind kind,
-             QPointF at);  // a device joins the host at that point, or creates one
+             QPointF at);  // a device is added to the host at that point, or to a new host
   // Places a device, which gets a new name derived from its kind.
   void place(const topology::Device& device, QPointF at);
-  void place_in_middle(PaletteKind kind);  // a device joins the selected host
+  void place_in_middle(PaletteKind kind);  // a device is added to the selected host
   void place_in_middle(const topology::Device& device);
   // Gives the role to the selected devices. If that is impossible, shows the reason in the status
   // bar.
@@ -101,7 +101,7 @@ class TopologyView : public QGraphicsView {
   std::string device_at(QPointF at) const;  // empty if there is none
   void drag_layers(const QStringList& layers, QDragMoveEvent& event);
   void drop_layers(const QStringList& layers, QDropEvent& event);
-  bool set_drop_target(const std::string& device);  // returns true if the target changed
+  bool set_drop_target(const std::string& device);  // true if the target changed
   void mark_drop_target(const std::string& device, topology::Role role);
   void paint_mark(QPainter& painter, const std::string& device) const;
   bool navigate_by_key(const QKeyEvent& event);
@@ -129,8 +129,8 @@ class TopologyView : public QGraphicsView {
   QPoint pan_from_;
   double scale_ = 1;  // theme's scale, when it was last applied
   bool panning_ = false, space_ = false;
-  bool fitted_ = false;  // was zoomed to fit after it was first shown
-  bool fits_ = false;    // zoomed to fit, and the user has not changed the zoom since
+  bool fitted_ = false;  // true after the first zoom to fit, when the view was first shown
+  bool fits_ = false;    // true while the view is zoomed to fit, until the user changes the zoom
   QPointF fit_middle_;   // center of the visible area when it was zoomed to fit
 };
 

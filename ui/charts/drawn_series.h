@@ -19,11 +19,11 @@ struct DrawnSeries {
   std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>
       areas;  // areas between the lines and zero, if `fill` is valid; columns are then filled too
-  std::vector<double> gaps;     // x of values that the scale cannot show: marked at the lower edge
-  std::vector<QPointF> beyond;  // points above the area: marked at its upper edge
-  bool marks_beyond = false;    // points above the area are put into `beyond`
+  std::vector<double> gaps;     // x of values that the scale cannot show; marked at the lower edge
+  std::vector<QPointF> beyond;  // points above the plot area; marked at its upper edge
+  bool marks_beyond = false;    // true: points above the plot area are put into `beyond`
   QColor fill;
-  double zero = 0;  // y of the base of areas
+  double zero = 0;  // y of value 0, where areas begin
   double dot_size = 3;
   Marker marker = Marker::circle;
   bool hollow = false;

@@ -43,12 +43,12 @@ class PlotCanvas : public QChartView {
   void render_chart(QPainter& painter, const QRectF& target);
 
  signals:
-  void area_changed();  // the plot area changed; the lines are already moved
+  void area_changed();  // the plot area has changed, and the lines were moved to it
   void boxed(const QRectF& fractions);
   void wheeled(const QPointF& fraction, double factor, bool vertical);
   void panned(const QPointF& by);
   void home_requested();
-  void hovered(std::optional<double> fraction);  // nothing: the pointer left
+  void hovered(std::optional<double> fraction);  // no value: the pointer has left the plot
   void walked(int points);                       // the crosshair was moved by keys
   void entered();                                // Enter was pressed
   void menu_requested(const QPoint& global);

@@ -39,7 +39,7 @@ struct SeriesStyle {
   int color = 0;
   std::optional<bool> dashed{};  // no value: dashed if the color repeats
   Side side = Side::left;
-  bool pale = false;  // drawn behind the others
+  bool pale = false;  // true: drawn behind the other series
   // The series is a summand of a stack. On a linear scale it is drawn as an area on top of the
   // previous stacked series, or as bars if its points are never joined.
   bool stacked = false;
@@ -105,7 +105,7 @@ class PlotModel {
   void set_smoothing(double weight);                 // 0: off
   void stack();                                      // updates the sums of stacked series
   double smoothing() const { return smoothing_; }
-  bool empty() const;  // no visible series has a point
+  bool empty() const;  // true if no visible series has a point
 
   std::optional<Span> x_extent(XAxis axis) const;
   // Returns the extent of drawable values within `x` (on log scales, values above 0), in
@@ -115,11 +115,11 @@ class PlotModel {
   // limits of their lines (`AxisLimit`) are cut off if they would make the axis more than four
   // times as long.
   std::optional<Span> y_reach(XAxis axis, Span x, Side side) const;
-  bool can_clip() const;  // some visible series may be cut off at the axis limit
+  bool can_clip() const;  // true if a visible series may be cut off at its axis limit
   std::size_t skipped(
-      bool log) const;         // number of points of visible series that such a scale cannot show
-  bool uses(Side side) const;  // a visible series is drawn on that side
-  bool has_bars() const;       // a visible series has bars
+      bool log) const;         // number of points of visible series that the scale cannot show
+  bool uses(Side side) const;  // true if a visible series is drawn on that side
+  bool has_bars() const;       // true if a visible series has bars
   // Returns the x positions of values that cannot be drawn, where lines are broken; at most one per
   // pixel.
   std::vector<double> gaps(const PlotSeries& series, XAxis axis, Span x, int pixels,

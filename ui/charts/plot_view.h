@@ -51,7 +51,8 @@ class PlotView : public QWidget {
       const QStringList& ids);  // listed series first, in this order, also in the legend
   void clear_series();
   void append(const QString& id, std::span<const SeriesPoint> points);
-  void set_marks(std::vector<PlotMark> marks);  // above the lines; the axis includes them
+  void set_marks(
+      std::vector<PlotMark> marks);  // marks are above the lines; the x axis includes them
   void set_series_visible(const QString& id, bool visible);
   const PlotModel& model() const { return model_; }
 
@@ -59,12 +60,12 @@ class PlotView : public QWidget {
   void set_log(bool log);
   bool log() const { return map_.log; }
   void set_smoothing(
-      double weight);  // weight of the moving average, 0 (off) to below 1; the raw line stays, pale
+      double weight);  // weight of the moving average: 0 (off) to below 1; raw values stay, in pale
   // true: the axes include all values; false: values beyond their series' `AxisLimit` may be cut
   // off
   void set_full_range(bool whole);
   bool whole() const { return whole_; }
-  void set_frozen(bool frozen);  // recording continues, drawing stops; a badge shows it
+  void set_frozen(bool frozen);  // true: drawing stops, recording continues; a badge says so
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
@@ -87,7 +88,7 @@ class PlotView : public QWidget {
   void refresh();  // draws immediately, unless frozen; normally a timer calls it
   // Draws the title, the chart with every point, and the full legend. Used for exports.
   void render_full(QPainter& painter, const QRectF& target);
-  QSize full_size() const;  // size of an exported picture whose chart is as large as on screen
+  QSize full_size() const;  // size of an exported image in which the chart is as large as on screen
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;  // smallest size at which the chart is readable
@@ -136,7 +137,7 @@ class PlotView : public QWidget {
   std::vector<PlotMark> marks_;
   std::map<const PointSeries*, LineDrawing> drawings_;  // one drawing per series of the model
   std::optional<Span> zoom_x_, zoom_y_[2];
-  std::optional<double> beyond_[2];  // maximum value, if it is above the axis; by side
+  std::optional<double> beyond_[2];  // by side: maximum value, if it is above the axis
   bool whole_ = false, frozen_ = false, thinned_ = false, legend_stale_ = true;
   CrosshairGroup own_group_;
   CrosshairGroup* group_ = nullptr;

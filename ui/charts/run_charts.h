@@ -43,9 +43,9 @@ class RunCharts : public QWidget {
   void set_x_axis(XAxis axis);
   void set_smoothing(double weight);
   void set_choice(const LineChoice& choice);
-  void show_fault_marks(bool shown);  // marks of faults
-  bool reading() const;               // the charts do not show all of the histories yet
-  std::int64_t steps() const;         // number of steps of the first run on the charts
+  void show_fault_marks(bool shown);  // shows or hides the marks of faults
+  bool reading() const;               // true while the charts do not show the full histories yet
+  std::int64_t steps() const;         // number of steps of the first run that the charts show
 
   PlotView& plot(ChartKind kind) const { return *plots_.at(kind); }
   ChartGrid& grid() { return *grid_; }
@@ -74,7 +74,7 @@ class RunCharts : public QWidget {
     bool simulation_requested = false;
     QString not_simulated;  // why the run has no simulated time
     std::map<ChartKind, std::map<QString, LineReader>> readers;
-    std::map<ChartKind, QStringList> order;  // planned order of lines
+    std::map<ChartKind, QStringList> order;  // order of the selected lines
   };
 
   void link_gradients();

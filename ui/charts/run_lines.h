@@ -115,11 +115,12 @@ struct LineSpec {
   QString id;  // unique within its run
   SeriesStyle style;
   Source source;
-  Source divisor;                  // if it has keys, the line shows source / divisor
+  Source divisor;                  // if it has keys, the line shows `source` divided by `divisor`
   StepValues gathered = nullptr;   // used instead of `source`: values computed by the history
   std::optional<StepPart> part{};  // used instead of `source`: a part of the step's time
   std::optional<double> level{};   // constant that replaces each value
-  bool of_all_ranks = false;       // the line needs all ranks, so it ends where a rank was lost
+  bool of_all_ranks =
+      false;  // true if the line needs all ranks, so that it ends where a rank was lost
 };
 
 // Returns the message if charts lag behind a run that is at `step`; empty if they do not.
@@ -147,7 +148,7 @@ inline constexpr std::size_t kValuesAtOnce = 64;
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
-  double passes = 0;  // samples in multiples of the number of training samples
+  double passes = 0;  // number of samples divided by the number of training samples
 
   void put_into(SeriesPoint& point) const;
 };
@@ -171,7 +172,7 @@ class ProgressCounter {
   Progress at(double step) const;
 
  private:
-  struct Sent {  // by a rank, to a peer
+  struct Sent {  // bytes sent by a rank to a peer
     telemetry::SeriesKey key;
     std::size_t next = 0;
     double bytes = 0;

@@ -19,7 +19,7 @@ class AlgorithmPicker : public QWidget {
  public:
   explicit AlgorithmPicker(QWidget* parent = nullptr);
 
-  void set_selected(collective::Algorithm asked);  // asked: algorithm in the document
+  void set_selected(collective::Algorithm asked);  // asked: the document's algorithm
   // Sets whether the strategy uses an algorithm. If not, the picker is hidden, and the drawing
   // shows no logical topology.
   void set_used(bool used);
@@ -34,7 +34,7 @@ class AlgorithmPicker : public QWidget {
 
  signals:
   void picked(collective::Algorithm algorithm);
-  void picture_requested(const LogicalTopology& picture);  // a picture without flows shows nothing
+  void picture_requested(const LogicalTopology& picture);  // without flows, nothing is drawn
   void reason_changed();
 
  private:

@@ -24,7 +24,7 @@ struct Cost {
   // bytes of the memory arenas on the rank that has the largest ones, without samples and program
   // code
   std::int64_t memory_bytes = 0;
-  bool memory_at_most = false;  // true if other ranks have less memory
+  bool memory_at_most = false;  // true if some ranks need less memory
   std::int64_t steps = 0;
   std::optional<experiment::Savings> savings = {};  // reduction of traffic by compression
   std::string engine =

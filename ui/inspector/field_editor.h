@@ -27,7 +27,7 @@ class FieldEditor : public QWidget {
 
  protected:
   explicit FieldEditor(QWidget* parent);
-  void adopt(QWidget* editor);  // the widget that takes the focus
+  void adopt(QWidget* editor);  // makes `editor` the widget that takes the focus
   virtual void show_value(const base::Json& value) = 0;
   void take(const base::Json& value);  // handles a value typed or chosen by the user
   bool eventFilter(QObject* watched, QEvent* event) override;

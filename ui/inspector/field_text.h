@@ -11,7 +11,7 @@ namespace trainyard::ui {
 
 QString readable(const std::string& name);  // "one_device" -> "one device"
 QString zero_text(
-    const base::FieldDescription& field);  // meaning of 0 if it is special; else empty
+    const base::FieldDescription& field);  // meaning of the value 0 if it is special; else empty
 // Returns the text of a problem and its advice, without the path.
 QString problem_line(const base::Problem& problem);
 // Returns a value as text. `zero`: the text for the value 0; if it is empty, 0 is shown as a

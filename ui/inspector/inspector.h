@@ -83,7 +83,7 @@ class Inspector : public QWidget {
 
   Document& document_;
   Selection& selection_;
-  bool editing_ = false;  // the inspector is editing the document, so names may have changed
+  bool editing_ = false;  // true while the inspector edits the document; names may change
   Target target_;
   CostLine* cost_;
   QStackedWidget* pages_;
@@ -92,7 +92,7 @@ class Inspector : public QWidget {
   LayerList* layers_;
   ShardView* shards_;
   AlgorithmPicker* algorithms_;
-  bool splits_ = false;  // the model is split among ranks, and the drawing shows the layers of each
+  bool splits_ = false;  // true while the drawing shows the layers of each rank of a split model
   QString split_text_;   // describes how single layers are split; empty if they are not
   FailureView* failures_;
   std::function<DataAssignment()> recorded_assignment_;

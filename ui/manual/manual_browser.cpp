@@ -21,7 +21,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kLineCharacters = 90, kPageCharacters = 124;  // of text; of tables and code
+constexpr int kLineCharacters = 90,
+              kPageCharacters = 124;  // characters per line: text; tables and code
 
 // Returns the path to which a link leads, relative to the directory of the manual. `file` is the
 // page that contains the link.

@@ -35,7 +35,7 @@ class ManualBrowser : public QTextBrowser {
 
  signals:
   void place_changed();
-  void external_link(const QUrl& url);  // the desktop should open this link
+  void external_link(const QUrl& url);  // requests that the desktop opens this link
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -66,7 +66,7 @@ class ManualBrowser : public QTextBrowser {
   std::map<QString, QTextBlock> headings_;
   std::map<QString, QImage> pictures_;  // pictures in full size, by path
   QStringList words_;
-  bool at_place_ = false;  // the user has not scrolled since the place was shown
+  bool at_place_ = false;  // true if the user has not scrolled since the place was shown
   QString rendered_;       // file of the page that is currently rendered
   QTimer delay_timer_;     // renders again after changes of theme or font
 };

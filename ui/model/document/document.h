@@ -60,9 +60,10 @@ class Document : public QObject {
   base::Problems set_value(const QString& path, const base::Json& value);
 
   void reset(experiment::Experiment experiment,
-             const QString& file = {});  // replaces the document; clears undo
-  void restore(experiment::Experiment experiment,
-               const QString& file = {});  // as `reset`, but the document is marked as unsaved
+             const QString& file = {});  // replaces the document and clears the undo stack
+  void restore(
+      experiment::Experiment experiment,
+      const QString& file = {});  // like `reset`, but the document then has unsaved changes
   experiment::Checked<experiment::Experiment> load(
       const QString& file);  // replaces the document by the file's content, if the file can be read
   // Loads a file like `load`, but the document gets no file name, so that saving does not overwrite
@@ -98,7 +99,7 @@ class Document : public QObject {
   // `validation_problems_`: problems found by validation. `display_problems_`: the problem of the
   // refused input, if there is one, followed by the problems found by validation.
   DisplayProblems validation_problems_, display_problems_;
-  base::Problems problems_;  // `display_problems_` as found, without readable messages
+  base::Problems problems_;  // the problems of `display_problems_` as found, with paths
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;

@@ -19,8 +19,9 @@ namespace trainyard::ui {
 // Logical topology of a collective, such as a ring, tree or torus: the bytes that each rank sends
 // to each other rank, over all rounds.
 struct LogicalTopology {
-  std::vector<std::string> devices = {};     // names of the participating devices, by position
-  std::vector<collective::Flow> flows = {};  // between positions; empty: nothing to draw
+  std::vector<std::string> devices = {};  // names of the participating devices, by position
+  std::vector<collective::Flow> flows =
+      {};  // flows between positions in `devices`; empty: nothing to draw
   // True while the mouse is on the algorithm. If it is false, live data of a run hides the logical
   // topology.
   bool pointed = false;
@@ -32,11 +33,11 @@ struct AlgorithmOffers {
   std::optional<base::Problem> problem = {};  // reason why no comparison is available
   int ranks = 0;                              // number of participating ranks; 0: no collective
   std::int64_t bucket_bytes = 0;              // size of the largest bucket
-  bool gathers = false;                       // the collective is an all-gather: nothing is summed
+  bool gathers = false;  // true if the collective is an all-gather, which sums nothing
   // true if the collective sums outputs of sharded layers, or gradients at their inputs, instead of
   // gradients of weights
   bool inside_layers = false;
-  std::vector<collective::Offer> offers = {};  // empty for one rank
+  std::vector<collective::Offer> offers = {};  // by algorithm; empty for one rank
   collective::Choice automatic = {};           // choice of `auto`
   std::vector<std::string> devices = {};       // names of devices, by position
   std::map<collective::Algorithm, std::vector<collective::Flow>> flows =
@@ -45,7 +46,7 @@ struct AlgorithmOffers {
   LogicalTopology picture(collective::Algorithm algorithm) const;
 };
 
-inline constexpr std::size_t kMaxArrows = 20'000;  // more arrows are unreadable
+inline constexpr std::size_t kMaxArrows = 20'000;  // maximum number; more arrows are unreadable
 
 // Shared instead of copied, because the offers of many ranks contain many flows.
 using AlgorithmOffersPtr = std::shared_ptr<const AlgorithmOffers>;

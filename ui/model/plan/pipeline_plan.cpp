@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr std::int64_t kSteps = 3;  // number of full steps
+constexpr std::int64_t kSteps = 3;  // number of full steps to simulate
 
 // Returns a shorter schedule for simulation. It has at most kSteps full steps, followed by one step
 // of each smaller size that occurs at the end of an epoch.

@@ -30,7 +30,7 @@ class MachineGpus : public QObject {
 
  signals:
   void found(const std::vector<MachineGpu>& gpus,
-             const QString& note);  // note: why there are no GPUs, or why some are omitted
+             const QString& note);  // note: why there are no GPUs, or why some are missing
 
  private:
   void read_reply();

@@ -27,7 +27,7 @@ struct Run::State {
   topology::Topology drawing;
   std::optional<session::Status> status;
   bool was_live = false, complete = false, damaged = false;
-  bool more = false;  // there are more frames to take
+  bool more = false;  // true if the queue has more frames
   QTimer timer;
   // The I/O object is declared last, because its thread must end before the other members are
   // destroyed.

@@ -38,14 +38,14 @@ class Run : public QObject {
 
   // grows only on the GUI thread, before `updated` is emitted
   const telemetry::History& history() const;
-  const SpanStore& spans() const;       // executed ops; grow like `history`
-  const TrafficMeter& traffic() const;  // recent traffic between ranks; grows like `history`
+  const SpanStore& spans() const;       // executed ops; updated with `history`
+  const TrafficMeter& traffic() const;  // recent traffic between ranks; updated with `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
   // drawing on which the run was started; empty until it is known
   const topology::Topology& drawing() const;
   bool live() const;
-  bool complete() const;  // the full recording was read, and it will not grow
+  bool complete() const;  // true if the full recording was read and it will not grow
   QString directory() const;
   QString name() const;  // experiment name and time, for legends
 

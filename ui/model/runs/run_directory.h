@@ -25,7 +25,7 @@ struct RunEntry {
   QString name;
   QString started;  // local time, "2026-11-21 14:03:12"
   QString strategy;
-  QString state;  // from the result: "completed", ...; else "no result"
+  QString state;  // state in the result, such as "completed"; "no result" without one
   int ranks = 0;
   std::optional<double> accuracy;  // final accuracy on held-out samples
   base::SharedJson experiment;     // the resolved experiment; null if not recorded

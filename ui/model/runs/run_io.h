@@ -78,7 +78,7 @@ class RunIo {
   Clock::time_point started_, last_sent_{}, last_answer_;
   bool finished_ = false, read_to_end_ = false;
 
-  mutable std::mutex mutex_;  // guards the next four members
+  mutable std::mutex mutex_;  // guards the next four members and queued_bytes_
   std::deque<OwnedFrame> frames_;
   std::deque<session::Ask> commands_;
   std::optional<session::Status> status_;

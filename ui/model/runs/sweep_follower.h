@@ -33,7 +33,7 @@ class SweepFollower : public QObject {
   // true while the process of the sweep is running
   bool live() const { return live_; }
   bool canceling() const { return live_ && cancels_ > 0; }
-  bool ended_early() const;  // the process ended before the sweep was complete
+  bool ended_early() const;  // true if the process ended before the sweep was complete
   QString error_text() const {
     return error_text_;
   }  // reason why there is no sweep to show; empty if there is one

@@ -24,7 +24,7 @@ struct SeriesPoint {
   double bytes = 0;  // bytes sent by all ranks
   // simulated time at the drawn speeds, in seconds; NaN unless requested
   double simulated = std::numeric_limits<double>::quiet_NaN();
-  double passes = 0;  // samples in multiples of the number of training samples
+  double passes = 0;  // number of samples divided by the number of training samples
   double on(XAxis axis) const {
     return std::array{
         step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)];
@@ -69,7 +69,7 @@ class DrawableValues {
   Extremes of_values(std::size_t begin, std::size_t end) const;
 
   bool positive_only_;
-  bool broken_ = false;  // the next drawable point starts a new line
+  bool broken_ = false;  // true if the next drawable point starts a new line
   std::vector<std::uint32_t> skipped_;
   std::vector<double> values_;
   // for each point, the number of breaks before it, including a break directly before it

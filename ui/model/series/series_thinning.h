@@ -18,13 +18,13 @@ struct Span {
 
 struct DrawnPoint {
   std::size_t index = 0;
-  bool joined = false;  // a line joins this point to the previous drawn point
+  bool joined = false;  // true if a line joins this point to the previous drawn point
 };
 
 struct Thinned {
   std::vector<DrawnPoint> points;
   std::size_t settled = 0;  // number of leading points that do not change when the series grows
-  bool thinned = false;     // some points of the span were omitted
+  bool thinned = false;     // true if some points of the span were omitted
 };
 
 // Selects the points of a range in x, which is `pixels` wide on screen. The first and last drawable

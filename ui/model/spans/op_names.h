@@ -50,7 +50,7 @@ struct NamedOp {
 struct NamedBucket {
   std::string token;        // token of the coarse op: "AR.b1"
   int lane = 0;             // index in RankNames::lanes
-  std::uint16_t first = 0;  // number of its first op in the program
+  std::uint16_t first = 0;  // index of the collective's first op in the program
   std::size_t ops = 0;
 };
 

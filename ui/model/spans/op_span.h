@@ -24,7 +24,7 @@ struct TimeRange {
 struct OpSpan {
   Nanoseconds begin = 0, ready = 0, end = 0;
   Nanoseconds held = 0;
-  double bytes = 0;  // payload that moved
+  double bytes = 0;  // payload that the op sent or received
   std::int32_t step = 0;
   std::uint16_t program = 0, op = 0;
   // Number of overlapping ops that are joined in this span. If several ops are joined, program, op,

@@ -34,8 +34,8 @@ enum class PayloadKind : std::uint8_t {
 struct OpPayload {
   PayloadKind payload = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message
-  bool arrives = false;    // the rank receives the message from the peer
-  bool pairs = false;      // the peer is the partner of the step (`plan::Pairing`)
+  bool arrives = false;    // true if the rank receives the message from the peer
+  bool pairs = false;      // true if the peer is the step's partner (`plan::Pairing`)
 };
 
 OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);

@@ -24,7 +24,7 @@ class Columns {
 
   int of(Nanoseconds time) const;           // column of a time; may be outside of [0, n)
   Nanoseconds begin_of(int column) const;   // first nanosecond of a column
-  double position(Nanoseconds time) const;  // position of a time in columns, with fraction
+  double position(Nanoseconds time) const;  // like `of`, but with a fraction
   Nanoseconds time_at(double position) const;
 
  private:

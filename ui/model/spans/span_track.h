@@ -46,7 +46,7 @@ class SpanTrack {
   SpanTimes times_until(Nanoseconds time, std::size_t limit) const;
 
   std::deque<OpSpan> spans_;
-  std::deque<SpanTimes> sums_;  // element i: sum over all spans before number forgotten_ + 16 i
+  std::deque<SpanTimes> sums_;  // element i: sum of spans with an index below forgotten_ + 16 i
   std::size_t forgotten_ = 0;   // number of dropped spans, a multiple of 16
 };
 

@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr Nanoseconds kRounded =
-    2;  // ns: a step's begin is computed from its end and duration, each rounded to a nanosecond
+    2;  // ns; a step's begin is computed from its end and duration, both rounded to 1 ns
 
 const telemetry::Series* reports_of(const telemetry::History& history, int rank) {
   return history.find({telemetry::Metric::step_seconds, rank, 0});

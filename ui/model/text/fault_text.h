@@ -36,7 +36,7 @@ std::vector<RoleFailure> when_ranks_fail(const experiment::Experiment& experimen
 struct LinkFaults {
   int link = -1;  // index in the recorded drawing
   bool possible = false;
-  QString why_not;  // reason why it is not possible now; empty if it is possible
+  QString why_not;  // why no fault is possible now; empty if it is possible
   double part = 1;
 };
 // Returns the state of a link. Returns nothing if the link is not in the drawing of the run.
@@ -47,7 +47,7 @@ std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experimen
 // Commands for a rank of a live run that the coordinator would accept now.
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
-  bool spared = false;  // the other ranks can continue without this rank
+  bool spared = false;  // true if the other ranks can continue without this rank
   // effect of losing the rank, such as "training goes on with the 3 other workers" or "ends the
   // run"
   QString outcome;
