@@ -129,7 +129,7 @@ void describe(QCommandLineParser& parser) {
       "Trainyard: a workbench for distributed training.\n\nExamples:\n  trainyard\n  trainyard "
       "resources/experiments/four_devices_mirrored_digits.json\n  "
       "trainyard ~/.local/share/trainyard/runs/2026-11-21_14-03-12_four-devices\n\n"
-      "Theme (light, dark) and font size: menu View, Look in the workbench. Both are kept.\n\n"
+      "Theme (light, dark) and font size: menu View, Look in the workbench. It remembers both.\n\n"
       "Exit codes: 0 done, 2 bad usage or bad input, 3 failed.");
   parser.addHelpOption();
   parser.addVersionOption();

@@ -105,7 +105,7 @@ void show_shortcuts(QMainWindow& window) {
                 {"Go to the first or last step", "Home, End"},
                 {"Play, stop", "Space, Esc"},
                 {"Select a rank, a chunk", "Up, Down, Ctrl+Left, Ctrl+Right"},
-                {"Edit a value (at the start)", "F2, double click"}});
+                {"Edit a value (before the first step)", "F2, double click"}});
   add_gestures(
       *list, help_text("In the model"),
       {{"Go to the next layer", "Up, Down"},

@@ -74,9 +74,10 @@ void RunStarter::refuse_during_sweep() {
   center_.show_welcome(false);
   workspace_.raise("scaling");
   Banner& errors = center_.errors();
-  errors.show_text(Banner::Kind::information, tr("A sweep is running"),
-                   tr("A concurrent run would share its CPU cores and distort its figures. Wait "
-                      "until the sweep ends or cancel it; finished runs are kept."));
+  errors.show_text(
+      Banner::Kind::information, tr("A sweep is running"),
+      tr("A concurrent run would share the sweep's CPU cores and distort its measurements. "
+         "Wait until the sweep ends or cancel it; finished runs are kept."));
   errors.offer(tr("Cancel the sweep"), [this] {
     panels_.scaling.cancel();
     return true;

@@ -135,7 +135,7 @@ base::Problems engine_problems(const BenchJob& job) {
   if (job.transport == BenchTransport::zmq)
     problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--transport",
                         name + " uses its own transport (TCP)",
-                        "inproc, whose ranks are threads; without it, ranks are processes",
+                        "inproc (ranks are threads), or no --transport (ranks are processes)",
                         "Remove the option."});
   if (job.segment_bytes > 0)
     problems.push_back({"option_not_supported", base::ProblemCode::bad_usage, "--segment-bytes",
@@ -180,7 +180,7 @@ void add_allreduce(Verb& bench) {
   BenchJob& job = arguments.job;
   verb.option("--ranks", job.ranks, "Number of ranks").required().range(1, 256);
   verb.option("--bytes", job.bytes,
-              "Size of the fp32 buffer that is reduced, rounded down to full numbers")
+              "Size of the fp32 buffer that is reduced, rounded down to a multiple of 4 bytes")
       .required()
       .range(4, std::int64_t{1} << 40);
   verb.option("--bucket-bytes", job.bucket_bytes, "Bucket size (default: one bucket)")

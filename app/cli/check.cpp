@@ -30,8 +30,8 @@ const char* meaning(Proof proof) {
     case Proof::matching: return "every send matches its receive";
     case Proof::races: return "no access overlaps an unordered write";
     case Proof::casting:
-      return "16-bit ops use casts of the current parameters, and the loss scale is divided out of "
-             "gradients";
+      return "16-bit ops use casts of the current parameters; gradients are divided by the loss "
+             "scale";
     case Proof::meaning: return "reduced values contain every rank once and are equal on all ranks";
     case Proof::mixing:
       return "the parameters of each rank become the average of its own and its neighbors' by a "

@@ -138,7 +138,8 @@ Finding cuda() {
     return {"cuda", Verdict::absent, all + "; drawn GPUs run emulated on the CPU",
             "Use a newer GPU."};
   return {"cuda", Verdict::good, all,
-          "To train on one of them, set the field gpu of a drawn device to its number, from 0. "
+          "To train on one of these GPUs, set the field gpu of a drawn device to the GPU's index, "
+          "from 0. "
           "Otherwise the device is emulated on the CPU."};
 }
 

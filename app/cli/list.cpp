@@ -114,11 +114,12 @@ std::vector<Item> models() {
        "cross-entropy loss",
        ""},
       {"cnn",
-       "Convolutional network for image data: a list of layers (" + layers + ") with the same loss",
+       "Convolutional network for image data: a list of layers (" + layers +
+           ") with a softmax cross-entropy loss",
        ""},
       {"embedding",
        "Embedding model for index data: an embedding_bag, which sums the table rows that a sample "
-       "names, then linear layers with the same loss",
+       "names, then linear layers with a softmax cross-entropy loss",
        ""},
       {"wide_and_deep",
        "Wide and deep model: an embedding model with a final wide layer, which adds a linear model "

@@ -64,8 +64,8 @@ void RunControls::fill_toolbar(QToolBar& bar) {
   pace_ = new QComboBox(&bar);
   pace_->setAccessibleName(tr("Pace"));
   pace_->setToolTip(
-      tr("Maximum training speed, for watching. Speed figures exclude the added delay: they count "
-         "only time within steps."));
+      tr("Maximum training speed, for watching. Measured speeds exclude the added delay, because "
+         "they count only time within steps."));
   pace_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   label->setBuddy(pace_);
   for (const double rate : kStepsPerSecond)

@@ -58,7 +58,7 @@ void ScalingForm::build() {
   add(tr("Scaling"), scaling_ = new QComboBox(this),
       tr("Weak: constant batch per rank. Strong: constant global batch, sharded over the ranks"));
   add(tr("Steps"), steps_ = new QSpinBox(this),
-      tr("Steps per run; the first fifth (at most 10) is warm-up and excluded from the figures"));
+      tr("Steps per run; the first fifth (at most 10) is warm-up and is not measured"));
   for (const auto& [algorithm, name] : base::Names<collective::Algorithm>::table) {
     auto* item = new QListWidgetItem(text_of(name), algorithms_);
     item->setData(Qt::UserRole, static_cast<int>(algorithm));

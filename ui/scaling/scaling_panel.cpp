@@ -97,7 +97,7 @@ QWidget* ScalingPanel::build_views() {
   list_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   list_->setMinimumContentsLength(28);
   export_->setToolTip(
-      tr("Export all figures of the table as CSV; charts have their own export menu"));
+      tr("Export all values of the table as CSV; charts have their own export menu"));
   auto* parts = new QSplitter(Qt::Horizontal, views);
   parts->addWidget(charts_ = new ScalingCharts(parts));
   parts->addWidget(table_ = new ScalingTable(parts));
@@ -108,7 +108,7 @@ QWidget* ScalingPanel::build_views() {
   column->addWidget(caveats_ = new TintedLabel(TextColor::warning, views));
   column->addWidget(notes_ = new TintedLabel(TextColor::dim, views));
   for (TintedLabel* label : {caveats_, notes_}) label->set_elided();
-  caveats_->setAccessibleName(tr("Caveats of these figures"));
+  caveats_->setAccessibleName(tr("Caveats of these results"));
   notes_->setAccessibleName(tr("Measurement method"));
   return views;
 }
@@ -210,7 +210,7 @@ void ScalingPanel::show_notes(const session::Sweep* sweep) {
 
 QString ScalingPanel::empty_text() const {
   if (!follower_.error_text().isEmpty()) return follower_.error_text();
-  if (sweeping()) return tr("Figures appear after the first run ends");
+  if (sweeping()) return tr("Results appear after the first run ends");
   if (follower_.sweep()) return tr("No run of this sweep finished");
   return tr("No sweep yet: choose ranks and algorithms, then press Start sweep");
 }

@@ -109,7 +109,9 @@ QString done_text(const Stepper& stepper) {
           .arg(moved(stepper), numbers(stepper, stepper.state().held, move.to));
     case Effect::sums: return summed(stepper);
     case Effect::copies_from_scratch:
-      return text("Rank %1 copies the sum from scratch to %2, which its peers have now read: %3.")
+      return text(
+                 "Rank %1 copies the sum from its scratch buffer to %2, which its peers have now "
+                 "read: %3.")
           .arg(rank_of(stepper, move.to), chunks_text(move.chunk, move.chunks),
                numbers(stepper, stepper.state().held, move.to));
   }

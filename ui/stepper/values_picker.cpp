@@ -16,8 +16,8 @@ static_assert(kExample != telemetry::kBeforeSteps);
 ValuesPicker::ValuesPicker(QComboBox* step, QComboBox* element, QObject* parent)
     : QObject(parent), step_(step), element_(element) {
   step_->setToolTip(
-      tr("Values that the ranks recorded in a few training steps and in single steps, up to a size "
-         "limit; or small example integers"));
+      tr("Values that the ranks recorded in a few training steps and in steps started with Single "
+         "step, up to a size limit; or small example integers"));
   element_->setToolTip(tr("A few recorded elements, spread over each chunk"));
   connect(step_, &QComboBox::activated, this, [this] {
     wants_example_ = chosen_step() == kExample;

@@ -118,7 +118,7 @@ void TimelinePanel::build_bar() {
   row->addWidget(following_ = new TintedLabel(TextColor::ok, bar));
   row->addWidget(badge_line_ = new TintedLabel(TextColor::warning, bar));
   badge_line_->set_elided();
-  badge_line_->setAccessibleName(tr("Caveats of these figures"));
+  badge_line_->setAccessibleName(tr("Caveats of these values"));
   layout()->addWidget(bar);
   connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
   connect(all, &QAction::triggered, this,
@@ -143,7 +143,7 @@ void TimelinePanel::build_lines() {
   help_button_->setIcon(icon("info"));
   help_button_->setAutoRaise(true);
   help_button_->setToolTip(formulas());
-  help_button_->setAccessibleName(tr("Explanation of these figures"));
+  help_button_->setAccessibleName(tr("Explanation of these values"));
   connect(help_button_, &QToolButton::clicked, help_button_, [about = help_button_] {
     QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about);
   });

@@ -189,8 +189,8 @@ void TimelineView::select(std::optional<SpanAddress> place, bool into_view) {
   emit selection_changed();
 }
 
-// Scrolls as little as needed to show a span. If the span is too narrow to see, zooms in and
-// centers it.
+// Scrolls to a span that is not completely visible. Centers it in time; zooms out first if it is
+// longer than the visible range.
 void TimelineView::bring_into_view(const SpanAddress& place) {
   const OpSpan* span = span_at(*store_, place);
   const int row = rows_.row_of(place.rank, place.lane);
