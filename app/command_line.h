@@ -18,7 +18,7 @@ class Option;
 
 namespace trainyard::app {
 
-struct ProgramState;  // what the verbs of a program share
+struct ProgramState;  // state that all verbs of a program share
 
 // Option of a verb. Each member function sets one property and returns the option.
 class Option {
@@ -59,7 +59,7 @@ class Verb {
   Option option(const std::string& name, std::vector<std::string>& values,
                 const std::string& help = "");
   Option flag(const std::string& name, bool& value, const std::string& help);
-  void json_flag(bool& json);  // --json, with the same meaning for all verbs
+  void json_flag(bool& json);  // adds --json, which means the same for all verbs
 
   // Sets the function that runs the verb and returns the exit code. Returns the verb's arguments,
   // to which its options can write: they exist as long as the verb.
@@ -79,7 +79,7 @@ class Verb {
 
 // Description of an option, for shell completion.
 struct OptionSummary {
-  std::vector<std::string> names;  // with dashes; empty for a positional argument
+  std::vector<std::string> names;  // names with dashes; empty for a positional argument
   bool takes_value = false;
   std::string type_name;              // "FILE", "DIR" or another name
   std::vector<std::string> accepted;  // accepted words; empty: all

@@ -23,7 +23,8 @@ class CentralArea : public QWidget {
               const QString& examples_directory, QWidget* parent);
 
   Banner& errors() const { return *errors_; }
-  Banner& recovery_banner() const { return *recovery_banner_; }  // offers unsaved work
+  // banner that offers to recover unsaved work
+  Banner& recovery_banner() const { return *recovery_banner_; }
   Banner& offers() const { return *offers_; }
   WelcomePage& welcome() const { return *welcome_; }
   TopologyView& canvas() const { return *canvas_; }

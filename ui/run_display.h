@@ -47,10 +47,11 @@ class RunDisplay : public QObject {
   std::optional<RunOverlay> overlay_;
   QTimer live_;  // updates canvas and caveats
   bool drawing_matches_ = true;
-  bool experiment_requested_ = false;  // waiting for the experiment of the opened run
+  bool experiment_requested_ = false;  // true while waiting for the experiment of the opened run
   // true if the run trains the drawn experiment; no value: they were not compared yet
   std::optional<bool> as_drawn_;
-  bool opened_beside_run_ = false;  // a document was opened and not yet compared to the run
+  // true if a document was opened and was not compared to the run yet
+  bool opened_beside_run_ = false;
 };
 
 }  // namespace trainyard::ui

@@ -53,7 +53,7 @@ class RunSession : public QObject {
   void emit_live_changed();
 
   const Services& services_;
-  std::map<QString, std::unique_ptr<Run>> runs_;  // by directory
+  std::map<QString, std::unique_ptr<Run>> runs_;  // all open runs, by directory
   Run* current_ = nullptr;
   // `ticked_`: directories of the ticked runs. `live_`: directories of the live runs at the last
   // `live_changed`.

@@ -31,7 +31,7 @@ struct BenchJob {
   BenchTransport transport = BenchTransport::shm;
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
-  bool bind = false;  // pin each process to a core, round-robin
+  bool bind = false;  // true: pins each process to a core, round-robin
 
   std::int64_t elements() const { return bytes / 4; }
 };

@@ -9,7 +9,7 @@ namespace trainyard::cli {
 // Starts to count SIGINT, SIGTERM and SIGHUP. A closed pipe or a full file becomes an error to
 // report instead of ending the process.
 void catch_signals();
-int interrupts();  // number of interrupts so far
+int interrupts();  // returns the number of interrupts so far
 
 // Makes the end of the parent process count as an interrupt. Returns false if the parent has
 // already ended, that is, if the parent of this process is not `process`.

@@ -45,7 +45,8 @@ struct RunArguments : ExperimentArguments {
 
 // more than one step, because only the first step has to fill the pipeline
 constexpr std::int64_t kSimulatedSteps = 3;
-constexpr int kMaxSimulatedRanks = 64;  // above that, the simulation would delay the run too much
+// with more ranks, the simulation would delay the run too much
+constexpr int kMaxSimulatedRanks = 64;
 
 std::string number(double value, const char* format) {
   if (!std::isfinite(value)) return "not a number";

@@ -31,7 +31,7 @@ void add_replay(Verb& program);
 void add_export(Verb& program);
 void add_list(Verb& program);
 void add_bench(Verb& program);
-void add_bench_rank(Verb& program);  // hidden verb: one rank of a bench
+void add_bench_rank(Verb& program);  // adds the hidden verb that runs one rank of a bench
 void add_doctor(Verb& program);
 void add_completion(app::Program& program);
 void add_schema(Verb& program);

@@ -27,7 +27,7 @@ void copy(std::byte* destination, const std::byte* source, std::int64_t bytes, C
 // then always uses the faster one. Thread-safe.
 class CopyPathTuner {
  public:
-  static constexpr int kTries = 8;  // number of tries, over both methods
+  static constexpr int kTries = 8;  // total number of tries with both methods
 
   bool decided(std::int64_t bytes) const {
     return known(bytes).tries.load(std::memory_order_relaxed) >= kTries;

@@ -17,7 +17,7 @@ struct SgdArguments {
   const T *parameters, *gradient;
   const T* origin;  // values from which the step is subtracted; may be `parameters`
   T* updated;       // new parameters; may be `parameters`
-  T* moment;        // null without momentum
+  T* moment;        // moment of the optimizer; null without momentum
   double rate, factor, momentum, weight_decay;
 };
 

@@ -122,7 +122,7 @@ class End final : public Transport {
   comm::Counter rejected_;
 
   std::atomic<bool> aborted_{false};
-  std::atomic<bool> telling_{false};  // the abort must still be sent to peers
+  std::atomic<bool> telling_{false};  // true if an abort must still be sent to peers
   mutable std::mutex reason_mutex_;
   base::Problem reason_;
 };

@@ -26,8 +26,9 @@ struct LayerShard {
 };
 struct LayerSplit {
   model::Split by = model::Split::none;
-  bool is_qkv = false;  // the outputs are query, key and value; each third is split alike
-  std::int64_t of = 0;  // size of the dimension; if is_qkv, size of a third
+  // true if the outputs are query, key and value; each third is split in the same way
+  bool is_qkv = false;
+  std::int64_t of = 0;  // size of the split dimension; if is_qkv, size of a third of it
   std::vector<LayerShard> parts;
   bool operator==(const LayerSplit&) const = default;
 };

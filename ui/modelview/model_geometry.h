@@ -20,7 +20,7 @@ struct ModelMetrics {
   int row = 0, gap = 0;      // height of a node, and distance to the next one
   int column = 0, lane = 0;  // width of a column, and of the lanes on either side of its nodes
   int head = 0;              // height of the area above the rows
-  std::array<int, kFigures> figures = {};  // widths of the figures; 0: not shown
+  std::array<int, kFigures> figures = {};  // widths of the columns of numbers; 0: not shown
   int kept = 0;  // width of the list of ranks that keep the parameters; 0: not shown
 };
 
@@ -42,8 +42,8 @@ class ModelGeometry {
   QRect figure_rect(int node, int figure) const;
   QRect kept_rect(int node) const;
   int node_at(const QPoint& at) const;  // node whose box contains the point; -1 if there is none
-  int row_at(int y) const;              // node in the row at y, as in node_rect
-  int column_at(int x) const;           // -1: none
+  int row_at(int y) const;              // index of the node in the row at y, as in node_rect
+  int column_at(int x) const;           // index of the column at x; -1: none
   RowSpan rows_between(int top, int bottom) const;
 
   // Path from a node to the node in the next row, which may be in another column.

@@ -14,12 +14,12 @@ struct ModelScene {
   const ModelGeometry* geometry = nullptr;
   QRect body;             // area of the rows in the widget, below the column headers
   QPoint scroll;          // pixels that the rows are scrolled left and up
-  bool overview = false;  // shows all rows, as boxes without text
+  bool overview = false;  // true: shows all rows, as boxes without text
   const Nodes* selected = nullptr;
   int current = -1;  // node with keyboard focus
   int hovered = -1;  // node in the pointer's row
   bool focused = false;
-  int target = -1;  // column that would receive the dragged layers
+  int target = -1;  // index of the column that would receive the dragged layers
 
   // origin of the rows, in widget coordinates
   QPoint origin() const { return body.topLeft() - scroll; }

@@ -71,8 +71,8 @@ class ModelPanel : public QWidget {
   Document& document_;
   QTimer delay_timer_;
   int version_ = 0;
-  bool current_ = false;  // the picture matches the document
-  bool seen_ = true;      // the panel is not behind another tab
+  bool current_ = false;  // true if the picture matches the document
+  bool seen_ = true;      // true if the panel is not behind another tab
   // True while moved layers are stored in the document. The picture already shows the layers at
   // their new positions.
   bool moving_ = false;

@@ -20,20 +20,22 @@ namespace trainyard::ui {
 struct ModelNode {
   QString place;   // name in strategy.stages.places: "1.4"
   QString name;    // "1.4 linear 32-128"
-  QString output;  // shape of its output for one sample: "64 x 128"
+  QString output;  // shape of the node's output for one sample: "64 x 128"
   std::int64_t parameters = 0, parameter_bytes = 0;
   // size of the node's output in bytes, for a micro-batch
   std::int64_t activation_bytes = 0;
   std::int64_t forward_flops = 0, backward_flops = 0;  // floating-point operations for one sample
   double share = 0;  // fraction of the model's floating-point operations
-  int group = -1;    // group number; -1: none
+  int group = -1;    // index of the node's group; -1: none
   // index of the node whose table this node shares, and of the node whose output it adds; -1: none
   int tied_to = -1, addend = -1;
   // ranks that keep the node's parameters; empty if these are exactly the ranks of its column
   std::vector<int> holders;
-  LayerSplit split;            // shards of the node on these ranks, if they share it
-  bool reads_samples = false;  // reads samples in addition to the output of the previous node
-  bool called = false;         // rpc: the node is on a server, and trainers call it
+  LayerSplit split;  // shards of the node, if several ranks share it
+  // true if it reads samples in addition to the output of the previous node
+  bool reads_samples = false;
+  // true if the strategy is rpc and the node is on a server, which trainers call
+  bool called = false;
   // reason why the node cannot be moved to some of the columns; nothing if it can be in any column
   std::optional<base::Problem> bound;
   std::int64_t flops() const { return forward_flops + backward_flops; }
@@ -52,9 +54,9 @@ struct ModelGroup {
 // Column of the model view. Its nodes are on one rank, on a stage of a mesh, on all devices
 // together, or on no device.
 struct ModelColumn {
-  int rank = -1;        // -1: not a single rank
+  int rank = -1;        // rank of the column; -1: not a single rank
   QString title;        // "cpu0", "Stage 1", "All trainers", "Every device", "No device"
-  QStringList devices;  // names on the drawing; empty if not known
+  QStringList devices;  // names of its devices on the drawing; empty if not known
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
   // index of the column in strategy.stages.places; -1 if layers cannot be placed on it
@@ -77,7 +79,7 @@ struct ModelPicture {
   bool ties_may_split = false;
   QString kept;            // sentence about the assignment of layers
   QString strategy;        // displayed name of the strategy
-  std::int64_t batch = 0;  // samples in a micro-batch
+  std::int64_t batch = 0;  // number of samples in a micro-batch
   std::int64_t parameters = 0, parameter_bytes = 0, activation_bytes = 0,
                flops = 0;  // floating-point operations of all nodes
 
@@ -86,7 +88,7 @@ struct ModelPicture {
     return columns[static_cast<std::size_t>(owners[static_cast<std::size_t>(node)])];
   }
   int count() const { return static_cast<int>(nodes.size()); }
-  int node_at(const QString& place) const;  // -1: no such node
+  int node_at(const QString& place) const;  // index of the node; -1: no such node
   bool operator==(const ModelPicture&) const = default;
 };
 

@@ -29,7 +29,7 @@ class ModelView : public QAbstractScrollArea {
   bool overview() const { return overview_; }
 
   const Nodes& selected() const { return selected_; }
-  int current() const { return current_; }  // -1: none
+  int current() const { return current_; }  // index of the node with keyboard focus; -1: none
   void select(Nodes nodes, int current);    // selects nodes and scrolls to the current one
   QRect rect_of(int node) const;            // rectangle of a node, in viewport coordinates
   QRect rect_of_column(int column) const;

@@ -39,7 +39,7 @@ class LogModel : public QAbstractTableModel {
   }
   bool is_filtering() const {
     return filtered_lines_ < lines();
-  }  // some lines are not filtered yet
+  }  // true if some lines are not filtered yet
   std::size_t lines() const { return run_ ? run_->history().log().size() : 0; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -58,7 +58,7 @@ class LogModel : public QAbstractTableModel {
 
   QPointer<Run> run_;
   LogFilter filter_;
-  std::vector<std::uint32_t> shown_;  // line numbers, in time order
+  std::vector<std::uint32_t> shown_;  // indices of the shown lines in the log, in time order
   std::size_t filtered_lines_ = 0;    // number of filtered lines
 };
 

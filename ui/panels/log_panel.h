@@ -21,7 +21,8 @@ class LogPanel : public QWidget {
  public:
   explicit LogPanel(QWidget* parent = nullptr);
   void set_run(Run* run);
-  void show_lines_of(std::optional<int> rank);  // shows lines of all levels; no value: of all ranks
+  // shows lines of all levels of one rank; no value: of all ranks
+  void show_lines_of(std::optional<int> rank);
   // Returns the text of the selected lines, or of all shown lines if no line is selected. If there
   // are too many lines to copy, returns only the newest ones and a note.
   static constexpr int kMaxCopied = 10'000, kMaxCopiedCharacters = 4'000'000;

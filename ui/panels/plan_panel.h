@@ -72,7 +72,7 @@ class PlanPanel : public QWidget {
   QTimer delay_timer_;
   int version_ = 0;
   bool stale_ = true;
-  std::optional<Asked> shown_;    // which part of the document's current plan is shown
+  std::optional<Asked> shown_;    // the part of the document's current plan that is shown
   std::optional<Wanted> wanted_;  // op to select as soon as its plan is shown
   QString marked_;
   QComboBox *form_, *detail_, *rank_, *program_;

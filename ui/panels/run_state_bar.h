@@ -55,7 +55,7 @@ class RunStateBar : public QWidget {
   QElapsedTimer clock_;
   TimeLeftEstimator eta_;
   QStringList state_, short_state_,
-      figures_;  // figures_: most important first; brief_: shorter text of the state
+      figures_;  // figures_: most important value first; brief_: shorter text of the state
   QString separator_;
   bool training_ = false;
   TintedLabel *name_, *state_label_, *figures_label_;

@@ -16,7 +16,7 @@ struct ComparisonRow {
   QString what;
   QStringList values;  // one value per run; "–" if the run has none
   bool result = false;
-  QString help{};  // for a figure: its meaning and how it is computed
+  QString help{};  // for a result: its meaning and how it is computed
 };
 
 // Returns first the resolved settings that differ between the runs, then the results. Settings are

@@ -42,8 +42,8 @@ class ScalingPanel : public QWidget {
   QPushButton& export_button() { return *export_; }
   QComboBox& list() { return *list_; }
   QString status() const;   // progress or outcome
-  QString caveats() const;  // caveats of the figures
-  QString notes() const;    // how the figures were measured
+  QString caveats() const;  // caveats of the results
+  QString notes() const;    // how the results were measured
   QString hint() const;     // effect of Start, or why it is disabled
   base::Result<void> save_table(const QString& file) const;
 

@@ -63,8 +63,9 @@ class StalenessPanel : public QWidget {
   telemetry::StalenessCounts counts_;
   // staleness that theory predicts; only for a run with servers
   std::optional<experiment::StalenessTheory> theory_;
-  QTimer later_;                  // limits counting to a few times a second
-  bool resized_by_user_ = false;  // the user resized them: histogram and table keep their widths
+  QTimer later_;  // limits counting to a few times a second
+  // true if the user resized histogram and table, which then keep their widths
+  bool resized_by_user_ = false;
   TintedLabel* summary_;
   QSplitter* parts_;
   PlotView* histogram_;

@@ -56,7 +56,7 @@ class ExerciseBar : public QWidget {
   collective::Collective collective() const;
   std::optional<collective::Algorithm> algorithm() const;
   const RunBucket* bucket() const;
-  bool matches_run() const;          // the exercise is the same as what the run executed
+  bool matches_run() const;  // true if the exercise equals the collective that the run executed
   QString no_values_reason() const;  // why the run has no recorded values
   // sentence about the engine that the document uses for collectives; empty if it uses none
   QString drawn_engine() const;

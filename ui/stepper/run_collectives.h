@@ -16,18 +16,18 @@ namespace trainyard::ui {
 struct RunBucket {
   int group = 0, number = 0;
   collective::Collective collective = collective::Collective::all_reduce;
-  int root = 0;            // position of the root, if any
+  int root = 0;            // position of the root in the group, if the collective has one
   std::vector<int> ranks;  // ranks of the members, by position
   std::int64_t elements = 0;
   base::DType dtype = base::DType::fp32;
-  std::int64_t row = 1;       // as plan::Op::row
+  std::int64_t row = 1;       // same meaning as plan::Op::row
   std::string token;          // token of the collective's op in the coarse plan: "REDUCE.b1>r4"
   std::string buffer;         // buffer that contains the bucket: "grads"
-  bool before_steps = false;  // executed once, before the first step
+  bool before_steps = false;  // true if it is executed once, before the first step
 };
 
 struct RunCollectives {
-  std::vector<int> hosts;  // host numbers, by rank
+  std::vector<int> hosts;  // index of the host of each rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
   // engine that executed complete buckets without reporting chunks; empty if there is none

@@ -16,8 +16,8 @@ struct CellLook {
   // Fraction of the members whose values are included in the number. If the collective computes no
   // sum, the fraction is 1 once the value has arrived.
   double share = 0;
-  bool changed = false;  // the last step changed this cell
-  bool sent = false;     // the last step sent this cell
+  bool changed = false;  // true if the last step changed this cell
+  bool sent = false;     // true if the last step sent this cell
   // true if the cell holds the complete result of the collective
   bool wanted = false;
   // says if the number equals the value that the run recorded
@@ -35,7 +35,7 @@ class StepModel : public QAbstractTableModel {
   QString widest() const;         // widest text that a cell may show below its number
   QString widest_number() const;  // widest usual number
   QString widest_rank() const;    // widest usual row header
-  bool has_partial_sums() const;  // partial sums exist at some step
+  bool has_partial_sums() const;  // true if partial sums exist at some step
   bool has_recorded_values() const { return stepper_.has_recorded_values(); }
 
   int rowCount(const QModelIndex& parent = {}) const override;

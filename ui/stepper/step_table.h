@@ -43,7 +43,7 @@ class StepTable : public QTableView {
   Stepper& stepper_;
   StepModel* model_;
   StepDelegate* delegate_;
-  int kept_ = 0;  // rank that was selected last, selected again for the next exercise
+  int kept_ = 0;  // rank that was selected last; it is selected again in the next exercise
 };
 
 }  // namespace trainyard::ui

@@ -21,7 +21,7 @@ using collective::PartialSum;
 
 // maximum number of members that are listed individually
 constexpr std::size_t kMaxNamed = 8;
-constexpr std::int64_t kFewBytes = 10'000;  // numbers of bytes up to this one are shown exactly
+constexpr std::int64_t kFewBytes = 10'000;  // byte counts up to this one are shown exactly
 constexpr int kMaxNumbers = 4;
 constexpr int kAllDigits = 17;  // decimal digits that distinguish any two doubles
 

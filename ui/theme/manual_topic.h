@@ -24,6 +24,7 @@ struct ManualTopic {
   QString topic, field, panel;  // panel: name of the dock that contains the widget
   std::optional<base::Problem> problem;
 };
-ManualTopic manual_topic_of(const QWidget* widget);  // null: a topic without content
+// returns a topic without content if `widget` is null
+ManualTopic manual_topic_of(const QWidget* widget);
 
 }  // namespace trainyard::ui

@@ -13,7 +13,7 @@ class SideColumn : public QScrollArea {
   explicit SideColumn(QWidget* parent);
 
   QWidget* inside() const { return inside_; }      // parent of the controls
-  QVBoxLayout* column() const { return column_; }  // full width
+  QVBoxLayout* column() const { return column_; }  // layout for controls that take the full width
   // adds a layout at the end of the column, with margins on both sides
   QVBoxLayout* add_indented();
   void finish(double times_minimum_width = 1);  // call after all controls are added

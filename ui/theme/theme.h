@@ -60,7 +60,7 @@ class Theme : public QObject {
   Kind kind() const { return kind_; }
   bool dark() const { return kind_ == Kind::dark; }
   double scale() const { return scale_; }
-  bool reduced_motion() const { return reduced_motion_; }  // disables animations
+  bool reduced_motion() const { return reduced_motion_; }  // true if animations are disabled
   const Colors& colors() const;
   int pixels(double at_scale_one) const;  // scales a length
 
@@ -68,7 +68,8 @@ class Theme : public QObject {
   // distinct for color-blind users, ordered by contrast, and never gray. They repeat after eight;
   // combined with dash patterns, 24 lines are distinct.
   QColor series_color(int index) const;
-  QPen series_pen(int index, double width = 1.5) const;  // color and dash pattern
+  // returns a pen with the color and dash pattern of the rank or run with that index
+  QPen series_pen(int index, double width = 1.5) const;
   // Returns the color of a component of a total, such as waiting time in a step. It differs from
   // the colors of ranks, runs and other components. Colors repeat after seven.
   QColor component_color(int index) const;

@@ -25,7 +25,7 @@ class FiguresCalculator : public QObject {
   void ask();  // starts the computation soon; if one is in progress, it starts again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
-  }  // figures at the last `computed`
+  }  // results as of the last `computed`
   TimelineFigures all() const;
 
  signals:

@@ -23,8 +23,8 @@ struct PipelinePicture {
   std::string not_simulated;         // reason why the run's plan could not be simulated
   std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
   std::optional<ExecutedStep> ran;   // executed step of the run; nothing until a step is complete
-  bool reading = false;              // a step is complete, but its ops are not read yet
-  bool over = false;                 // the run is over
+  bool reading = false;              // true if a step is complete, but its ops are not read yet
+  bool over = false;                 // true if the run is over
 
   const PlannedStep* planned()
       const;  // planned step with the same program as the run's step; null if there is none
@@ -67,7 +67,7 @@ struct PipelineScene {
   QRect row(CellBlock block, int rank) const;
   double x_of(CellBlock block, Nanoseconds time) const;
   Nanoseconds time_at(CellBlock block, double x) const;
-  const PassCell* cell(const CellAddress& place) const;  // null if there is none
+  const PassCell* cell(const CellAddress& place) const;  // null if there is no such cell
   // Returns the rectangle of a cell, at least one pixel wide; empty if there is no such cell.
   QRectF rect_of(const CellAddress& place) const;
   std::optional<CellAddress> place_at(const QPointF& at) const;

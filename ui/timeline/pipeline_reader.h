@@ -29,7 +29,7 @@ class PipelineReader : public QObject {
   void choose(std::optional<std::int32_t> step);
   void refresh(const StepTimes& steps);  // reads what the run recorded since the last call
 
-  bool any() const { return of_run_ || drawing_; }  // there is something to show
+  bool any() const { return of_run_ || drawing_; }  // true if there is something to show
   const PipelinePicture& picture() const { return picture_; }
   std::optional<std::int32_t> shown_step() const {
     return picture_.ran ? std::optional(picture_.ran->step) : std::nullopt;

@@ -18,7 +18,7 @@ QString title_of(const RankNames& names, int lane, const OpSpan& span);
 
 struct SpanText {
   QString title;      // "RED.b0.t0.c2<r2"
-  QStringList lines;  // labeled figures, one per line
+  QStringList lines;  // labeled values, one per line
   QString sentence() const { return title + ": " + lines.join("; "); }
 };
 SpanText span_text(const SpanStore& store, const telemetry::History& history,

@@ -64,8 +64,8 @@ class TimelineRows {
   // returns the index of the row at y, or the nearest one if y is between rows; -1 if there are no
   // rows
   int row_at(int y) const;
-  int row_of(int rank, int lane) const;  // -1 if not shown
-  Extent rank_block(int rank) const;     // empty if the rank has no row
+  int row_of(int rank, int lane) const;  // index of the row of a lane; -1 if it is not shown
+  Extent rank_block(int rank) const;     // top and bottom of the rank's rows; empty if it has none
  private:
   std::vector<LaneRow> rows_;
   int height_ = 0;

@@ -45,7 +45,7 @@ struct SpansPicture {
     QColor color;
   };
   std::vector<Label> labels;
-  bool merged = false;  // some spans are merged into a column
+  bool merged = false;  // true if some spans are merged into a column
 };
 SpansPicture picture_of(const TimelineScene& scene, const TimelineColors& colors);
 

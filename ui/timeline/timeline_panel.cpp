@@ -296,7 +296,7 @@ void TimelinePanel::show_figures() {
   for (const auto& one : reader_->by_rank())
     notes << (one ? percent(one->efficiency()) : QString());
   view_->set_notes(notes);
-  if (shows_pipeline()) return;  // the pipeline view shows its own figures
+  if (shows_pipeline()) return;  // the pipeline view shows its own values
   if (all.ranks == 0) return efficiency_->clear(), communication_->clear();
   const QString least =
       all.ranks > 1

@@ -45,7 +45,7 @@ class TimelinePanel : public QWidget {
   TimelineView& view() { return *view_; }
   PipelineView& pipeline() { return *pipeline_view_; }
   bool shows_pipeline() const;
-  QString figures() const;        // figures as displayed
+  QString figures() const;        // text about the visible range, as displayed
   QString selected_text() const;  // text about the selected op, as displayed
   QStringList badges() const;     // badges as displayed
   QAction& follow_action() { return *follow_; }

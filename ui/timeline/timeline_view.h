@@ -42,7 +42,7 @@ class TimelineView : public TimeView {
   void select(std::optional<SpanAddress> place, bool into_view = true);
   std::optional<std::int32_t> chosen_step() const { return chosen_step_; }
   void choose_step(std::optional<std::int32_t> step);
-  bool merged() const { return merged_; }          // in the last painting, some ops shared a column
+  bool merged() const { return merged_; }  // true if some ops shared a column in the last painting
   QRectF rect_of(const SpanAddress& place) const;  // rectangle of a span, in viewport coordinates
   std::optional<SpanAddress> place_at(const QPointF& at) const;
 
@@ -88,7 +88,7 @@ class TimelineView : public TimeView {
   TimelineRows rows_;
   FrozenSpans held_;
   TimeRange held_extent_;
-  bool viewed_ = false;  // the user changed the view
+  bool viewed_ = false;  // true if the user changed the visible range
   bool following_ = true, thin_ = false, merged_ = false, stale_ = true;
   SpansPicture picture_;
   QString empty_text_;

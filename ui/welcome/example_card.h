@@ -17,7 +17,7 @@ namespace trainyard::ui {
 struct Example {
   QString file;
   experiment::Experiment experiment;
-  std::optional<base::Problem> missing;  // problem that the example's data files are missing
+  std::optional<base::Problem> missing;  // problem to show if the example's data files are missing
 };
 // Reads an example. Returns nothing if the file cannot be read.
 std::optional<Example> read_example(const QString& file);
