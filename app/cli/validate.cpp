@@ -108,7 +108,7 @@ std::vector<std::string> unused_setting_notes(const experiment::Experiment& give
 
 namespace {
 
-// Returns caveats on the figures of a run, and unused settings.
+// Returns notes: caveats on the measurements of a run, and unused settings.
 std::vector<std::string> validation_notes(const experiment::Experiment& given,
                                           const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;

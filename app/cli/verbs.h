@@ -50,7 +50,7 @@ base::Json problems_json(const base::Problems& problems);
 base::Problems memory_problems(const experiment::Resolved& resolved);
 base::Problems memory_problems(const experiment::Resolved& resolved,
                                const std::vector<run::MemoryUse>& memory);
-// Returns "... is set, but changes nothing here" for each unused setting.
+// Returns "... is set, but has no effect here" for each unused setting.
 std::vector<std::string> unused_setting_notes(const experiment::Experiment& given);
 void print_json(const base::Json& line);  // prints one NDJSON line on standard output
 

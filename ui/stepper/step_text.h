@@ -15,7 +15,7 @@ QString algorithm_text(collective::Collective collective, collective::Algorithm 
 
 QString value_text(double value);                      // value with up to six digits
 int named_rank(const Stepper& stepper, int position);  // displayed index of the rank at a position
-// Lists members by the numbers of their ranks: "0+2". Many members are listed as "12 of 16 ranks".
+// Lists members by their ranks: "0+2". Many members are listed as "12 of 16 ranks".
 QString members_text(const std::vector<int>& members, const collective::Exercise& exercise);
 QString held_text(const collective::PartialSum& held,
                   const collective::Exercise& exercise);  // "12 (0+2)", "nothing yet"
