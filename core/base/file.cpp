@@ -80,8 +80,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   if (content.size() <= max_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
   return fail({"file_too_large", ProblemCode::bad_input, path.string(),
-               fmt::format("the file has {} B", size),
-               fmt::format("at most {} B", max_bytes), ""});
+               fmt::format("the file has {} B", size), fmt::format("at most {} B", max_bytes), ""});
 }
 
 std::filesystem::path resolve_link(const std::filesystem::path& path) {

@@ -30,7 +30,8 @@ TEST(simulator, one_device_takes_the_sum_of_its_ops) {
   EXPECT_EQ(one.outcome.step_wire_bytes(), 0);
   EXPECT_EQ(one.outcome.bubble_fraction, 0);
   EXPECT_EQ(one.outcome.bounds.front().kind, BoundKind::device);
-  EXPECT_THAT(one.outcome.explain, AllOf(HasSubstr("d0 "), HasSubstr("9.07 ms of a total of 9.07 ms")));
+  EXPECT_THAT(one.outcome.explain,
+              AllOf(HasSubstr("d0 "), HasSubstr("9.07 ms of a total of 9.07 ms")));
 }
 
 TEST(simulator, op_takes_the_maximum_of_arithmetic_and_memory_time) {

@@ -108,8 +108,9 @@ TEST_F(PlotAxisLimit, menu_extends_the_axis_to_all_values) {
   add(spiked(1000));
   EXPECT_LT(top(), 6);
   const auto actions = plot_.menu().actions();
-  const auto action = std::ranges::find_if(
-      actions, [](const QAction* one) { return one->text() == "Extend axis to the largest value"; });
+  const auto action = std::ranges::find_if(actions, [](const QAction* one) {
+    return one->text() == "Extend axis to the largest value";
+  });
   ASSERT_NE(action, actions.end());
   emit plot_.menu().aboutToShow();
   EXPECT_TRUE((*action)->isVisible());
