@@ -169,8 +169,8 @@ std::vector<Item> gpus() {
   return items;
 }
 
-// Adds the properties of a GPU to a line of JSON, with the field names of a drawn device. Unknown
-// properties are left out.
+// Adds the properties of a GPU to a line of JSON, with the field names that a device has in a
+// drawing. Unknown properties are left out.
 void add_gpu(const cuda::Gpu& gpu, base::Json& line) {
   line["number"] = gpu.number, line["memory_bytes"] = gpu.memory_bytes;
   if (gpu.peak_flops > 0) line["peak_flops"] = gpu.peak_flops;

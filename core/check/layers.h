@@ -6,10 +6,12 @@
 //
 // A partial result is summed or gathered by a group. All ranks of the group must compute it in the
 // same micro-step, and their columns must cover all columns exactly once. No op may read the result
-// before it is summed or gathered, or read the result of another micro-step. Columns that F
-// computes are not summed. Their readers are checked in passing.cpp; here each column must occur
-// equally often over all ranks. An op that changes a sum in place, such as an activation, must
-// change it on all ranks alike.
+// before it is summed or gathered, or read the result of another micro-step. An op that changes a
+// sum in place, such as an activation, must change it on all ranks alike.
+//
+// Exception: output columns of a forward op (F) that are neither summed nor gathered. passing.cpp
+// checks which ops read them. This file only checks that every column is computed by the same
+// number of ranks.
 #pragma once
 
 #include <cstdint>

@@ -316,8 +316,9 @@ class Execution {
                   "Sum the statistics over all ranks first.");
   }
 
-  // Checks reads of a first layer that is split by columns. F must read the rank's rows of the sum
-  // over all columns, and W the gradients of all rows.
+  // Checks what the ops of a first layer read if it is split by input columns. F (forward) must
+  // read this rank's rows of the output, summed over all columns. W (weight gradient) must read the
+  // output gradients of all rows.
   bool reads_rows(const At& at, const Op& op) {
     const auto reading = vertical_.reading(op);
     if (!reading) return true;

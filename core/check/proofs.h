@@ -52,8 +52,8 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-// Returns for each rank the index of the program's first instance in the rehearsal; -1 if there is
-// none.
+// Returns for each rank the index at which `program` first occurs in the sequence of programs that
+// is checked (the rehearsal); -1 if it does not occur.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
 // returns a text such as "grads[100:200]"

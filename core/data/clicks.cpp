@@ -17,8 +17,8 @@ using base::Random;
 constexpr double kClicks = 0.3;  // Fraction of samples that are clicks.
 // Standard deviation of the score over all samples. With noise 1, the Bayes accuracy is about 0.86.
 constexpr double kScoreDeviation = 3;
-// Standard deviation of the weights of dense numbers. That of index weights is 1, so most
-// information is in the indices.
+// Standard deviation of the weights by which dense features determine the label. The weights of
+// indices have standard deviation 1, so the label depends mostly on the indices.
 constexpr double kDenseDeviation = 0.5;
 
 std::vector<double> draw_weights(std::uint64_t seed, std::uint32_t item, std::int64_t count,

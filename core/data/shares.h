@@ -34,8 +34,8 @@ class Shares {
   // samples of the epoch, in parts that differ by at most one. `ranks` includes `without`.
   static Shares even(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,
                      std::int64_t without = kNone);
-  // Each rank takes batch_per_rank of its owned samples until it has none left; the epoch ends with
-  // the largest share.
+  // In every step each rank takes batch_per_rank of the samples that it owns, until none are left.
+  // The epoch ends when the rank with the most samples has none left.
   static Shares owned(std::vector<std::int64_t> owned, std::int64_t batch_per_rank);
 
   std::int64_t ranks() const { return ranks_; }

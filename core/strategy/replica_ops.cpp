@@ -54,8 +54,8 @@ plan::Op ReplicaOps::statistics(int s) const {
   return op;
 }
 
-// Returns an op that computes a segment's output. The op does not have the accesses and flops that
-// batch norm sums add.
+// Returns an op that computes a segment's output. Accesses and flops of
+// batch norm sums are not included.
 plan::Op ReplicaOps::pass(OpKind kind, int s) const {
   Op op = made(kind, kCompute, s, micro_);
   op.reads = {activation(s - 1)};

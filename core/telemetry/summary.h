@@ -11,7 +11,7 @@
 
 namespace trainyard::telemetry {
 
-// Totals of one rank. For bytes it adds the last sampled counter of each peer.
+// Totals of one rank. Its bytes are the sum of the last sampled counters of all peers.
 struct RankSummary {
   int rank = 0;
   double samples = 0;          // Trained samples whose gradients became part of an update.

@@ -11,7 +11,7 @@ namespace trainyard::ui {
 namespace {
 
 // Traffic of unknown kind is listed only above this fraction of all bytes. A smaller amount may be
-// a message that is sent between two steps and of which only one step is visible yet.
+// a message at the boundary of two steps: its kind is unknown until both steps have been read.
 constexpr double kMinShownFraction = 0.1;
 
 // Adds a line for one payload kind in one direction; `where`: " to host1".

@@ -12,7 +12,8 @@ namespace {
 
 // Maximum number of steps by which a fault may be ahead of the last step that all ranks have
 // reported. A fault further ahead has no mark yet, because the charts have not reached it. If ranks
-// run asynchronously, a stalled rank is assumed to be at most this number of steps behind.
+// run asynchronously, a stalled rank holds back that last step; faults of other ranks have a mark
+// as long as they are at most this number of steps ahead.
 constexpr double kAhead = 300;
 
 Marker glyph_of(const std::string& kind) {

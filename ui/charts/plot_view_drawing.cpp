@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kUnthinned = 1 << 30;
 constexpr double kBesideBars = 0.1;  // margin beside bars, in steps
-// minimum length of a dashed line in pixels per segment; with shorter segments, dashes would look
-// like bursts
+// A line is dashed only if its segments (between neighboring points) are on average at least this
+// many pixels long. On shorter segments, dashes would look like bursts of values.
 constexpr double kPixelsADash = 3;
 
 // Moves the range `view` into the range `home`. Returns nothing if `view` is at least as wide as

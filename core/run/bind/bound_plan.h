@@ -115,7 +115,8 @@ struct BoundOp {
   NamedRows named;
   std::vector<BoundCopy> copies;  // copies made by an OUT (offload) or IN (fetch) op
 
-  // Returns the payload bytes exchanged with peers; for an engine, the bytes sent by formula.
+  // Returns the payload bytes exchanged with peers. For an op that an engine runs, these are
+  // computed by a formula, because they cannot be counted.
   std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
   // Returns the peers of the op in a step.
   std::span<const int> peers_in(std::int64_t step) const {

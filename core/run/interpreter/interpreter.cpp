@@ -284,8 +284,8 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     parts.rank_progress->step.store(step, std::memory_order_relaxed);
     lap();
     while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
-    // The frontier may be full. It moves a lane past programs that have no ops for it only when the
-    // lane is polled, so `progress` makes room.
+    // The frontier may be full, because a lane moves past programs without ops for that lane only
+    // when it is polled. `progress` polls all lanes and so makes room.
     while (admitted == step && may_admit(step, step)) {
       if (const auto moved = progress(); !moved) return base::fail(moved.error());
       if (admit_step(step, step)) ++admitted;

@@ -87,7 +87,7 @@ void Interpreter::State::write_request(double value) {
 }
 
 // Writes the list of table rows that the current round needs. Lists all rows if the worker
-// evaluates with the parameters, or ends with them.
+// will evaluate the parameters, or if they are the final ones.
 void Interpreter::State::name_rows(const BoundOp& op) {
   const WorkAssignment turn = WorkAssignment::read(
       reinterpret_cast<const double*>(bound_program(parts.plan->program("turn")).ops.front().data));

@@ -96,7 +96,7 @@ class ServerShare {
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
-  // nonzero rows of the gradient, by op of `arrival`
+  // nonzero rows of the gradient; one list for each op of the program `arrival`
   std::vector<std::vector<std::int32_t>> touched_;
   std::vector<std::byte> zeros_;  // zeros for one row
   int place_ = 0, to_ = 0;

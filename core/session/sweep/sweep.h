@@ -83,7 +83,7 @@ struct SweepRequest {
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-// Returns 1, 2, 4, ... and the number of drawn ranks.
+// Returns the powers of two below the number of ranks in the drawing, and that number.
 std::vector<std::int64_t> default_ranks(std::int64_t drawn);
 // Returns the default number of warm-up steps: a fifth of `steps`, but at most ten.
 std::int64_t warm_up_steps(std::int64_t steps);
