@@ -202,10 +202,10 @@ base::Problem problem_of(const CLI::App& program, const CLI::ParseError& error) 
   if (is<CLI::ArgumentMismatch>(error)) return mismatch_problem(verb, error.what());
   if (is<CLI::ConversionError>(error)) return flag_problem(verb, error.what());
   if (is<CLI::RequiredError>(error)) {
-    if (const std::string option = unknown_option_of(program); !option.empty())
-      return unknown_argument(verb, option);
     if (const std::string verbs = verbs_of(verb); !verbs.empty())
       return usage_problem("missing_verb", verb, "a verb is missing", verbs);
+    if (const std::string option = unknown_option_of(program); !option.empty())
+      return unknown_argument(verb, option);
     return usage_problem("missing_argument", verb, error.what(), "");
   }
   if (is<CLI::ExcludesError>(error)) {
