@@ -55,7 +55,7 @@ class Manual {
   // Returns sections that contain, for each of the given words, a word that begins with it; at most
   // `most` sections. An underscore separates words. Sections with the words in a title come first;
   // pages for developers come later.
-  std::vector<SearchHit> search(std::string_view words, std::size_t most = 100) const;
+  std::vector<SearchHit> search(std::string_view text, std::size_t most = 100) const;
 
   // Returns the Markdown of a page or of a section with its subsections. If `place` has a word,
   // returns only the table rows of the section that contain the word as code, each table with its

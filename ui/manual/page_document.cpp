@@ -107,7 +107,7 @@ void format_table(QTextTable& table) {
   format.setBorderCollapse(true);
   format.setCellSpacing(0);
   format.setCellPadding(theme.pixels(0.75 * kGrid));
-  format.setTopMargin(theme.pixels(kGrid / 2));
+  format.setTopMargin(theme.pixels(kGrid / 2.0));
   format.setBottomMargin(theme.pixels(1.5 * kGrid));
   format.setHeaderRowCount(1);
   format.clearColumnWidthConstraints();
@@ -169,7 +169,7 @@ void format_code_block(const QTextBlock& first, const QTextBlock& last, int widt
   around.setBorderBrush(colors().border);
   around.setPadding(theme.pixels(kGrid));
   around.setRightMargin(kFrameExcess);
-  around.setTopMargin(theme.pixels(kGrid / 2));
+  around.setTopMargin(theme.pixels(kGrid / 2.0));
   around.setBottomMargin(theme.pixels(kGrid));
   const QTextFrame* frame = cursor_over(first, last).insertFrame(around);
   QTextCursor lines = frame->firstCursorPosition();
@@ -284,8 +284,9 @@ void fit_pictures(QTextDocument& document, int width,
       const QSize full = size_of(format.name());
       if (full.isEmpty()) continue;
       const int shown = std::min(width, full.width());
+      const int height = full.height() * shown / full.width();
       format.setWidth(shown);
-      format.setHeight(full.height() * shown / full.width());
+      format.setHeight(height);
       QTextCursor cursor(&document);
       cursor.setPosition(part.position());
       cursor.setPosition(part.position() + part.length(), QTextCursor::KeepAnchor);
