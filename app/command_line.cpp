@@ -67,6 +67,11 @@ const CLI::App& innermost_verb(const CLI::App& outer) {
   return verbs.empty() ? outer : innermost_verb(*verbs.back());
 }
 
+// Returns the direct subcommands of a verb, hidden ones too.
+std::vector<const CLI::App*> inner_verbs(const CLI::App& verb) {
+  return verb.get_subcommands([](const CLI::App*) { return true; });
+}
+
 // Returns the names of the visible subcommands of a verb; empty if there are none.
 std::string verbs_of(const CLI::App& verb) {
   const auto visible = [](const CLI::App* inner) { return !inner->get_group().empty(); };
@@ -111,14 +116,14 @@ bool has_option(const CLI::App& verb, const std::string& word) {
 }
 
 bool is_option_of_verbs(const CLI::App& outer, const std::string& word) {
-  const auto verbs = outer.get_subcommands([](const CLI::App*) { return true; });
+  const auto verbs = inner_verbs(outer);
   return std::any_of(verbs.begin(), verbs.end(),
                      [&](const CLI::App* verb) { return has_option(*verb, word); });
 }
 
 // True if one of the words is a verb of `outer`.
 bool names_verb(const CLI::App& outer, const char* const* words) {
-  const auto verbs = outer.get_subcommands([](const CLI::App*) { return true; });
+  const auto verbs = inner_verbs(outer);
   for (; *words != nullptr; ++words)
     if (std::any_of(verbs.begin(), verbs.end(),
                     [&](const CLI::App* verb) { return verb->get_name() == *words; }))
@@ -161,7 +166,8 @@ base::Problem value_problem(const std::string& id, const CLI::App& verb, std::st
   return problem;
 }
 
-// Returns the problem of an option with too few or too many values.
+// Returns the problem of an option with too few or too many values. CLI11 has one error for both;
+// only its English text tells them apart.
 base::Problem mismatch_problem(const CLI::App& verb, const std::string& text) {
   const bool too_many = text.find("At Most") != std::string::npos ||
                         text.find("Expected exactly") != std::string::npos;
@@ -233,7 +239,7 @@ VerbSummary summary_of(const CLI::App& verb, const ProgramState& state) {
   VerbSummary summary{verb.get_name(), verb.get_group().empty(), {}, {}};
   for (const CLI::Option* option : verb.get_options())
     summary.options.push_back(summary_of(*option, state));
-  for (const CLI::App* inner : verb.get_subcommands([](const CLI::App*) { return true; }))
+  for (const CLI::App* inner : inner_verbs(verb))
     summary.verbs.push_back(summary_of(*inner, state));
   return summary;
 }

@@ -26,7 +26,7 @@ class Option {
   Option(CLI::Option* option, ProgramState& state) : option_(option), state_(&state) {}
 
   Option required();
-  // Sets the placeholder of the value in help. For FILE and DIR, the shell completes paths.
+  // Sets the name of the value in help. For FILE and DIR, the shell completes paths.
   Option type_name(const std::string& name);
   // Sets the accepted range of an integer, both ends included.
   Option range(std::int64_t least, std::int64_t most);

@@ -17,7 +17,7 @@ struct LogicalArrow {
   // curve from the border of one tile to that of another, including the head; the arrow in the
   // opposite direction bends to the other side
   QPainterPath path;
-  double width = 1;  // pixels at 100 %; unused if there are so many arrows that they are hairlines
+  double width = 1;  // pixels at 100 %; unused for hairlines
 };
 
 // Returns the arrows, the widest last, so that it is painted on top. Devices that are no longer in
@@ -27,8 +27,8 @@ std::vector<LogicalArrow> logical_arrows(const Layout& layout, const LogicalTopo
 // Returns the region of `area` outside of all tiles. Arrows painted there hide no tile.
 QPainterPath outside_tiles(const Layout& layout, const QRectF& area);
 
-// Paints the arrows clipped to `outside`, so that they pass beneath tiles. Hairlines are not
-// clipped, because they are too faint to hide a tile.
+// Paints the arrows clipped to `outside`, so that they pass beneath tiles. A large number of arrows
+// is painted as hairlines. Hairlines are not clipped, because they are too faint to hide a tile.
 void paint_logical(QPainter& painter, const std::vector<LogicalArrow>& arrows,
                    const QPainterPath& outside);
 
