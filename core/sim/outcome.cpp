@@ -61,19 +61,21 @@ RankUse rank_use(const VirtualRank& rank, std::int64_t steps, const topology::De
   return use;
 }
 
-// Returns the idle fraction of all ranks' time. A rank that finishes early counts as idle until the
-// last one finishes.
-double bubble_fraction(const std::vector<RankUse>& ranks) {
-  double busy = 0, longest = 0;
-  for (const RankUse& use : ranks) {
-    const double own = use.compute_seconds + use.input_seconds + use.adding_seconds;
-    busy += own;
-    longest = std::max(longest, own + use.crossing_seconds + use.waiting_seconds);
-  }
-  return longest > 0 ? 1 - busy / (longest * static_cast<double>(ranks.size())) : 0;
-}
-
 }  // namespace
+
+double bubble_fraction(const std::vector<RankUse>& ranks) {
+  const auto busy = [](const RankUse& use) {
+    return use.compute_seconds + use.input_seconds + use.adding_seconds;
+  };
+  double longest = 0, idle_fractions = 0;
+  for (const RankUse& use : ranks)
+    longest = std::max(longest, busy(use) + use.crossing_seconds + use.waiting_seconds);
+  if (longest <= 0) return 0;
+  // The sum of rounded busy times can exceed the product of count and time. A sum of fractions
+  // cannot leave [0, count], so the result stays in [0, 1].
+  for (const RankUse& use : ranks) idle_fractions += (longest - busy(use)) / longest;
+  return idle_fractions / static_cast<double>(ranks.size());
+}
 
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread) {

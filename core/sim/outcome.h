@@ -20,6 +20,10 @@ std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
 // Returns the bound of the edge that needs the longest time to transfer its bytes of a step.
 Bound edge_bound(const Outcome& outcome, const topology::Network& network);
 
+// Returns the idle fraction of all ranks' time, in [0, 1]. A rank that finishes early counts as
+// idle until the last one finishes.
+double bubble_fraction(const std::vector<RankUse>& ranks);
+
 std::string explain(const Outcome& outcome, const topology::Network& network);
 
 // name of an edge: "the link a - b", "the bus of h at d0"

@@ -6,6 +6,7 @@
 
 #include <tuple>
 
+#include "core/sim/outcome.h"
 #include "tests/core/collective/one_bucket.h"
 #include "tests/core/sim/plans.h"
 
@@ -114,6 +115,21 @@ RC_GTEST_PROP(simulator_property, reports_no_utilization_above_one, ()) {
   for (const RankUse& use : outcome.ranks)
     RC_ASSERT(use.idle_fraction >= 0 && use.idle_fraction <= 1);
   RC_ASSERT(outcome.bubble_fraction >= 0 && outcome.bubble_fraction <= 1);
+}
+
+RC_GTEST_PROP(simulator_property, reports_no_bubble_for_ranks_that_are_always_busy, ()) {
+  RankUse use;
+  use.compute_seconds = *rc::gen::inRange(1, 1'000'000'000) * 1e-9;
+  use.adding_seconds = *rc::gen::inRange(0, 1'000'000'000) * 1e-9;
+  RC_ASSERT(bubble_fraction(std::vector(*rc::gen::inRange<std::size_t>(1, 65), use)) == 0);
+}
+
+TEST(simulator, bubble_fraction_is_the_mean_of_the_ranks) {
+  RankUse busy, idle;
+  busy.compute_seconds = 4;
+  idle.compute_seconds = 1, idle.crossing_seconds = 2;  // finishes after 3 of 4 s
+  EXPECT_DOUBLE_EQ(bubble_fraction({busy, idle}), 0.375);
+  EXPECT_EQ(bubble_fraction({RankUse{}}), 0);
 }
 
 RC_GTEST_PROP(simulator_property, reports_no_step_faster_than_its_bound, ()) {
