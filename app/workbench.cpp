@@ -16,7 +16,6 @@
 #include "app/paths.h"
 #include "app/workbench_options.h"
 #include "backends/zmq/control.h"
-#include "core/base/fields.h"
 #include "core/experiment/document.h"
 #include "core/session/system/run_directory.h"
 #include "ui/main_window.h"

@@ -6,7 +6,6 @@
 #include <QRegularExpression>
 #include <QSet>
 
-#include "core/base/fields.h"
 #include "core/session/sweep/sweep_file.h"
 #include "core/telemetry/recording.h"
 

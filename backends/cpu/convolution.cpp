@@ -6,7 +6,6 @@
 #include "backends/cpu/activation.h"
 #include "backends/cpu/bfloat16.h"
 #include "backends/cpu/norm.h"
-#include "core/base/fields.h"
 
 namespace trainyard::cpu {
 namespace {

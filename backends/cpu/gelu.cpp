@@ -5,7 +5,6 @@
 
 #include "backends/cpu/prepare.h"
 #include "backends/cpu/primitive.h"
-#include "core/base/fields.h"
 #include "core/compute/ops.h"
 
 namespace trainyard::cpu {

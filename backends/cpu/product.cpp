@@ -8,7 +8,6 @@
 #include "backends/cpu/activation.h"
 #include "backends/cpu/bfloat16.h"
 #include "backends/cpu/primitive.h"
-#include "core/base/fields.h"
 
 namespace trainyard::cpu {
 namespace {

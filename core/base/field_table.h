@@ -16,9 +16,11 @@
 #pragma once
 
 #include <limits>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "core/base/names.h"
 
@@ -63,10 +65,29 @@ concept IsDocument = requires {
   Fields<T>::title;
 };
 
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
 // Calls visit(field) for every field of the document type, in table order.
 template <IsDocument Document, class Visit>
 void for_each_field(const Visit& visit) {
   std::apply([&](const auto&... fields) { (visit(fields), ...); }, Fields<Document>::table());
+}
+
+// Calls visit(document, path) if the value is a document, or for each document in it if it is a
+// list.
+template <class Value, class Visit>
+void for_each_document(Value& value, const std::string& path, const Visit& visit) {
+  using Plain = std::remove_const_t<Value>;
+  if constexpr (IsDocument<Plain>) {
+    visit(value, path);
+  } else if constexpr (IsVector<Plain>::value) {
+    if constexpr (IsDocument<typename Plain::value_type>)
+      for (std::size_t i = 0; i < value.size(); ++i)
+        visit(value[i], path + "[" + std::to_string(i) + "]");
+  }
 }
 
 }  // namespace trainyard::base

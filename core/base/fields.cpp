@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include "core/base/shortened.h"
@@ -13,8 +12,6 @@
 
 namespace trainyard::base {
 namespace {
-
-constexpr std::size_t kMaxNameLength = 64;  // longer words get no suggestion
 
 std::string number_text(double value) {
   if (std::fabs(value) < 1e15 && value == std::floor(value))
@@ -48,25 +45,6 @@ bool is_integer(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
   return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
-}
-
-// Returns the number of insertions, deletions, replacements and swaps of adjacent letters (optimal
-// string alignment: Boytsov 2011).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // rows of the distance table: for the first i - 2, the first i - 1 and the first i letters of `a`
-  std::vector<std::size_t> before, last(b.size() + 1), row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    before = std::exchange(last, row);
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] =
-          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        row[j] = std::min(row[j], before[j - 2] + 1);
-    }
-  }
-  return row.back();
 }
 
 Json schema_of_kind(FieldKind kind, const FieldDescription& d) {
@@ -123,12 +101,6 @@ Json kind_rules(const std::vector<FieldDescription>& fields) {
 
 namespace detail {
 
-std::string join_names(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 void report(Problems& problems, const char* id, const std::string& path, std::string what,
             std::string accepted, std::string advice) {
   problems.push_back(
@@ -152,19 +124,6 @@ std::string found(const Json& value) {
     case Json::value_t::boolean: return text;
     default: return "the number " + text;
   }
-}
-
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  std::string best;
-  if (word.size() > kMaxNameLength) return best;
-  // only one letter may differ in short words; otherwise every short word would count as similar
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3);
-  for (const std::string& candidate : candidates)
-    if (const std::size_t distance = edit_distance(word, candidate); distance <= least) {
-      best = candidate;
-      least = distance - (distance > 0 ? 1 : 0);
-    }
-  return best;
 }
 
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
@@ -197,8 +156,8 @@ void check_keys(const Json& object, const std::vector<std::string>& known, const
                 Problems& problems) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string guess = nearest(key, known);
-    report(problems, kUnknownKey, child(path, shortened(key)), "unknown key", join_names(known),
+    const std::string guess = nearest_name(key, known);
+    report(problems, kUnknownKey, child(path, shortened(key)), "unknown key", joined_names(known),
            guess.empty() ? "Remove the key." : fmt::format("Did you mean \"{}\"?", guess));
   }
 }

@@ -15,25 +15,18 @@
 #include "core/base/field_kinds.h"
 #include "core/base/field_table.h"
 #include "core/base/json.h"
+#include "core/base/names.h"
 
 namespace trainyard::base {
-
-template <class T>
-struct IsVector : std::false_type {};
-template <class T>
-struct IsVector<std::vector<T>> : std::true_type {};
 
 // Problem id of a key that is not the name of a field.
 inline constexpr const char* kUnknownKey = "unknown_key";
 
 namespace detail {
 
-std::string join_names(const std::vector<std::string>& names);
 void report(Problems& problems, const char* id, const std::string& path, std::string what,
             std::string accepted, std::string advice = "");
 std::string found(const Json& value);  // "the text \"fast\"", "the number 3.5"
-// returns "" if no candidate is similar
-std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
@@ -114,10 +107,9 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
       for (const auto& [candidate, word] : Names<T>::table)
         if (json.get_ref<const std::string&>() == word) return void(value = candidate);
     const std::string guess =
-        json.is_string() ? detail::nearest(json.get_ref<const std::string&>(), names) : "";
+        json.is_string() ? nearest_name(json.get_ref<const std::string&>(), names) : "";
     detail::report(problems, "unknown_value", path, "unknown value: " + detail::found(json),
-                   detail::join_names(names),
-                   guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
+                   joined_names(names), guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array())
       return detail::report(problems, "wrong_type", path,
@@ -186,20 +178,6 @@ std::vector<FieldDescription> describe(const Document& document) {
     descriptions.push_back(std::move(d));
   });
   return descriptions;
-}
-
-// Calls visit(document, path) if the value is a document, or for each document in it if it is a
-// list.
-template <class Value, class Visit>
-void for_each_document(Value& value, const std::string& path, const Visit& visit) {
-  using Plain = std::remove_const_t<Value>;
-  if constexpr (IsDocument<Plain>) {
-    visit(value, path);
-  } else if constexpr (IsVector<Plain>::value) {
-    if constexpr (IsDocument<typename Plain::value_type>)
-      for (std::size_t i = 0; i < value.size(); ++i)
-        visit(value[i], path + "[" + std::to_string(i) + "]");
-  }
 }
 
 // Returns the paths of unused settings: values that are not the default, but have no effect because

@@ -33,4 +33,10 @@ std::vector<std::string> all_names() {
   return words;
 }
 
+// Returns the names separated by commas.
+std::string joined_names(const std::vector<std::string>& names);
+
+// Returns the candidate most similar to a misspelled word; "" if none is similar.
+std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+
 }  // namespace trainyard::base

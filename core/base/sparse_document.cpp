@@ -56,7 +56,7 @@ Problem foreign_key_problem(const ForeignKey& key) {
           ProblemCode::bad_input,
           key.path,
           fmt::format("the kind \"{}\" has no key \"{}\"", key.kind, name),
-          fmt::format("kinds with this key: {}", detail::join_names(key.kinds)),
+          fmt::format("kinds with this key: {}", joined_names(key.kinds)),
           "Remove the key, or change the kind."};
 }
 

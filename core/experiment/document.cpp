@@ -170,7 +170,7 @@ std::string dropped_keys_note(const std::string& object, const std::string& kind
                               const std::vector<std::string>& keys) {
   if (keys.empty()) return "";
   return fmt::format("{}.kind is now {}, which has no field {}; the values were dropped", object,
-                     kind, base::detail::join_names(keys));
+                     kind, base::joined_names(keys));
 }
 
 // Removes the keys that the new kind of the object at path `object` does not have. Returns a note

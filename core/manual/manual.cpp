@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "core/base/fields.h"
 #include "core/base/file.h"
+#include "core/base/names.h"
 
 namespace trainyard::manual {
 namespace {
@@ -352,10 +352,10 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
     if (slug.empty() || page.section(slug)) return ManualLocation{page.file, slug, ""};
     std::vector<std::string> slugs;
     for (const Section& section : page.sections) slugs.push_back(section.slug);
-    const std::string guess = base::detail::nearest(slug, slugs);
+    const std::string guess = base::nearest_name(slug, slugs);
     return base::fail({"unknown_section", base::ProblemCode::bad_input, page.file,
                        fmt::format("the page has no section \"{}\"", slug),
-                       base::detail::join_names(slugs),
+                       base::joined_names(slugs),
                        guess.empty() ? "" : "Did you mean \"" + guess + "\"?"});
   }
   for (const Page& page : pages_)
@@ -368,7 +368,7 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
       if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
-  const std::string guess = base::detail::nearest(lower(topic), topics());
+  const std::string guess = base::nearest_name(lower(topic), topics());
   std::string similar, fields;
   for (const auto& [path, places] : fields_)
     if (path.ends_with("." + topic)) fields += (fields.empty() ? "" : ", ") + path;

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/plan/text.h"
 

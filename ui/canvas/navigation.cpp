@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/fields.h"
 #include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_text.h"
 

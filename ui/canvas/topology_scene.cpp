@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/fields.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "ui/canvas/canvas_text.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/fields.h"
 #include "ui/canvas/name_editor.h"
 #include "ui/canvas/navigation.h"
 #include "ui/model/topology/topology_text.h"

@@ -8,7 +8,6 @@
 #include <QToolTip>
 #include <algorithm>
 
-#include "core/base/fields.h"
 #include "ui/modelview/model_metrics.h"
 #include "ui/theme/theme.h"
 

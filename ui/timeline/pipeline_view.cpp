@@ -6,7 +6,6 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "core/base/fields.h"
 #include "ui/theme/theme.h"
 #include "ui/timeline/pipeline_text.h"
 

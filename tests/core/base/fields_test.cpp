@@ -132,7 +132,7 @@ TEST(Fields, refuse_an_unknown_key_and_suggest_a_similar_one) {
 
 TEST(Fields, suggest_only_similar_words) {
   const auto offered = [](const char* word) {
-    return detail::nearest(word, {"own", "gloo", "ring", "halving_doubling"});
+    return nearest_name(word, {"own", "gloo", "ring", "halving_doubling"});
   };
   EXPECT_EQ(offered("foo"), "") << "two of three letters differ";
   EXPECT_EQ(offered("gloo "), "gloo");

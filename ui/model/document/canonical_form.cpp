@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/document/canonical_form.h"
 
-#include "core/base/fields.h"
 #include "core/experiment/fields.h"
 #include "ui/model/topology/topology_edit.h"
 

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <memory>
 
-#include "core/base/fields.h"
+#include "core/base/names.h"
 #include "core/experiment/document.h"
 #include "core/session/sweep/sweep_file.h"
 #include "core/session/system/run_directory.h"

@@ -4,7 +4,7 @@
 #include <QDir>
 #include <QObject>
 
-#include "core/base/fields.h"
+#include "core/base/names.h"
 #include "core/session/sweep/sweep_file.h"
 
 namespace trainyard::ui {

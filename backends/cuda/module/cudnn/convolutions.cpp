@@ -6,7 +6,6 @@
 
 #include "backends/cuda/module/cudnn/cudnn.h"
 #include "backends/cuda/module/cudnn/describe.h"
-#include "core/base/fields.h"
 
 namespace trainyard::cuda::cudnn {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <limits>
 
-#include "core/base/fields.h"
 
 namespace trainyard::cuda::cudnn {
 namespace {
