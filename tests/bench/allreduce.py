@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """All-reduce of Trainyard against Open MPI, MPICH, Gloo and torch.distributed on this machine.
 
-    tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...] [--without PEER,...]
+    tests/bench/allreduce.py [--bin DIRECTORY] [--pairs N] [--bytes B,...] [--ranks N,...]
+                             [--without PEER,...]
 
 All programs take turns, with one measurement per round. For each program: the median time of a
 round, as the median over rounds, and the minimum of all. Ratios: the median over rounds of the
@@ -211,13 +212,12 @@ def words(seconds):
 
 def report(size, ranks, rounds):
     own = [name for name in rounds if name.startswith(("shm", "zmq ring"))]
+    load = os.getloadavg()[0]
+    print(f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {load:.1f}")
     print(
-        f"\n{size} bytes, {ranks} ranks, {len(rounds[own[0]])} rounds, load {os.getloadavg()[0]:.1f}"
-    )
-    print(
-        f"  {'':15} {'median':>12} {'least':>12}   so many times as fast: "
+        f"  {'':15} {'median':>12} {'minimum':>12}   speedup of "
         + ", ".join(own)
-        + " (by medians/by the least)"
+        + " (ratio of medians/ratio of minima)"
     )
     for name, times in rounds.items():
         ratios = []
@@ -225,14 +225,11 @@ def report(size, ranks, rounds):
             by_medians = statistics.median(
                 other[0] / self[0] for self, other in zip(rounds[mine], times)
             )
-            ratios.append(
-                f"{by_medians:6.2f}/{min(t[1] for t in times) / min(t[1] for t in rounds[mine]):.2f}"
-            )
-        print(
-            f"  {name:15} {words(statistics.median(t[0] for t in times))} {words(min(t[1] for t in times))}   "
-            + " ".join(ratios),
-            flush=True,
-        )
+            by_minima = min(t[1] for t in times) / min(t[1] for t in rounds[mine])
+            ratios.append(f"{by_medians:6.2f}/{by_minima:.2f}")
+        median = words(statistics.median(t[0] for t in times))
+        minimum = words(min(t[1] for t in times))
+        print(f"  {name:15} {median} {minimum}   " + " ".join(ratios), flush=True)
 
 
 def main():
@@ -242,9 +239,9 @@ def main():
     parser.add_argument("--bytes", default="4096,65536,1048576,16777216,67108864")
     parser.add_argument("--ranks", default="2,4")
     parser.add_argument(
-        "--without", default="", help="peers to leave out, as they are printed: mpich,torch"
+        "--without", default="", help="peers to leave out, by their printed names: mpich,torch"
     )
-    parser.add_argument("--python", default="/usr/bin/python3", help="one that may have torch")
+    parser.add_argument("--python", default="/usr/bin/python3", help="interpreter that may have torch")
     options = parser.parse_args()
     options.torch = (
         subprocess.run(
@@ -261,7 +258,8 @@ def main():
                     [built["distance"], str(cores[0]), str(core)], capture_output=True, text=True
                 ).stdout.strip()
                 print(
-                    f"a cache line from core {cores[0]} to core {core}: {distance} ns; {len(cores)} cores"
+                    f"a cache line from core {cores[0]} to core {core}: {distance} ns; "
+                    f"{len(cores)} cores"
                 )
         measured = Measured(options, work, built)
         for ranks in (int(word) for word in options.ranks.split(",")):

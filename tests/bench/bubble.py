@@ -129,16 +129,17 @@ def main():
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--micro-batches", type=int, nargs="+", default=[2, 4, 8])
-    parser.add_argument("--paced", action="store_true", help="as where ranks share cores")
+    parser.add_argument("--paced", action="store_true", help="pace the devices to their drawn speed, as if ranks shared cores")
     options = parser.parse_args()
     ranks, paced = options.ranks, options.paced or share_cores(options.ranks)
     print(
         f"{ranks} ranks, "
-        + ("which share cores" if share_cores(ranks) else "each with a core")
-        + (": devices are paced to what is drawn" if paced else "")
+        + ("sharing cores" if share_cores(ranks) else "each with its own core")
+        + (": devices are paced to their drawn speed" if paced else "")
     )
+    print("bubble fractions; expected: the formula applied to the measured times of the stages")
     print(
-        "schedule   m  formula  of these stages  measured  to the formula  to that of these stages  slowest stage"
+        "schedule   m  formula  expected  measured  measured/formula  measured/expected  slowest stage"
     )
     for schedule, micro_batches in itertools.product(("gpipe", "1f1b"), options.micro_batches):
         formula = (ranks - 1) / (micro_batches + ranks - 1)
@@ -152,8 +153,8 @@ def main():
             )
         )
         print(
-            f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:15.3f}  {idle:8.3f}  {idle / formula:14.3f}  {idle / expected:23.3f}"
-            f"  {slowest:.3f} of the mean",
+            f"{schedule:8s} {micro_batches:3d}  {formula:7.3f}  {expected:8.3f}  {idle:8.3f}  "
+            f"{idle / formula:16.3f}  {idle / expected:17.3f}  {slowest:.3f} of the mean",
             flush=True,
         )
 

@@ -79,12 +79,14 @@ def main():
                     measured.append(evaluations(out))
             ratios.append(speeds[True] / speeds[False])
             print(
-                f"{speeds[False]:10.0f} samples/s without, {speeds[True]:10.0f} with an evaluator, which measured {measured[-1]:3d}: {ratios[-1]:.3f}",
+                f"{speeds[False]:10.0f} samples/s without an evaluator, {speeds[True]:10.0f} with one "
+                f"({measured[-1]:3d} evaluations): ratio {ratios[-1]:.3f}",
                 flush=True,
             )
     quarters = statistics.quantiles(ratios, n=4)
     print(
-        f"with an evaluator: {statistics.median(ratios):.3f} of the samples a second (middle half {quarters[0]:.3f} to {quarters[2]:.3f}, {options.pairs} pairs)"
+        f"samples/s with an evaluator / without: {statistics.median(ratios):.3f} "
+        f"(quartiles {quarters[0]:.3f} and {quarters[2]:.3f}, {options.pairs} pairs)"
     )
 
 

@@ -130,7 +130,7 @@ def main():
             subprocess.run(arguments(out / "second", *more), capture_output=True, text=True).stdout
         )
         if second["status"] != "completed":
-            sys.exit(f"does not go on from step {committed}: {second}")
+            sys.exit(f"the run does not resume from step {committed}: {second}")
         begun = second.get("first_step", 0)
         lost += begun < max(committed, there, 0)
         other += second["ranks"][0]["parameters_xxh64"] != weights
@@ -140,8 +140,9 @@ def main():
         shutil.rmtree(out)
     seconds.sort()
     print(
-        f"{kills} kills of the server: committed steps lost in {lost}, other weights at the end in {other}; "
-        f"steps again after {statistics.median(seconds):.2f} s, at most {seconds[-1]:.2f} s  (to reach: 0, 0, <= 5 s)"
+        f"{kills} kills of the server: committed steps lost in {lost}, different final weights in "
+        f"{other}; training continues after {statistics.median(seconds):.2f} s (median), "
+        f"{seconds[-1]:.2f} s (maximum)  (targets: 0, 0, <= 5 s)"
     )
     shutil.rmtree(scratch)
     return 0 if lost == 0 and other == 0 else 1

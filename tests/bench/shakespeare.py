@@ -75,7 +75,8 @@ def main():
     for strategy in options.only:
         result = learn(options.text.resolve(), strategy)
         print(
-            f"{strategy:10} {result['held_out_loss']:6.3f} nats a character after {result['steps']} steps, {result['wall_seconds']:5.0f} s   wanted <= {WANTED}",
+            f"{strategy:10} {result['held_out_loss']:6.3f} nats/character after "
+            f"{result['steps']} steps, {result['wall_seconds']:5.0f} s   target <= {WANTED}",
             flush=True,
         )
 

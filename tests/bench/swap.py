@@ -140,21 +140,22 @@ def main():
     options = parser.parse_args()
     threads, cores = 2 * options.ranks, len(os.sched_getaffinity(0))
     print(
-        f"{options.ranks} ranks and as many threads that copy, "
-        + ("each with a core" if threads <= cores else f"on {cores} cores")
+        f"{options.ranks} ranks and as many copying threads, "
+        + ("each with its own core" if threads <= cores else f"on {cores} cores")
     )
-    print("put aside             without     with    ratio   copying a step     hidden")
+    print("offloaded             without     with    ratio   copies per step    hidden")
     for kind, (outputs, moments) in KINDS.items():
         pairs = []
         for _ in range(options.repeat):
             without, _, _ = trained(options, "nowhere", "nowhere")
-            aside, ops, _ = trained(options, outputs, moments)
-            pairs.append((without, aside, aside / without, *hidden(ops)))
-        without, aside, ratio, copying, part, copied = (
+            offloaded, ops, _ = trained(options, outputs, moments)
+            pairs.append((without, offloaded, offloaded / without, *hidden(ops)))
+        without, offloaded, ratio, copying, part, copied = (
             statistics.median(column) for column in zip(*pairs)
         )
         print(
-            f"{kind:20s} {without * 1e3:6.1f} ms {aside * 1e3:6.1f} ms  {ratio:6.3f}  {copying * 1e3:6.1f} ms {copied / 1e6:5.1f} MB  {part:7.1%}",
+            f"{kind:20s} {without * 1e3:6.1f} ms {offloaded * 1e3:6.1f} ms  {ratio:6.3f}  "
+            f"{copying * 1e3:6.1f} ms {copied / 1e6:5.1f} MB  {part:7.1%}",
             flush=True,
         )
 
