@@ -54,7 +54,8 @@ enum class StepKind : std::uint8_t {
   // receives the chunk from all other `summands`, and writes the sum of the chunks of all summands,
   // added in the order of the list
   reduce_many,
-  // like reduce_many, but writes the sum to scratch, because peers still read the local chunks
+  // as `reduce_many`, but writes the sum to scratch memory, because peers still read the local
+  // chunks
   sum_to_scratch,
   copy_from_scratch,  // copies the sum from scratch to the chunks, once peers no longer read these
 };
@@ -81,15 +82,14 @@ Rounds double_binary_tree(const Formation& formation, int position);
 Rounds star(const Formation& formation, int position);
 Rounds all_to_all(const Formation& formation, int position);
 Rounds leader_hierarchical(const Formation& formation, int position);
-// requires equally many members per host; otherwise the program is empty
+// The program is empty unless every host has the same number of members.
 Rounds sharded_hierarchical(const Formation& formation, int position);
 Rounds torus(const Formation& formation, int position);
 
-// Programs of other collectives; `root` is a position. Many all-reduce algorithms consist of a
-// reduce-scatter and an all-gather. A separate reduce-scatter or all-gather runs one of these two
-// phases. Collectives with a root use a binomial tree or a single round. So several algorithms may
-// use the same program for a collective. `program_algorithm` returns the algorithm after which the
-// program that `algorithm` uses is named.
+// Programs of collectives other than all-reduce; `root` is a position. A reduce-scatter or
+// all-gather runs the matching phase of the all-reduce. Collectives with a root use a binomial tree
+// or a single round, so several algorithms share one program. `program_algorithm` returns the
+// algorithm whose name the shared program has.
 Algorithm program_algorithm(Collective collective, Algorithm algorithm);
 Rounds reduce_scatter(Algorithm algorithm, const Formation& formation, int position);
 Rounds all_gather(Algorithm algorithm, const Formation& formation, int position);
@@ -108,7 +108,8 @@ std::string_view description(Algorithm algorithm);  // returns one line: method,
 // True if the algorithm is defined for groups of this formation.
 bool fits(Algorithm algorithm, const Formation& formation);
 
-// True if in this collective a member begins or ends with only one chunk.
+// True if each member begins or ends this collective with only one chunk of the buffer, as in
+// reduce-scatter and all-gather.
 constexpr bool is_sharded(Collective collective) {
   return collective == Collective::reduce_scatter || collective == Collective::all_gather ||
          collective == Collective::scatter || collective == Collective::gather;

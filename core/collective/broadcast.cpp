@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Broadcast and reduce, with one chunk. Every member but the root receives (broadcast) or sends
-// (reduce) S. Binomial tree: ceil(log2 n) rounds, in each of which the root sends or receives S.
-// Star, for the direct algorithms: one round, in which the root sends or receives (n - 1) S.
+// Broadcast and reduce of a buffer of S bytes between n members, in one chunk. Every member but the
+// root receives (broadcast) or sends (reduce) S. Binomial tree: ceil(log2 n) rounds, in each of
+// which the root sends or receives S. Star, for the direct algorithms: one round, in which the root
+// sends or receives (n - 1) S.
 #include "core/collective/tree.h"
 
 namespace trainyard::collective {

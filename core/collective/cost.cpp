@@ -11,7 +11,7 @@
 namespace trainyard::collective {
 namespace {
 
-// Routes between positions. Each route is computed when it is first used.
+// Routes between members of the group, by position. Each route is computed when it is first used.
 class Routes {
  public:
   Routes(const Work& work, const topology::Network& network)
@@ -36,8 +36,8 @@ class Routes {
   std::vector<std::optional<topology::Route>> known_;
 };
 
-// Load that all positions together put on the links and devices. It is the load of one round of one
-// segment, or of all rounds in which different segments are at the same time.
+// Bytes and latency that all members together put on the links and devices during one round. If
+// segments are pipelined, it covers all rounds that different segments are in at the same time.
 struct Load {
   double latency_seconds = 0;
   bool sends = false;
@@ -53,7 +53,7 @@ struct Load {
   }
 };
 
-// Returns the number of spans that a device reads or writes in a step: received data, local data,
+// Returns how many times a device reads or writes the step's chunks: received data, local data,
 // result.
 double touches(const Step& step) {
   switch (step.kind) {
@@ -170,7 +170,8 @@ class Estimate {
   Routes& routes_;
   Formation formation_;
   Pieces pieces_;
-  // load of each round of the program: [0] for a shorter segment, [1] for a longer segment
+  // Load of each round of the program. Index 0: rounds of a shorter segment; 1: of a longer
+  // segment.
   std::vector<Load> loads_[2];
   Cost cost_;
 };

@@ -31,8 +31,8 @@ struct Work {
   std::vector<int> hosts;  // host numbers, by position
   // for all_gather, `elements` is the sum over all positions
   Collective collective = Collective::all_reduce;
-  // values of `hosts` of other groups. They must use the same algorithm, but their cost does not
-  // affect the choice
+  // Host numbers, as in `hosts`, of other groups that run at the same time. They must use the same
+  // algorithm, but their cost does not affect the choice.
   std::vector<std::vector<int>> concurrent_groups = {};
 
   std::int64_t bytes() const { return elements * element_bytes; }
@@ -51,8 +51,8 @@ struct Cost {
 base::Result<Cost> cost(Algorithm algorithm, std::int64_t segment_bytes, const Work& work,
                         const topology::Network& network);
 
-// An algorithm for a group, with its cost, or with the reason why the algorithm does not support
-// the group.
+// Result for one algorithm and one group: its cost, or the reason why it does not support the
+// group.
 struct Offer {
   Algorithm algorithm = Algorithm::ring;
   Cost cost = {};
@@ -80,14 +80,16 @@ Choice choice(const std::vector<Offer>& offers, const Work& work);
 base::Result<Choice> choose(std::int64_t segment_bytes, const Work& work,
                             const topology::Network& network);
 
-// Bytes that one member sends to another in all rounds together, whatever links the messages take.
+// Traffic between two members: the bytes that one sends to the other in all rounds together, over
+// any links.
 struct Flow {
   int from = 0, to = 0;  // positions of the members
   std::int64_t bytes = 0;
   bool operator==(const Flow&) const = default;
 };
 
-// Returns the flows, ordered by `from`, then by `to`. Computes them from the members' programs.
+// Returns the traffic between members, ordered by `from`, then by `to`, as computed from the
+// members' programs.
 std::vector<Flow> flows(Algorithm algorithm, std::int64_t segment_bytes, const Work& work);
 
 // Returns the bytes that each position sends in any collective, computed from the members'

@@ -2,7 +2,7 @@
 // Direct all-reduce: member p owns chunk p. In the first round every member sends each chunk to the
 // owner of the chunk, and the owner sums the received chunks in order of position. In the second
 // round every owner sends its sum to all members. Rounds: 2. Member p sends S - c[p] and then (n -
-// 1) c[p].
+// 1) c[p] bytes. S is the bytes of the buffer, c[p] of chunk p.
 #include "core/collective/member_ring.h"
 
 namespace trainyard::collective {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Two trees with half of the buffer each (Sanders, Speck and Träff 2009). In the first tree, odd
-// positions are leaves. The second tree is the first one mirrored (n even) or shifted by one (n
-// odd). So an inner node of one tree is a leaf of the other, except for one member at an end of an
-// odd group. Chunk t uses tree t. No member sends more than 2 S, plus one element if the number of
-// elements is odd. Rounds: twice the height.
+// All-reduce over two trees, each for one half of the buffer (Sanders, Speck and Träff 2009). In
+// the first tree, odd positions are leaves. The second tree is the first one mirrored (n even) or
+// shifted by one (n odd). So an inner node of one tree is a leaf of the other, except for one
+// member at an end of an odd group. Chunk t uses tree t. No member sends more than twice the
+// buffer, plus one element if the number of elements is odd. Rounds: twice the height.
 #include "core/collective/member_ring.h"
 #include "core/collective/tree.h"
 

@@ -40,8 +40,8 @@ OpKind kind_of(StepKind kind) {
   return OpKind::send;
 }
 
-// Adds a dependency. For each lane and `steps_back`, keeps only the dependency with the highest
-// sequence number.
+// Adds a dependency to the list `after`. If the list has one with the same lane and `steps_back`,
+// only the one with the higher sequence number remains, because ops of a lane run in order.
 void add_dependency(std::vector<Dependency>& after, Dependency added) {
   for (Dependency& known : after)
     if (known.lane == added.lane && known.steps_back == added.steps_back) {
@@ -248,9 +248,9 @@ class Expansion {
     return id;
   }
 
-  // Adds dependencies between the chunk ops of a collective. An op depends on earlier ops that
-  // access the same chunk, if either op writes it. The first op on a chunk, and the ops of the same
-  // round, instead get the dependencies of the collective.
+  // Orders one chunk op of a collective after earlier ops that access the same chunk, if either op
+  // writes it. If there is no earlier op, or only ops of the same round, the op waits for what the
+  // whole collective waits for.
   void order_after_touches(const Op& whole, Op& op, bool changes) {
     for (int c = 0; c < op.chunks; ++c) {
       bool ordered = false;
@@ -294,8 +294,8 @@ class Expansion {
     if (overwrites) wait(dependency.lane, last.sends);
   }
 
-  // True if the op overwrites data that the communication lane writes in any program. All programs
-  // matter, because the previous step may have run any of them.
+  // True if the op overwrites data that an op of this communication lane writes. Checks all
+  // programs, because the previous step may have run any of them.
   bool overwrites_any(const Op& op, LaneId comm) const {
     for (const Program& program : coarse_.programs)
       for (const Op& other : program.ops)
@@ -310,9 +310,9 @@ class Expansion {
   const Lanes& lanes_;
   std::vector<const Op*> at_;
   std::vector<std::int32_t> count_;  // number of ops so far, by lane
-  // expanded collectives, by communication lane
+  // collectives expanded so far, by communication lane
   std::map<std::int32_t, std::vector<Reduced>> reduced_;
-  // number of collectives so far, by communication lane
+  // number of collectives met so far, by communication lane
   std::map<std::int32_t, std::size_t> seen_;
   // accesses of the current collective so far, by chunk
   std::vector<std::vector<Touch>> touched_;
@@ -364,8 +364,8 @@ std::int64_t sent_bytes(const RankPlan& expanded, const Program& program) {
   for (const Op& op : program.ops)
     if (op.kind == OpKind::send || op.kind == OpKind::push)
       for (const Access& read : std::span(op.reads).first(
-               // counts only the first access; the second one is the list of rows, whose bytes are
-               // counted separately
+               // Counts only the first access. The second one is the list of row numbers, whose
+               // bytes are counted separately.
                op.named ? 1 : op.reads.size()))
         bytes += read.count * base::size_of(expanded.buffers[read.buffer.index()].dtype);
   return bytes;

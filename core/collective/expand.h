@@ -32,8 +32,8 @@ plan::Plan expand(const plan::Plan& coarse, const Method& method);
 // Returns the formation of a group of ranks.
 Formation formation_of(const plan::Group& group, const std::vector<int>& hosts);
 
-// Returns the collective for which an op of this kind stands before expansion; nothing if the kind
-// stands for none.
+// Returns the collective that an op of this kind runs, such as all-reduce; nothing if the op is not
+// a collective.
 std::optional<Collective> collective_of(plan::OpKind kind);
 
 // Returns the payload bytes that `rank` sends in one run of `program` of an expanded plan.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A building block of algorithms: some members of the group, among which a span of the buffer is
-// sharded. Piece i of the span belongs to the i-th of these members.
+// A ring of some members of the group, used as a building block of algorithms. The members shard a
+// range of the buffer: piece i belongs to the i-th of them.
 #pragma once
 
 #include "core/collective/algorithm.h"
@@ -19,16 +19,16 @@ struct MemberRing {
   int chunk(int index) const { return first + (index % size() + size()) % size() * width; }
 };
 
-// Returns a ring of all members of the group, with one chunk each.
+// Returns a ring of all members of the group. Each member's piece is one chunk.
 MemberRing full_ring(const Formation& formation, int position);
 
-// Phases in a ring, of n - 1 rounds each. Reduce-scatter: each member ends with the sum of its
-// piece. All-gather: each member begins with its piece and ends with all pieces.
+// Ring phases of n - 1 rounds, for n members. After the reduce-scatter, each member has the sum of
+// its piece of the buffer. Before the all-gather, each member has its piece; after it, all pieces.
 Rounds ring_reduce_scatter(const MemberRing& circle);
 Rounds ring_all_gather(const MemberRing& circle);
 
-// The same phases with one round each, in which members exchange pieces directly. If there is only
-// one member, there is no round.
+// Direct reduce-scatter and all-gather: one round, in which members exchange pieces directly. There
+// is no round if there is only one member.
 Rounds direct_reduce_scatter(const MemberRing& circle);
 Rounds direct_all_gather(const MemberRing& circle);
 

@@ -7,7 +7,8 @@
 
 namespace trainyard::collective {
 
-// Lengths of segments and chunks. Segments have one of two lengths; longer ones come first.
+// Lengths of the segments and chunks of a bucket. Lengths of segments differ by at most one
+// element; longer segments come first.
 struct Pieces {
   std::int64_t elements = 0;
   int element_bytes = 4, segments = 1, chunks = 1;
@@ -18,7 +19,7 @@ struct Pieces {
         segments(collective::segments(work.elements, work.element_bytes, segment_bytes)),
         chunks(chunks_of_segment) {}
 
-  // 0 if all segments have the same length
+  // Number of longer segments; 0 if all segments have the same length.
   int long_segments() const { return static_cast<int>(elements % segments); }
   int segments_of(bool longer) const {
     return longer ? long_segments() : segments - long_segments();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Scatter and gather: each member's chunk is sent from the root (scatter) or to it (gather), in one
-// round. All sends together: S - c[root].
+// round. All sends together: S - c[root] bytes, where S is the buffer and c[root] the root's chunk.
 #include "core/collective/algorithm.h"
 
 namespace trainyard::collective {
 namespace {
 
-// Returns a program of one round between the root and all others. `at_root`: kind of the root's
-// step for the chunk of each other member. `at_others`: kind of each other member's step for its
-// chunk.
+// Returns a member's program of one round between the root and all others. `at_root`: step of the
+// root for each other member's chunk. `at_others`: step of each other member for its own chunk.
 Rounds between(const Formation& formation, int position, int root, StepKind at_root,
                StepKind at_others) {
   if (formation.members == 1) return {};

@@ -28,7 +28,7 @@ OpKind coarse_kind(Collective collective) {
   return OpKind::all_reduce;
 }
 
-// Returns a plan with only this collective, not expanded.
+// Returns a plan whose only op is this collective, not yet expanded into sends and receives.
 plan::RankPlan coarse_plan_of(const Exercise& exercise, int position) {
   Op whole;
   whole.kind = coarse_kind(exercise.collective);
@@ -66,8 +66,7 @@ std::vector<std::int64_t> chunk_bytes_of(const Exercise& exercise) {
   return list;
 }
 
-// Returns the token of an op with the rank numbers that the program's text uses, in place of
-// positions.
+// Returns the plan text of an op, with the displayed rank numbers in place of positions.
 std::string named_token(Op op, const Exercise& exercise) {
   if (op.peer >= 0) op.peer = exercise.rank(op.peer);
   for (std::int32_t& summand : op.summands) summand = exercise.rank(summand);
@@ -101,8 +100,8 @@ class StepPlayer {
     return plans_[static_cast<std::size_t>(position)].programs.front().ops;
   }
 
-  // Adds a member's op as a move. A send is not added, because it is part of the move of its
-  // receive.
+  // Adds a member's op as a step to show. A send adds nothing, because the matching receive shows
+  // it.
   void add(int position, std::size_t line) {
     const Op& op = ops(position)[line];
     Move move{op.peer, position, op.chunk, op.chunks, op.round};
@@ -118,7 +117,7 @@ class StepPlayer {
     }
   }
 
-  // Adds one move per received summand. The local summand is added in the move of the summand
+  // Adds one step per received summand. The local summand is added in the step of the summand
   // before or after it.
   void add_sum(Move move, const Op& op, std::size_t line) {
     std::vector<int> summands(op.summands.begin(), op.summands.end());
@@ -152,8 +151,8 @@ class StepPlayer {
     steps_.moves.push_back(std::move(move));
   }
 
-  // Returns the line of the matching send, which exists: core/check verifies that sends and
-  // receives match.
+  // Returns the line of the send that matches a receive. It exists: core/check verifies that sends
+  // and receives match.
   std::size_t send_line(const Move& move) const {
     const auto is_it = [&](const Op& op) {
       return op.kind == OpKind::send && op.round == move.round && op.peer == move.to &&

@@ -29,8 +29,7 @@ struct Exercise {
   std::int64_t segment_bytes = 0;  // maximum size of a segment, as in Method
   std::int64_t row = 1;            // elements of a row; chunks consist of full rows, as in plan::Op
   int bucket = 0;                  // bucket number in the program's text
-  // rank numbers that the program's text uses, by position; empty: positions are used as rank
-  // numbers
+  // Rank numbers to show in the text of the program, by position. If empty, positions are shown.
   std::vector<int> ranks = {};
 
   int rank(int position) const {
@@ -90,12 +89,12 @@ struct Steps {
   int members() const { return exercise.members(); }
   int chunks() const { return static_cast<int>(chunk_bytes.size()); }
   int count() const { return static_cast<int>(moves.size()); }
-  // Each answers for one chunk of one member. `given`: true if the chunk is an input of the
-  // collective. `wanted`: true if the chunk is an output.
+  // True if the chunk of the member is an input (`given`) or an output (`wanted`) of the
+  // collective.
   bool given(int position, int chunk) const;
   bool wanted(int position, int chunk) const;
-  // Each returns a number of completed steps, from a current number: `after_round` the number at
-  // the end of the next round, `before_round` the number at the end of the previous round.
+  // Return how many steps are complete at the end of the next round (`after_round`) or of the
+  // previous round (`before_round`), counted from the state after `step` steps.
   int after_round(int step) const;
   int before_round(int step) const;
 };
@@ -109,7 +108,8 @@ using Values = std::vector<std::vector<double>>;
 // returns values that are random integers from 1 to 9
 Values seeded_values(std::uint64_t seed, int members, int chunks);
 
-// A number, and the members whose values it sums, in order of addition; no members: undefined.
+// A number on its way to a sum, and the members whose values it contains, in order of addition. If
+// the list is empty, the number is undefined.
 struct PartialSum {
   double value = 0;
   std::vector<int> of;
@@ -131,8 +131,8 @@ inline double plain_sum(double a, double b) { return a + b; }
 // and chunks of the steps.
 State state_at(const Steps& steps, const Values& start, int step, Add add = plain_sum);
 
-// Payload bytes that all members together send, computed by a formula and not from a program. S:
-// bytes of the bucket; c: bytes of the root's chunk.
+// Payload bytes that all members together send, from a formula instead of a program. S: bytes of
+// the bucket; c: bytes of the root's chunk.
 struct Formula {
   std::string text;  // formula, such as "2 (n - 1) S"
   std::int64_t bytes = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rooted tree over the members of a group, with its reduce and broadcast. Within a segment,
-// levels of the tree run one after another. If the buffer is split into segments, all levels are
-// busy at the same time, with different segments.
+// A rooted tree over the members of a group, with its reduce and broadcast. The levels of the tree
+// work on one segment one after another. With several segments, all levels are busy at the same
+// time, each with a different segment.
 #pragma once
 
 #include "core/collective/algorithm.h"
