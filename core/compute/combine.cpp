@@ -59,8 +59,7 @@ void choose(Reduction reduction, DType dtype, std::byte* destination, const std:
 }
 
 // Combines the sources into the destination. If the destination is one of the sources, that source
-// is combined first, before it is overwritten. This changes nothing for min and max, whose result
-// does not depend on the order.
+// comes first, before it is overwritten. For min and max the order does not affect the result.
 void combine(Compute& compute, Reduction reduction, DType dtype, std::byte* destination,
              std::span<const std::byte* const> sources, std::int64_t elements) {
   if (reduction == Reduction::sum || reduction == Reduction::mean)

@@ -11,9 +11,9 @@
 
 namespace trainyard::compute {
 
-// destination[i] = sources[0][i] combined with sources[1][i], and so on, in that order, as in
-// `Compute::sum`. For a mean, the function only adds; `divide` completes the mean. Memory must be
-// accessible to this process. For fp32 and fp64.
+// Reduces arrays element by element: destination[i] = sources[0][i] combined with sources[1][i],
+// and so on, in the order of `Compute::sum`. For a mean it only adds; call `divide` afterwards.
+// This process must be able to access the memory. For fp32 and fp64.
 void combine(Compute& compute, base::Reduction reduction, DType dtype, std::byte* destination,
              std::span<const std::byte* const> sources, std::int64_t elements);
 

@@ -25,7 +25,8 @@ struct Op;  // defined in core/compute/ops.h
 class Queue {
  public:
   virtual ~Queue() = default;
-  // Adds a mark after everything enqueued so far, and returns the mark's number.
+  // Adds a mark (like a CUDA event) after everything enqueued so far, and returns the mark's
+  // number.
   virtual std::uint64_t record() = 0;
   virtual bool reached(std::uint64_t mark) = 0;  // True if everything before the mark is complete.
   // Returns the nanoseconds between the times at which two marks were reached. Both marks must be
@@ -58,7 +59,7 @@ class Chain {
   virtual std::uint64_t enqueue(Queue& queue) = 0;
 };
 
-// Arbitrary bytes that identify the memory.
+// Arbitrary bytes by which importing processes identify the memory.
 struct ExportedMemory {
   Memory memory;
   std::string name;  // Arbitrary bytes that identify the memory.
@@ -80,8 +81,8 @@ class Compute {
   virtual base::Result<Memory> allocate_host_visible(std::int64_t bytes, const std::string& where) {
     return compute::allocate(bytes, where);
   }
-  // Lets ops access other memory of this process, such as memory shared with peers, until the
-  // returned object is destroyed. A CPU can access all memory anyway.
+  // Makes other memory of this process accessible to ops, such as memory shared with peers, until
+  // the returned object is destroyed. A CPU can access all memory anyway.
   virtual base::Result<std::shared_ptr<void>> reach(std::span<std::byte>) {
     return std::shared_ptr<void>();
   }

@@ -21,7 +21,8 @@
 namespace trainyard::compute {
 
 constexpr bool is_half(DType dtype) { return dtype == DType::bf16 || dtype == DType::fp16; }
-// Returns the dtype of sums, and of stored state, for tensors of `dtype`.
+// Returns the dtype in which sums over tensors of `dtype` and their stored state are kept: fp32 for
+// 16-bit dtypes, otherwise `dtype`.
 constexpr DType wide(DType dtype) { return is_half(dtype) ? DType::fp32 : dtype; }
 
 // Convert elementwise. `round` rounds to nearest, ties to even; `widen` is exact.

@@ -76,8 +76,8 @@ OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
   const bool fits = found == Multiplies::full || dtype == DType::fp32;
   const char* what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
   return require(fits, "multiplies",
-                 fmt::format("is {}, but the tensors are {}", what, base::name_of(dtype)),
-                 "the value full, or fp32 tensors");
+                 fmt::format("is {}, but the tensors of the op are {}", what, base::name_of(dtype)),
+                 "multiplies = full, or fp32 tensors");
 }
 
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Checks of the tensors of one op, for `validate`. Keeps the first mismatch.
+// Checks of the tensors of one op, used by `validate`. Only the first mismatch is reported.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class OpCheck {
   OpCheck& image(std::string_view tensor, const Tensor& found);
   OpCheck& channels(std::string_view tensor,
                     const Tensor& found);  // Requires [..,C]: two dimensions or more, C at least 1.
-  // Requires fp32 for formats other than `full`.
+  // Requires fp32 tensors if matrix multiplications use another number format than `full`.
   OpCheck& multiplies(Multiplies found, DType dtype);
   OpCheck& require(bool fits, std::string_view part, const std::string& what,
                    const std::string& accepted);

@@ -103,7 +103,7 @@ struct EmbeddingBagBackwardWeight {
   Tensor input, output_gradient, table_gradient,
       squared_norm;  // [B,I]; [B, W + I - S] or for AddBag [B,W]; [R,W]
   std::int64_t slot_count = 1;
-  // Position of a shard in its table, as in EmbeddingBagForward.
+  // First row of a table shard and number of rows of the full table, as in EmbeddingBagForward.
   std::int64_t first_row = 0, all_rows = 0;
 };
 
@@ -117,14 +117,15 @@ struct Conv2dForward {
   Multiplies multiplies = Multiplies::full;
 };
 
-// Input gradient of Conv2dForward, from the gradient before the activation.
+// Gradient of the input of Conv2dForward, computed from the gradient before the activation.
 struct Conv2dBackwardInput {
   Tensor output_gradient, weight, input_gradient;  // [B,H',W',O], [O,I,K,K], [B,H,W,I]
   Window window;
   Multiplies multiplies = Multiplies::full;
 };
 
-// Gradients of weight and bias; both overwritten. squared_norm as in LinearBackwardWeight.
+// Gradients of weight and bias of a convolution; both are overwritten. squared_norm as in
+// LinearBackwardWeight.
 struct Conv2dBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
   Window window;
@@ -200,16 +201,18 @@ struct RowNormForward {
   double epsilon = 1e-5;
 };
 
-// With g the output gradient, sums over all rows: weight_gradient = sum of g xhat, bias_gradient =
-// sum of g. squared_norm as in LinearBackwardWeight.
+// Gradients of weight and bias of a row normalization. With g the output gradient, sums over all
+// rows: weight_gradient = sum of g xhat, bias_gradient = sum of g. squared_norm as in
+// LinearBackwardWeight.
 struct RowNormBackwardWeight {
   Tensor input, output_gradient, weight_gradient, bias_gradient, squared_norm;
   RowNorm norm = RowNorm::layer;
   double epsilon = 1e-5;
 };
 
-// With h = weight g and means over the row: input_gradient = (h - mean of h - xhat mean of (h
-// xhat)) / sqrt(v + epsilon). For a root mean square the mean of h is taken as 0.
+// Gradient of the input of a row normalization. With h = weight g and means over the row:
+// input_gradient = (h - mean of h - xhat mean of (h xhat)) / sqrt(v + epsilon). For a root mean
+// square the mean of h is taken as 0.
 struct RowNormBackwardInput {
   Tensor input, output_gradient, weight, input_gradient;
   RowNorm norm = RowNorm::layer;
@@ -384,17 +387,18 @@ struct UpdateInputs {
   const Tensor& destination() const { return updated.empty() ? parameters : updated; }
 };
 
-// g = factor gradient + weight_decay p; m = momentum m + g; p -= learning_rate m. (torch.optim.SGD,
-// dampening 0) With momentum 0 the moment is not used and may be empty: m = g.
+// SGD with momentum (torch.optim.SGD, dampening 0): g = factor gradient + weight_decay p; m =
+// momentum m + g; p -= learning_rate m. With momentum 0 the moment is not used and may be empty: m
+// = g.
 struct SgdUpdate {
   UpdateInputs common;
   Tensor moment;  // [P]
   double momentum = 0, weight_decay = 0;
 };
 
-// Kingma and Ba 2015, algorithm 1. Decoupled: Loshchilov and Hutter 2019 (AdamW), p -=
-// learning_rate weight_decay p first; otherwise weight_decay p is added to the gradient. `step`
-// (fp64 [1]) counts from 1.
+// Adam (Kingma and Ba 2015, algorithm 1). Decoupled weight decay (AdamW, Loshchilov and Hutter
+// 2019): p -= learning_rate weight_decay p first. Otherwise weight_decay p is added to the
+// gradient. `step` (fp64 [1]) counts from 1.
 struct AdamUpdate {
   UpdateInputs common;
   Tensor first_moment, second_moment, step;  // [P], [P], fp64 [1]
@@ -436,7 +440,8 @@ struct PowerSgdLeft {
   std::uint32_t bucket = 0;
 };
 struct PowerSgdRight {
-  // The residual after the gradient was added to it; without a residual, the gradient.
+  // The sum of residual and gradient, which is stored in the residual; without a residual, the
+  // gradient.
   Tensor source;
   Tensor left, basis, right;
   compression::PowerSgdLayout layout;

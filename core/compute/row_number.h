@@ -8,7 +8,7 @@ namespace trainyard::compute {
 
 constexpr std::int64_t kNoRow = -1, kElsewhere = -2;
 
-// Returns the row, or kNoRow if the number is not an integer in [0, rows).
+// Returns the row number as an integer, or kNoRow if it is not an integer in [0, rows).
 template <class T>
 constexpr std::int64_t row_number(T number, std::int64_t rows) {
   if (!(number >= 0 && static_cast<double>(number) < static_cast<double>(rows))) return kNoRow;
@@ -16,9 +16,9 @@ constexpr std::int64_t row_number(T number, std::int64_t rows) {
   return static_cast<T>(row) == number ? row : kNoRow;
 }
 
-// Returns the local row of a row number, if the table is a shard: `rows` rows from `first` on of a
-// table with `all` rows. Returns kElsewhere if the row is in another shard. If `all` is 0 the table
-// is complete.
+// Converts a row number of a full table to a row of a shard, which holds `rows` rows from `first`
+// on. Returns kElsewhere if the row is in another shard. If `all`, the number of rows of the full
+// table, is 0, the table is not sharded.
 template <class T>
 constexpr std::int64_t row_of_part(T number, std::int64_t rows, std::int64_t first,
                                    std::int64_t all) {

@@ -13,8 +13,8 @@
 namespace trainyard::compute {
 namespace {
 
-// Functions that return a dtype which is accepted for the tensor. `passing`: in an fp32 op,
-// activations may have 16 bits. `either`: in a 16-bit op, the tensor may also be fp32.
+// Return the dtype that an op accepts for a tensor. `passing`: in an fp32 op, activations may have
+// 16 bits. `either`: in a 16-bit op, the tensor may also be fp32.
 DType passing(const Tensor& found, DType dtype) {
   return dtype == DType::fp32 && is_half(found.dtype) ? found.dtype : dtype;
 }
@@ -22,7 +22,7 @@ DType either(const Tensor& found, DType dtype) {
   return found.dtype == wide(dtype) ? wide(dtype) : dtype;
 }
 
-// Name and check of each op, as in op_check.h.
+// For each op, its name in messages and the check of its tensors (op_check.h).
 
 std::string_view name_of_op(const LinearForward&) { return "linear_forward"; }
 void check(const LinearForward& op, OpCheck& check) {
@@ -95,10 +95,10 @@ void check(const LinearBackwardWeight& op, OpCheck& check) {
       .multiplies(op.multiplies, dtype);
 }
 
-// Larger row numbers are not exact in fp32.
+// Maximum number of table rows. Larger row numbers are not exact in fp32.
 constexpr std::int64_t kMaxRows = 1 << 24;
 
-// Checks the samples and the table. `of` is the name of the samples in messages.
+// Checks the samples and the embedding table. `of` is the name of the samples in messages.
 void check_rows(const char* of, const Tensor& input, const char* name, const Tensor& table,
                 std::int64_t slots, OpCheck& check) {
   const std::int64_t inputs = input.shape[1];
@@ -113,7 +113,7 @@ void check_rows(const char* of, const Tensor& input, const char* name, const Ten
                 fmt::format("at most {} rows, or fp64 tensors", kMaxRows));
 }
 
-// Checks the position of a shard in the full table.
+// Checks that the rows of an embedding shard lie within the full table.
 template <class Bag>
 void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
   const bool fits = op.all_rows == 0 ? op.first_row == 0
@@ -126,7 +126,8 @@ void check_part(const Bag& op, std::int64_t rows, OpCheck& check) {
                   base::counted(rows, "row"), kMaxRows));
 }
 
-// Returns the output shape of a bag, with the columns that it passes on.
+// Returns the output shape of an embedding bag: the summed rows, then the columns that are passed
+// on.
 Shape bag_shape(const Tensor& input, const Tensor& table, std::int64_t slots) {
   return {input.shape[0], table.shape[1] + input.shape[1] - slots};
 }

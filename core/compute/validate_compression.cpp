@@ -40,7 +40,7 @@ void check(const DecompressGradient& op, OpCheck& check) {
   check.require(op.parts >= 1, "parts", fmt::format("is {}", op.parts), "1 or more");
   check.require(op.parts == 1 || compression::gathers(op.spec.kind), "parts",
                 fmt::format("is {}", op.parts),
-                "1, because encodings of this scheme are all-reduced to one");
+                "1, because encodings of this scheme are all-reduced to a single one");
   check.is("gradient", op.gradient, DType::fp32, {elements});
   check.is("encoded", op.encoded, compression::wire_dtype(op.spec.kind),
            {op.parts * compression::encoded_elements(op.spec, elements)});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Input of a compression scheme. With error feedback, it is the residual of earlier steps plus the
-// gradient. This sum overwrites the residual, and afterwards the residual holds what was not sent.
-// Without error feedback it is the gradient, and what is not sent is lost. In both cases the
-// squared norm of what is not sent is computed.
+// Input of a compression scheme. With error feedback, the input is the residual of earlier steps
+// plus the gradient, and what is not sent becomes the new residual. Without error feedback, the
+// input is the gradient, and what is not sent is lost. In both cases the squared norm of what is
+// not sent is computed.
 //
 // Schemes work on blocks that fit in the L1 cache. Their loops select values without branches, so
 // that compilers can vectorize them.
@@ -48,8 +48,8 @@ inline std::int32_t max_magnitude(const float* values, std::int64_t count) {
   return *std::max_element(greatest.begin(), greatest.end());
 }
 
-// Adds numbers in eight partial sums, which are added at the end. The order is fixed, so the result
-// is reproducible.
+// Sums in eight partial sums, which are added at the end. The order is fixed, so the result is
+// reproducible.
 class Sums {
  public:
   // Adds of(value) for each value in `values`. `count` must be a multiple of 8.
@@ -69,7 +69,7 @@ class Sums {
 
 class Gradient {
  public:
-  // `residual` is null without error feedback.
+  // Adds the gradient to the residual. `residual` is null without error feedback.
   Gradient(const float* gradient, float* residual, std::int64_t elements)
       : values_(residual != nullptr ? residual : gradient),
         residual_(residual),
@@ -80,9 +80,8 @@ class Gradient {
   std::int64_t elements() const { return elements_; }
   const float* values() const { return values_; }
 
-  // Records that the numbers of a block were sent as `sent`, and keeps the differences in the
-  // residual. A difference that is not finite is not kept, because it would make every later step
-  // non-finite.
+  // Records the values `sent` of a block, and keeps the differences from the input in the residual.
+  // A difference that is not finite is not kept, because it would make every later step non-finite.
   void sent(std::int64_t first, std::int64_t count, const float* sent) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i) left[at(i)] = values_[first + i] - sent[i];
@@ -91,8 +90,8 @@ class Gradient {
       residual_[first + i] = is_finite(left[at(i)]) ? left[at(i)] : 0;
   }
 
-  // Records that the numbers of a block were sent exactly where `taken` is 1, and not at all where
-  // it is 0.
+  // Records which numbers of a block were sent: unchanged where `taken` is 1, not at all where it
+  // is 0.
   void sent_if(std::int64_t first, std::int64_t count, const std::uint8_t* taken) {
     std::array<float, kBlock> left;
     for (std::int64_t i = 0; i < count; ++i)

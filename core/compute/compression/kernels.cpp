@@ -11,7 +11,7 @@
 namespace trainyard::compute::compression {
 namespace {
 
-// Returns the indices of random_k; empty for other schemes.
+// Returns the random indices that random_k sends; empty for other schemes.
 RandomIndices places_of(const CompressionSpec& spec, std::int64_t elements) {
   if (spec.kind != Scheme::random_k) return {0, 0};
   return {elements, kept(spec, elements)};

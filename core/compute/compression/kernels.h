@@ -12,7 +12,7 @@
 
 namespace trainyard::compute::compression {
 
-// Return the kernel of an op, which must be valid.
+// Each returns the kernel of one compression op. The op must have passed `validate`.
 std::unique_ptr<Kernel> kernel(const CompressGradient& op);
 std::unique_ptr<Kernel> kernel(const DecompressGradient& op);
 std::unique_ptr<Kernel> kernel(const PowerSgdLeft& op);

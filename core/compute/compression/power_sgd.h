@@ -20,7 +20,7 @@
 
 namespace trainyard::compute::compression {
 
-// Identifies the random numbers of a column.
+// Seed and bucket, which determine the random numbers that replace a zero column.
 struct Draw {
   std::uint64_t seed = 0;
   std::uint32_t bucket = 0;
@@ -35,7 +35,7 @@ inline double column_length(const float* matrix, std::int64_t rows, std::int64_t
   return std::sqrt(sum);
 }
 
-// Computes Q' from the last step's Q. Both are stored as [columns, rank].
+// Computes Q', the last step's Q with columns of length 1. Both are stored as [columns, rank].
 inline void make_guess(const float* last, const PowerSgdBlock& block, const Draw& draw,
                        float* guess) {
   const base::Random random(draw.seed, base::Purpose::compress, draw.bucket);
@@ -76,7 +76,7 @@ inline void multiply(const float* matrix, const float* guess, const PowerSgdBloc
   });
 }
 
-// Q = M^T P^. `sums` is scratch memory of the size of Q.
+// Computes Q = M^T P^, the second thin matrix. `sums` is scratch memory of the size of Q.
 inline void multiply_transposed(const float* matrix, const float* basis, const PowerSgdBlock& block,
                                 double* sums, float* right) {
   const std::int64_t columns = block.matrix.columns, rank = block.rank;
@@ -95,8 +95,8 @@ inline void multiply_transposed(const float* matrix, const float* basis, const P
                  [](double sum) { return static_cast<float>(sum); });
 }
 
-// Subtracts from column `k` its projection onto column `other`, whose length is 1 (or 0: no
-// change).
+// Subtracts from column `k` its projection onto column `other`, which has length 1, or length 0
+// (then nothing changes).
 inline void subtract_projection(float* basis, const PowerSgdBlock& block, std::int64_t k,
                                 std::int64_t other) {
   double along = 0;
@@ -127,7 +127,7 @@ inline void make_orthonormal(float* basis, const PowerSgdBlock& block) {
   }
 }
 
-// Computes a row of P^ Q^T.
+// Computes one row of the decoded gradient P^ Q^T.
 inline void product_row(const float* basis_row, const float* right, const PowerSgdBlock& block,
                         double* sums) {
   std::fill_n(sums, block.matrix.columns, 0.0);

@@ -11,7 +11,7 @@
 namespace trainyard::compute::compression {
 namespace {
 
-// Returns the scratch size for the widest block.
+// Returns the number of scratch elements that the parameter with the largest Q needs.
 std::size_t max_right_elements(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks)
@@ -19,7 +19,7 @@ std::size_t max_right_elements(const PowerSgdLayout& layout) {
   return static_cast<std::size_t>(most);
 }
 
-// Returns the columns of the widest block, rounded up to a multiple of 8.
+// Returns the largest number of columns of a parameter, rounded up to a multiple of 8.
 std::size_t max_columns(const PowerSgdLayout& layout) {
   std::int64_t most = 0;
   for (const PowerSgdBlock& block : layout.blocks) most = std::max(most, block.matrix.columns);

@@ -12,7 +12,7 @@ namespace trainyard::compute::compression {
 
 // Parameter in the bucket, as a matrix [rows, columns]; a vector is [1, columns].
 struct Matrix {
-  // `first`: offset from the bucket's start, in elements.
+  // `first`: index of the parameter's first element in the bucket.
   std::int64_t first = 0, rows = 0, columns = 0;
 };
 

@@ -26,8 +26,8 @@ class Shuffle {
     for (std::size_t k = 0; k < 4; ++k) keys_[k] = first[k], keys_[4 + k] = second[k];
   }
 
-  // `place` maps a number to its index; `number` is its inverse. Arguments and results are in [0,
-  // n).
+  // `place` returns the index to which a number is permuted; `number` is its inverse. Both map [0,
+  // n) to itself.
   constexpr std::int64_t place(std::int64_t number) const {
     std::int64_t at = number;
     do at = next(at);

@@ -13,15 +13,16 @@
 
 namespace trainyard::compute::compression {
 
-// Selects all numbers above `magnitude`, and the first `equal` numbers of this magnitude.
+// Rule that selects the k numbers to send: all whose magnitude is above `magnitude`, and the first
+// `equal` of exactly this magnitude.
 struct Threshold {
   std::int32_t magnitude = 0;
   std::int64_t equal = 0;
 };
 
-// Returns the threshold for k numbers; k is at least 1. A histogram of the upper bits of magnitudes
-// finds the bin of the threshold. Only the few numbers in this bin are copied to `room` and
-// compared fully. `room` has an element per number.
+// Returns the threshold that selects k numbers; k is at least 1. A histogram of the upper bits of
+// magnitudes finds the bin of the threshold. Only the few numbers in this bin are copied to the
+// scratch memory `room`, which has an element per number, and compared fully.
 inline Threshold threshold(const float* values, std::int64_t elements, std::int64_t k,
                            std::vector<std::int32_t>& room) {
   constexpr int lower_bits = 20;
@@ -42,7 +43,8 @@ inline Threshold threshold(const float* values, std::int64_t elements, std::int6
   return {*last, std::count(room.begin(), last + 1, *last)};
 }
 
-// Encodes the gradient. `room` has one element more than there are numbers.
+// Encodes the gradient. The scratch memory `room` has one element more than the gradient has
+// numbers.
 inline void encode_top_k(Gradient& gradient, std::byte* encoded, std::int64_t k,
                          std::vector<std::int32_t>& room) {
   if (k == 0) return;

@@ -10,7 +10,7 @@
 
 namespace trainyard::compute::reference {
 
-// Adds to `sum` the elements in column `w` of the rows that a sample looks up.
+// Adds to `sum` column `w` of the table rows that a sample looks up, and returns it.
 template <class T>
 double add_bag(double sum, const T* sample, std::int64_t slots, const Tensor& table, std::int64_t w,
                std::int64_t first_row = 0, std::int64_t all_rows = 0) {
@@ -51,8 +51,8 @@ void run(const AddBag& op) {
     }
 }
 
-// For one table row: adds the gradients of all samples that look it up, for `count` columns from
-// `first` on.
+// Computes the gradient of one table row: adds the gradients of all samples that look it up, for
+// `count` columns from `first` on.
 template <class T>
 void add_row(const EmbeddingBagBackwardWeight& op, std::int64_t row, std::int64_t first,
              std::int64_t count, double* sums) {

@@ -96,7 +96,7 @@ void run(const Conv2dBackwardInput& op) {
       });
 }
 
-// Gradient of one weight, over all samples and all positions of the window.
+// Returns the gradient of one weight, summed over all samples and all positions of the window.
 template <class T>
 double weight_gradient(const Conv2dBackwardWeight& op, std::int64_t o, std::int64_t i,
                        std::int64_t r, std::int64_t s) {

@@ -20,7 +20,7 @@
 namespace trainyard::compute::reference {
 namespace {
 
-// Returns the dtype in which the op is computed.
+// Returns the dtype of the tensors in which this implementation computes the op.
 template <class OneOp>
 DType dtype_of(const OneOp& op) {
   return op.input.dtype;
@@ -55,7 +55,7 @@ class ReferenceKernel final : public Kernel {
   OneOp op_;
 };
 
-// Kernel with scratch memory, which is allocated once.
+// Kernel that allocates scratch memory once, when it is constructed.
 template <class OneOp>
 class ScratchKernel final : public Kernel {
  public:
@@ -118,8 +118,8 @@ T load(const std::byte* source, std::int64_t element) {
   return value;
 }
 
-// `T` is the type in which numbers are added; for integers it is unsigned, so that sums wrap
-// around.
+// Adds the elements of the sources. `T` is the type of the sum; for integers it is unsigned, so
+// that sums wrap around.
 template <class T>
 void sum_elements(T* destination, std::span<const std::byte* const> sources,
                   std::int64_t elements) {
