@@ -152,7 +152,7 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
 Result<void> ByteSource::end_member() {
   ended_ = !refill();
   if (ended_) return {};
-  // a block may end in the middle of the magic number
+  // The two bytes of the gzip magic number may be in different blocks of the file.
   const bool split = unused_.size() == 1 && unused_[0] == kMagic[0];
   if (!split && !begins_gzip(unused_))
     return fail(problem("bytes follow the end of the gzip data", "",

@@ -17,9 +17,9 @@
 
 namespace trainyard::data {
 
-// Never holds more than one block of the file. Damage, truncation and bytes after the last gzip
-// member are Problems that name the file. Memory is bounded by the caller's requests, whatever the
-// file claims.
+// Reads the file block by block, and holds at most one block. Damage, truncation and bytes after
+// the last gzip member are Problems that name the file. The sizes that callers request bound the
+// memory, whatever the file claims.
 class ByteSource {
  public:
   static base::Result<ByteSource> open(const std::filesystem::path& path);
@@ -27,7 +27,7 @@ class ByteSource {
   // Fills `bytes` from the current position. Reads fewer bytes only at the end of the data.
   base::Result<std::size_t> read(std::span<std::uint8_t> bytes);
 
-  // Reads the rest; returns a Problem if it is more than `max_bytes`.
+  // Reads all remaining data; returns a Problem if there are more than `max_bytes`.
   base::Result<std::string> read_all(std::size_t max_bytes);
 
   // Upper bound of the uncompressed size: the file size, times the maximum ratio of deflate if

@@ -30,7 +30,7 @@ class ClickModel {
  public:
   explicit ClickModel(const DataSpec& spec);
 
-  // Distribution of the indices within a slot, which is the same for each slot.
+  // Zipf distribution of the indices within a slot (categorical feature); all slots have the same.
   const Zipf& popularity() const { return popularity_; }
   std::int64_t first_index(std::int64_t slot) const { return slot * popularity_.size(); }
   double probability(std::span<const float> sample) const;  // Probability of a click.

@@ -20,7 +20,7 @@ class Columns final : public Dataset {
 
   const DataSummary& summary() const override { return summary_; }
 
-  // Reads one sample at a time, so that at most one full sample is in memory.
+  // Reads the full samples one at a time, so that only one of them is in memory.
   void fill(Split split, std::span<const std::int64_t> indices, std::span<float> features,
             std::span<std::int32_t> labels) const override {
     thread_local std::vector<float> sample;

@@ -32,7 +32,8 @@ constexpr double kLargest = std::numeric_limits<float>::max();
 struct Table {
   std::size_t columns = 0, label_column = 0;
   std::vector<float> features;  // [samples, columns - 1], row-major
-  // Class of each sample, as an index into `names`, which are in order of first appearance.
+  // Class of each sample, as an index into `names`. `names` lists the labels in order of first
+  // appearance.
   std::vector<std::int32_t> labels;
   std::vector<std::string> names;
 };

@@ -33,7 +33,7 @@ enum class DataKind {
 struct DataSpec {
   DataKind kind = DataKind::digits;
   std::int64_t train_samples = 8000;  // For files, 0 means all samples that are not held out.
-  // The held-out samples of a file are its last samples after shuffling.
+  // Number of held-out samples. In a file, they are the last samples after shuffling.
   std::int64_t held_out_samples = 2000;
   std::int64_t seed = 1;             // Seed of the generator and of the train / held-out split.
   double noise = 1.0;                // From 0 (clean) to 1 (default difficulty).
@@ -123,17 +123,18 @@ class Dataset {
                           std::span<std::int32_t> /*labels*/) const {}
 };
 
-// Reads what is known without loading samples. Relative paths start at `directory`. A missing,
-// truncated or inconsistent file is a Problem that names the file, what was found, and where to get
-// the data.
+// Reads the summary of a data set (sizes, shapes, classes) without loading samples. Relative paths
+// start at `directory`. A missing, truncated or inconsistent file is a Problem that names the file,
+// what was found, and where to get the data.
 base::Result<DataSummary> inspect(const DataSpec& spec, const std::filesystem::path& directory);
-// As `inspect`, but also returns the labels. Reads no more than `inspect`.
+// Returns the summary, as `inspect` does, and also the training labels. Reads no more of the file
+// than `inspect`.
 base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<std::shared_ptr<const Dataset>> open(const DataSpec& spec,
                                                   const std::filesystem::path& directory);
 
-// Returns `problem`, which is about a data file, with the field that names the file as its
-// location.
+// Replaces the location of a problem with a data file: the path becomes the field that names the
+// file, such as data.file.
 base::Problem at_field(base::Problem problem, const DataSpec& spec,
                        const std::filesystem::path& directory);
 

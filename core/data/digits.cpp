@@ -80,7 +80,8 @@ class Digits : public Dataset {
   }
 
  private:
-  // Calls use(pixels, offset of the features in the output) for each sample.
+  // Calls use(pixels, offset of the sample's features in the output) for each of the requested
+  // samples.
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
@@ -91,7 +92,7 @@ class Digits : public Dataset {
     }
   }
 
-  // Returns the cached pixels, or draws them.
+  // Returns the pixels of a sample from the cache; draws the sample if it is not in the cache.
   const Pixels& pixels_of(Split split, std::int64_t index, std::int32_t digit,
                           Pixels& drawn) const {
     DigitCache& cache = split == Split::train ? train_ : held_out_;

@@ -40,7 +40,7 @@ constexpr std::array<Word, 5> kOfAnother{{{"sees", "see"},
                                           {"likes", "like"},
                                           {"knows", "know"}}};
 constexpr std::array<std::string_view, 4> kPrepositions{"near", "behind", "with", "under"};
-// Maximum number of phrases per sentence; the sentence ends after them.
+// Maximum number of phrases per sentence. The generator ends the sentence after them.
 constexpr int kMaxPhrases = 4;
 
 class Sentence {

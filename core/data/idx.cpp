@@ -32,7 +32,7 @@ const char* const kMnistAdvice =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// An open file whose header was read and is plausible. The position is at the first element.
+// An open IDX file with a plausible header. The read position is at the first element.
 struct IdxFile {
   ByteSource source;
   std::vector<std::int64_t> extents;
@@ -52,7 +52,7 @@ Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, con
   });
 }
 
-// Checks extents one by one, so that no product can overflow.
+// Checks the extents in the header one by one, so that no product of extents can overflow.
 Result<void> check_extents(const IdxFile& file) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : file.extents) {
@@ -167,7 +167,7 @@ Problem add_mnist_advice(Problem problem) {
   return problem;
 }
 
-// The files of images and labels. Only the parts that `inspect` needs are read.
+// The two files of a data set: images and labels. Only the parts that `inspect` needs are read.
 struct Pair {
   IdxFile images;
   Labels labels;
@@ -223,8 +223,8 @@ class IdxSet : public StoredSet {
                            [this](std::uint8_t pixel) { return value_of_[pixel]; });
   }
 
-  // Sets the feature value of each pixel value. Mean and variance are exact, because the sums are
-  // of integers. If all pixels are equal, every feature value is 0.
+  // Computes the feature value of each pixel value (0 to 255). Mean and variance are exact, because
+  // the sums are of integers. If all pixels are equal, every feature value is 0.
   void standardize(std::span<const std::int64_t> rows) {
     std::array<std::int64_t, 256> times{};
     for (const std::int64_t row : rows)

@@ -20,7 +20,7 @@ constexpr std::int64_t kMaxClasses = 100;
 base::Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec,
                                                       const std::filesystem::path& directory);
 
-// Reads the header of the images and the complete file of labels, which is small.
+// Reads the header of the image file, and the label file completely, because it is small.
 base::Result<DataSummary> inspect_idx(const DataSpec& spec, const std::filesystem::path& directory);
 base::Result<Survey> survey_idx(const DataSpec& spec, const std::filesystem::path& directory);
 

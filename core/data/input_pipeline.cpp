@@ -62,8 +62,8 @@ void InputPipeline::fill_batches() {
   ended_ = true;
 }
 
-// Fills the batches of one step; returns false if stop was requested. The slot of a batch that is
-// neither ready nor taken is used only by this thread, so it is filled without the lock.
+// Fills the batches of one step; returns false if stop was requested. Only this thread uses the
+// slot of a batch that is neither ready nor taken, so it fills the slot without the lock.
 bool InputPipeline::fill_step(std::int64_t step, std::int64_t& batch) {
   std::int64_t micro = 0;
   do {

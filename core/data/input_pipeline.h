@@ -18,14 +18,14 @@
 
 namespace trainyard::data {
 
-// Allocates memory for batches as bytes.
+// Function that allocates the memory of a batch whose features are bytes.
 using AllocateBytes = std::function<std::shared_ptr<std::byte>(std::int64_t bytes)>;
 
 struct Batch {
   std::int64_t step = -1;
   std::int64_t micro = 0;  // Index of the micro-step within the step.
   std::int64_t samples = 0;
-  // This rank's part of the samples: index of the first one, and number.
+  // The samples of the batch that this rank owns: index of the first one, and number.
   std::int64_t own_first = 0, own = 0;
   std::vector<float> features;        // samples x features, row-major.
   std::vector<std::int32_t> labels;   // samples x labels of a sample.
@@ -44,8 +44,8 @@ struct Batch {
   }
 };
 
-// Fills the batch with the samples of `taken`; the caller sets the step. If the features of the set
-// are bytes and `make_room` is given, fills `bytes` instead of `features`.
+// Loads the samples of `taken` into the batch; the caller sets the step. If the data set stores
+// features as bytes and `make_room` is given, the function fills `bytes` instead of `features`.
 void fill(const Dataset& dataset, const MicroBatch& taken, Batch& batch,
           const AllocateBytes& make_room = {});
 

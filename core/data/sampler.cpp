@@ -29,8 +29,8 @@ std::span<const std::int64_t> Sampler::indices(std::int64_t step, std::int64_t r
       static_cast<std::size_t>(start), static_cast<std::size_t>(shares_.samples(step, rank)));
 }
 
-// Permutes all samples together, independent of their owners. So a rank takes its samples in the
-// order in which one device would.
+// Permutes all samples together, independent of which rank owns them. So a rank takes its samples
+// in the order in which one device would.
 void Sampler::permute_epoch(std::int64_t epoch) {
   epoch_ = epoch;
   const base::Random random(static_cast<std::uint64_t>(seed_), base::Purpose::permute,

@@ -35,8 +35,8 @@ class Sampler {
   std::int64_t epoch_ = -1;
   std::vector<std::int64_t> order_,
       permutation_;  // order_: order of the epoch; with owners, sorted by rank.
-  // Only if ranks own samples. starts_: index in order_ of each rank's first sample; places_:
-  // scratch counters.
+  // Used only if each rank owns samples. starts_: index in order_ of each rank's first sample;
+  // places_: scratch counters.
   std::vector<std::int64_t> starts_, places_;
 };
 

@@ -34,7 +34,7 @@ ShardTable count(const std::vector<std::int32_t>& owners, const TrainingLabels& 
   return table;
 }
 
-// Returns all samples in the order that is later cut into contiguous pieces, one per rank.
+// Returns all samples in an order that is then divided into contiguous shards, one per rank.
 Counts order_of_all(const ShardingSpec& spec, const TrainingLabels& labels) {
   Counts order(labels.classes.size());
   if (spec.kind == ShardingKind::size_skew) return permute(order, random_of(spec, 0)), order;
@@ -69,8 +69,8 @@ Counts members_of(const TrainingLabels& labels, std::size_t label) {
   return members;
 }
 
-// Returns the owner of each sample. Permutes the samples of each class, and divides them among
-// ranks by the numbers in the table.
+// Returns the rank that owns each sample. Permutes the samples of each class, and divides them
+// among ranks by the numbers in the table.
 std::vector<std::int32_t> give_classes(const ShardingSpec& spec, const TrainingLabels& labels,
                                        const ShardTable& table) {
   std::vector<std::int32_t> owners(labels.classes.size());

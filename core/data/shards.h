@@ -37,7 +37,7 @@ base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const S
 
 std::vector<std::int64_t> samples_by_rank(const ShardTable& table);
 
-// Returns one line about a rank: "2,013 samples, by class 201, 12, 0, 1,800".
+// Returns one line about the shard of a rank: "2,013 samples, by class 201, 12, 0, 1,800".
 std::string shard_text(const std::vector<std::int64_t>& samples_by_class);
 
 }  // namespace trainyard::data

@@ -9,12 +9,12 @@
 
 namespace trainyard::data {
 
-// Returns the contiguous part {first, count} of [0, samples) for `rank`. The counts of ranks differ
-// by at most one.
+// Divides [0, samples) into contiguous parts, one per rank, and returns {first, count} of the part
+// of `rank`. The counts of ranks differ by at most one.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank);
-// As `slice` above, but rank `without` gets no samples. If `without` is negative, no rank is
-// excluded.
+// Divides [0, samples) in the same way, but rank `without` gets no samples. If `without` is
+// negative, no rank is excluded.
 std::pair<std::int64_t, std::int64_t> slice(std::int64_t samples, std::int64_t ranks,
                                             std::int64_t rank, std::int64_t without);
 
@@ -30,12 +30,13 @@ class Shares {
  public:
   static constexpr std::int64_t kNone = -1;
 
-  // Every step takes batch_per_rank samples for each rank except `without`, from the remaining
-  // samples of the epoch, in parts that differ by at most one. `ranks` includes `without`.
+  // Shares in which a step takes batch_per_rank samples for each rank except `without`, from the
+  // remaining samples of the epoch, in parts that differ by at most one. `ranks` includes
+  // `without`.
   static Shares even(std::int64_t samples, std::int64_t batch_per_rank, std::int64_t ranks,
                      std::int64_t without = kNone);
-  // In every step each rank takes batch_per_rank of the samples that it owns, until none are left.
-  // The epoch ends when the rank with the most samples has none left.
+  // Shares in which each rank takes batch_per_rank of the samples that it owns per step, until none
+  // are left. The epoch ends when the rank with the most samples has none left.
   static Shares owned(std::vector<std::int64_t> owned, std::int64_t batch_per_rank);
 
   std::int64_t ranks() const { return ranks_; }

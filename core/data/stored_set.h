@@ -9,15 +9,15 @@
 
 namespace trainyard::data {
 
-// Samples of a file in an order shuffled by the seed; the first are for training, the last are held
-// out.
+// The train / held-out split of a file. The seed shuffles the samples; the first are for training,
+// the last are held out.
 class FileSplit {
  public:
   // Returns a Problem that names `file` if it has too few samples for the spec.
   static base::Result<FileSplit> make(const DataSpec& spec, std::int64_t samples,
                                       const std::filesystem::path& file);
 
-  // Rows of the file by sample index.
+  // Row numbers in the file of all samples of a split, by sample index.
   std::span<const std::int64_t> rows(Split split) const {
     return split == Split::train ? std::span(order_).first(train_)
                                  : std::span(order_).last(held_out_);
@@ -33,7 +33,7 @@ base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& 
                                                                 std::int64_t samples,
                                                                 const std::filesystem::path& file);
 
-// Returns the labels of the training samples.
+// Returns the labels of the training samples of a split. `labels`: label of each row of the file.
 TrainingLabels training_labels(const FileSplit& split, std::span<const std::int32_t> labels);
 
 class StoredSet : public Dataset {
@@ -47,7 +47,8 @@ class StoredSet : public Dataset {
             std::span<std::int32_t> labels) const override;
 
  protected:
-  // Calls use(row of the file, offset of the features in the output) for each sample.
+  // Calls use(row in the file, offset of the sample's features in the output) for each of the
+  // requested samples.
   template <class Use>
   void for_each(Split split, std::span<const std::int64_t> indices, std::span<std::int32_t> labels,
                 const Use& use) const {
