@@ -168,7 +168,7 @@ std::string to_text(const Shape& sample) {
 
 namespace {
 
-// 2^53, up to which JSON numbers are exact integers.
+// 2^53. Larger JSON numbers are not always exact integers.
 constexpr double kMaxNumbers = 9007199254740992;
 
 double numbers_of(const Shape& shape) {
@@ -177,13 +177,14 @@ double numbers_of(const Shape& shape) {
   return numbers;
 }
 
-// Returns the multiplications in the linear layers and the attention of a block.
+// Returns the number of multiplications for one sample in the linear layers and the attention of
+// one transformer block.
 double work_of_block(double rows, double width, double hidden) {
   return rows * width * (4 * width + 2 * hidden) + 2 * rows * rows * width;
 }
 
-// Returns the multiplications for a sample, or the number of its outputs if that is larger.
-// Floating-point, so that nothing overflows.
+// Returns the number of multiplications of a layer for one sample, or of its outputs if that is
+// larger. The result is floating-point, so that nothing overflows.
 double work_of(const LayerSpec& layer, const Shape& input, const Shape& output) {
   const double outputs = numbers_of(output);
   if (layer.kind == LayerKind::conv2d)

@@ -29,7 +29,7 @@ inline bool takes_activation(const LayerSpec& layer) {
          layer.kind == LayerKind::batch_norm || layer.kind == LayerKind::add;
 }
 
-// Returns the layer's window, with a stride of 0 replaced by the default.
+// Returns the sliding window of a convolution or pool. A stride of 0 is replaced by the default.
 compute::Window window_of(const LayerSpec& layer);
 
 std::string to_text(const Shape& sample);  // "28 x 28 x 1", "784"
@@ -43,9 +43,9 @@ struct BlockLayer {
   LayerSpec layer;
   std::int64_t outputs = 0;  // Numbers per row.
 };
-// Returns the layers of a pre-norm block as in GPT-2 (Radford et al. 2019): y = x +
+// Returns the layers of a pre-norm transformer block as in GPT-2 (Radford et al. 2019): y = x +
 // linear(attention(linear(layer_norm(x)))), then y + linear(gelu(linear(layer_norm(y)))). Each
-// `add` adds x or y, which is the input of its half of the block.
+// residual `add` adds the input of its half of the block: x or y.
 std::vector<BlockLayer> layers_of_block(const LayerSpec& transformer, std::int64_t width);
 
 // Returns the output shape of each layer, up to the first layer that does not fit its input. That

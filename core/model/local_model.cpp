@@ -6,8 +6,8 @@
 namespace trainyard::model {
 namespace {
 
-// Returns the parameters of the segments that the rank has, without gaps. `place(segment)` returns
-// by how much the offset of the segment's parameters changes.
+// Returns the parameters of the segments (layers) that the rank has, laid out without gaps.
+// `place(segment)` returns by how much the offset of a segment's parameters changes.
 template <class Place>
 std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has,
                              Place place) {
@@ -20,8 +20,8 @@ std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std
   return own;
 }
 
-// By segment: true if the rank has its parameters, because it has the segment itself or one tied to
-// it.
+// Returns, for each segment, true if the rank has its parameters, because it has the segment itself
+// or one that is tied to it.
 std::vector<bool> kept_by(const Model& model, const std::vector<int>& owners, int rank) {
   std::vector<bool> has;
   for (const int owner : owners) has.push_back(owner == rank);
@@ -95,8 +95,8 @@ bool backward_needs_input(const Segment& s) {
          s.kind == LayerKind::gelu || s.kind == LayerKind::attention || normalizes_rows(s.kind);
 }
 
-// The op that computes the weight gradient of batch normalization also computes the gradient before
-// the activation.
+// In batch normalization, the op for the weight gradient also computes the gradient before the
+// activation.
 std::vector<int> backward_inputs_of(const Model& model, int segment) {
   const Segment& s = model.segments[static_cast<std::size_t>(segment)];
   const bool activates = s.activation != compute::Activation::none,

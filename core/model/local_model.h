@@ -23,21 +23,21 @@ struct Stage {
 };
 std::vector<Stage> stages_of(const std::vector<int>& owners);
 
-// Returns the outputs that a segment takes as input, as segment numbers, ascending; -1 stands for
-// the samples. The last one is the output of the preceding segment.
+// Returns the inputs of a segment: the numbers of the segments whose outputs it takes, ascending;
+// -1 stands for the samples. The last one is the preceding segment.
 std::vector<int> inputs_of(const Model& model, int segment);
 
-// True if the op that computes the gradient of the segment's input reads the segment's output, or
-// its input.
+// True if the backward op for the gradient of the segment's input reads the segment's forward
+// output (first function) or forward input (second function).
 bool backward_needs_output(const Segment& segment);
 bool backward_needs_input(const Segment& segment);
 // Returns the outputs that the segment's backward pass reads, including those for weight gradients.
 // Only for segments that need a gradient.
 std::vector<int> backward_inputs_of(const Model& model, int segment);
 
-// Returns, by segment, the stages that an output passes: the stage that computes it, then every
-// stage that takes it as input, ascending. The gradient passes the same stages in reverse order.
-// Each adds its contribution to the gradient from later stages.
+// Returns, for each segment, the stages that its output passes: the stage that computes it, then
+// every stage that takes it as input, ascending. The gradient of the output passes the same stages
+// in reverse order. Each stage adds its contribution to the gradient from later stages.
 std::vector<std::vector<int>> paths_of(const Model& model, const std::vector<Stage>& stages);
 
 }  // namespace trainyard::model

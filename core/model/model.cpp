@@ -30,7 +30,7 @@ std::string shortened(double number) {
   return text.ends_with('.') ? text + "0" : text;
 }
 
-// Returns the last part of the segment's name, after its position and kind.
+// Returns the part of a segment's name that describes its size, such as inputs and outputs.
 std::string details(const Segment& s) {
   switch (s.kind) {
     case LayerKind::linear: return between(s.inputs_of_output(), s.channels());
@@ -162,9 +162,9 @@ class Builder {
     model_.state_elements += 2 * s.channels();
   }
 
-  // Marks the segments whose input gradient must be added to an existing gradient. Gradients are
+  // Marks the segments that must add their input gradient to an existing gradient. Gradients are
   // computed from the last segment to the first. So the last segment that uses a value writes the
-  // gradient of the value, and earlier segments add to this gradient.
+  // gradient of the value, and earlier segments add to it.
   void mark_accumulation() {
     std::vector<char> written(model_.segments.size());
     for (std::size_t s = model_.segments.size(); s-- > 0;) {

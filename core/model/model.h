@@ -25,22 +25,22 @@ struct Box {
   bool any() const { return whole.dimensions > 0; }
 };
 
-// Named tensor in a flat buffer; offset and size in elements.
+// A parameter: a named tensor in the flat parameter buffer; offset and size in elements.
 struct Parameter {
   std::string name;  // "0.weight"
   Shape shape;       // If the parameter is a part of a tensor, the shape of that part.
   std::int64_t offset = 0;
   int segment = 0;
   std::uint32_t number = 0;  // Number in the full model, which selects its random initialization.
-  // If the parameter is a part of a tensor, its position in the full tensor.
+  // Rows and columns of the full tensor that this parameter holds, if it is a part of a tensor.
   Box box = {};
 
   // Returns the row-major index, in the full tensor, of element `i` of this parameter.
   std::int64_t index_in_full(std::int64_t i) const;
 };
 
-// How a layer is split among ranks that take the same samples (core/model/split.h). With `none`
-// every rank has the full layer.
+// How tensor parallelism splits a layer among ranks that take the same samples
+// (core/model/split.h). With `none` every rank has the full layer.
 enum class Split : std::uint8_t {
   none,
   outputs,  // Each rank computes some outputs, from all inputs.
@@ -57,8 +57,8 @@ struct Segment {
   std::string name;                      // "0 linear 784-512 relu"
   std::int64_t inputs = 0, outputs = 0;  // Numbers of inputs and outputs per sample.
   compute::Activation activation = compute::Activation::none;
-  // Range of the segment's parameters in the flat buffer: the weight, then the bias if there is
-  // one.
+  // Range of the segment's parameters in the flat parameter buffer: the weight, then the bias if
+  // there is one.
   std::int64_t first = 0, elements = 0;
   LayerKind kind = LayerKind::linear;
   int layer = 0;  // Index in the list of layers.
@@ -80,13 +80,14 @@ struct Segment {
   // True for two tied segments on different ranks. Each of these ranks then has the weight
   // (core/model/local_model.h).
   bool apart = false;
-  // add: the segment whose output is added to the output of the preceding segment.
+  // For a residual sum (`add`): the segment whose output is added to the output of the preceding
+  // segment.
   int addend = -1;
   // batch_norm: offset of its running means and variances [2, channels] in the flat state buffer.
   std::int64_t running = 0;
   Split split = Split::none;
-  // For a split segment: total number of outputs (per row), inputs or rows, and the first one of
-  // this rank.
+  // For a split segment: its total number (`split_of`) of outputs per row, inputs or table rows,
+  // and the first one of this rank (`split_first`).
   std::int64_t split_first = 0, split_of = 0;
   bool biased = true;  // False if another rank adds the bias.
   // True if a later segment that uses the same value already wrote the gradient of this segment's
@@ -110,8 +111,8 @@ struct Segment {
   std::int64_t forward_flops() const;
   std::int64_t backward_input_flops() const;
   std::int64_t backward_weight_flops() const;
-  // Returns the flops of the sums over samples for statistics, a part of forward_flops. Only for
-  // batch_norm.
+  // Returns the flops for the sums over samples of batch normalization. They are a part of
+  // forward_flops. Only for batch_norm.
   std::int64_t sums_flops() const;
 };
 

@@ -17,17 +17,18 @@ enum class LayerKind {
   linear,
   relu,
   tanh,
-  // x Phi(x), with the normal distribution function Phi. Unlike relu and tanh, gelu is a segment of
-  // its own, because its gradient needs its input.
+  // Activation x Phi(x), with the normal distribution function Phi. Unlike relu and tanh, gelu is a
+  // segment of its own, because its gradient needs its input.
   gelu,
   // Convolution with a window that slides over an image; see `compute::Conv2dForward`.
   conv2d,
   max_pool,      // Maximum of each window, per channel.
   average_pool,  // Mean of each window.
-  // Normalizes each channel to mean 0 and standard deviation 1, over the samples of the rank or of
-  // all ranks. Then scales and shifts.
+  // Batch normalization: normalizes each channel to mean 0 and standard deviation 1, over the
+  // samples of the rank or of all ranks, then scales and shifts.
   batch_norm,
-  // Normalizes each row of channels to mean 0 and standard deviation 1. Then scales and shifts.
+  // Layer normalization: normalizes each row of channels to mean 0 and standard deviation 1, then
+  // scales and shifts.
   layer_norm,
   rms_norm,  // Normalizes each row of channels to root mean square 1; then scales.
   dropout,   // Drops elements during training.

@@ -10,16 +10,18 @@ constexpr std::int64_t kExponential = 10;  // Flops per element.
 
 std::int64_t square(std::int64_t side) { return side * side; }
 
-// Returns the multiplies and adds with the segment's weights for one sample, in one pass.
+// Returns the flops of one pass of a sample through the segment's weights: a multiply and an add
+// for each use of a weight.
 std::int64_t products(const Segment& s) { return 2 * s.inputs_of_output() * s.outputs; }
 
-// Returns the number of pairs (query row, key row that it may attend to) per sample.
+// Returns the number of pairs (query row, key row) per sample for which causal attention computes a
+// score.
 std::int64_t pairs_of_rows(const Segment& s) {
   return s.output_shape[0] * (s.output_shape[0] + 1) / 2;
 }
 
-// Returns the operations of attention: for each pair of rows `products` dot products over all
-// channels, and `of_score` operations on the score of each head.
+// Returns the flops of attention for one sample. Each pair of rows costs `products` dot products
+// over all channels, and `of_score` operations on the score of each head.
 std::int64_t attention_flops(const Segment& s, std::int64_t products, std::int64_t of_score) {
   return pairs_of_rows(s) * (2 * products * s.channels() + of_score * s.heads);
 }

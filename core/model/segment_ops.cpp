@@ -20,7 +20,7 @@ Tensor weight(const Segment& s, const Tensor& own) { return part(own, 0, s.weigh
 Tensor running(const Segment& s, const SegmentTensors& t) {
   return part(t.state, s.running, {2, s.channels()});
 }
-// Returns an empty tensor if the segment has no bias.
+// Returns the bias in the parameters of a segment; an empty tensor if the segment has none.
 Tensor bias(const Segment& s, const Tensor& own) {
   return s.bias_elements() > 0 ? part(own, s.weight_shape().elements(), {s.bias_elements()})
                                : Tensor{};
@@ -33,7 +33,7 @@ Pooling pooling(const Segment& s) {
   return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average;
 }
 
-// Reshapes [B, numbers of a sample] to [B, dimensions of a sample].
+// Reshapes a batch of flat samples [B, numbers of a sample] to [B, dimensions of a sample].
 Tensor shaped(Tensor rows, const Shape& sample) {
   const std::int64_t batch = rows.shape[0];
   rows.shape.dimensions = sample.dimensions + 1;
@@ -43,24 +43,25 @@ Tensor shaped(Tensor rows, const Shape& sample) {
   return rows;
 }
 
-// Reshapes [.., C] to rows of `columns` numbers.
+// Reshapes a tensor of any shape to a matrix with `columns` columns.
 Tensor rows_of(Tensor tensor, std::int64_t columns) {
   if (tensor.empty()) return {};
   tensor.shape = {tensor.shape.elements() / columns, columns};
   return tensor;
 }
 
-// Reshapes samples that are sequences to a matrix of all rows of all samples.
+// Reshapes sequences to a matrix that has the rows of all samples one after another.
 Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
-// Reshapes the input of an embedding. `numbers` has one row for each number of each sample;
-// `full_rows` has one row for each sample.
+// Reshape the input of an embedding to a matrix. `numbers` has one row for each number of each
+// sample; `full_rows` has one row for each sample.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
 Tensor full_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 
-// Reshapes inputs and outputs, and their gradients, to the shapes of the segment.
+// Reshapes the inputs and outputs of a segment, and their gradients, from flat samples to the
+// segment's shapes.
 SegmentTensors in_shape(const Segment& s, SegmentTensors t) {
   for (Tensor* tensor : {&t.input, &t.input_gradient, &t.partial})
     if (!tensor->empty()) *tensor = shaped(*tensor, s.input_shape);
@@ -86,7 +87,7 @@ Ops embedding_forward(const Segment& s, const SegmentTensors& t) {
   return ops;
 }
 
-// Ops that are the same in training and evaluation.
+// Forward ops that are the same in training and in evaluation.
 Ops common_forward(const Segment& s, const SegmentTensors& t) {
   switch (s.kind) {
     case LayerKind::linear:
@@ -174,8 +175,8 @@ Ops embedding_backward(const Segment& s, const SegmentTensors& t, const Tensor& 
   return ops;
 }
 
-// Returns the ops for the gradient of a table that another segment owns. They set the gradient of
-// the owner's other parameters to zero.
+// Returns the ops for the gradient of an embedding table that the segment shares with the segment
+// that owns it (tied weights). They set the gradient of the owner's other parameters to zero.
 Ops tied_backward(const Segment& s, const SegmentTensors& t, const Tensor& of_table) {
   const std::int64_t rest = t.gradients.elements() - of_table.elements();
   Ops ops{compute::LinearBackwardWeight{input_rows(s, t.input),

@@ -9,11 +9,11 @@
 
 namespace trainyard::model {
 
-// Tensors of a segment for a batch of B samples. Gradients may be empty if they are not needed;
-// tensors that the kind of segment does not use are ignored.
+// Tensors that a segment reads and writes for a batch of B samples. Gradients may be empty if they
+// are not needed; tensors that the kind of segment does not use are ignored.
 struct SegmentTensors {
   compute::Tensor input, output;  // [B, inputs], [B, outputs]
-  // Gradients of input and output, with the same shapes.
+  // Gradients of `input` and `output`, with their shapes.
   compute::Tensor input_gradient, output_gradient;
   compute::Tensor
       parameters;  // Parameters of the segment, or of the segment it is tied to: weight, then bias.
@@ -31,8 +31,8 @@ struct SegmentTensors {
 };
 
 std::vector<compute::Op> forward(const Segment& segment, const SegmentTensors& tensors);
-// Forward pass of batch normalization in two parts, so that the sums can be all-reduced between
-// them.
+// Forward pass of batch normalization in two parts: the sums over samples, and the normalization.
+// Between the parts, the sums can be all-reduced.
 std::vector<compute::Op> batch_statistics(const Segment& segment, const SegmentTensors& tensors);
 std::vector<compute::Op> normalize(const Segment& segment, const SegmentTensors& tensors);
 // Forward pass of a segment whose outputs are summed over ranks (split.h), in two parts: the rank's

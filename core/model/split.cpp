@@ -7,13 +7,13 @@
 namespace trainyard::model {
 namespace {
 
-// Contiguous range of indices.
+// Contiguous range of outputs, inputs or rows of a layer.
 struct Range {
   std::int64_t first = 0, count = 0;
 };
 
-// Returns the rank's part of `count` elements. If `ranks` does not divide `count`, the first ranks
-// get one more.
+// Divides `count` elements among the ranks and returns the range of one rank. If `ranks` does not
+// divide `count`, the first ranks get one more.
 Range range_of(std::int64_t count, int ranks, int rank) {
   const std::int64_t each = count / ranks, longer = count % ranks;
   return {rank * each + std::min<std::int64_t>(rank, longer), each + (rank < longer ? 1 : 0)};
@@ -182,7 +182,7 @@ class ShardBuilder {
       if (one.tied_to >= 0) one.first = part_.owner(one).first;
   }
 
-  // Adds the rank's part of a parameter. Outputs are rows of the weight and elements of the bias.
+  // Adds the rank's shard of a parameter. Outputs are rows of the weight and elements of the bias.
   void add(const Segment& s, const Parameter& parameter) {
     const bool is_weight = parameter.offset == whole(parameter.segment).first;
     if (!is_weight && !s.biased) return;
@@ -214,7 +214,7 @@ class ShardBuilder {
   const Model& whole_;
   int ranks_, rank_;
   Model part_;
-  // By segment: true if its outputs are query, key and value, each of which is split.
+  // For each segment: true if its outputs are query, key and value, each of which is split.
   std::vector<char> thirds_ = std::vector<char>(whole_.segments.size(), 0);
 };
 

@@ -43,8 +43,8 @@ inline bool splits_classes(const Model& model) {
 // Numbers that a rank contributes per row of its logits (`compute::SoftmaxSummary`).
 inline constexpr std::int64_t kSoftmaxSummary = 4;
 
-// Returns the rank's number of outputs (per row), inputs or rows of a split segment. If the outputs
-// are query, key and value, returns the number of each.
+// Returns the number of outputs (per row), inputs or rows of a split segment that this rank has. If
+// the outputs are query, key and value, returns the number of each.
 std::int64_t split_count(const Model& model, int segment);
 
 // Returns the number of heads of the first attention whose heads cannot be divided evenly among

@@ -9,7 +9,8 @@ namespace {
 
 constexpr int kCaller = 0;
 
-// Returns the stages, with additional stages of the calling rank that have no segment.
+// Adds to the stages of the called ranks the stages of the calling rank in which it only forwards
+// data, without a segment.
 std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value) {
   std::vector<Stage> stages;
   for (const Stage& stage : with_segments) {
@@ -22,8 +23,8 @@ std::vector<Stage> called(const std::vector<Stage>& with_segments, bool by_value
   return stages;
 }
 
-// Returns the path with a stage of the calling rank before each called stage, for outputs that are
-// passed by value.
+// Inserts a stage of the calling rank between any two stages of called ranks, for outputs that are
+// returned to the caller and sent on.
 std::vector<int> with_relays(const std::vector<int>& path, const std::vector<Stage>& stages) {
   const auto rank_of = [&](int stage) { return stages[static_cast<std::size_t>(stage)].rank; };
   std::vector<int> all;
@@ -38,8 +39,8 @@ std::vector<int> with_relays(const std::vector<int>& path, const std::vector<Sta
 
 bool drops(const Segment& segment) { return segment.kind == LayerKind::dropout; }
 
-// Adds a transfer of `value` to each rank that has a segment that needs it. The sender is the last
-// stage of the calling rank before that segment.
+// Adds a transfer of samples, or of their numbers (`value`), to each rank that has a segment that
+// needs them. The sender is the last stage of the calling rank before that segment.
 void add_sample_transfers(const std::vector<Stage>& stages, int value,
                           const std::function<bool(int)>& asks, std::vector<Crossing>& list) {
   std::set<int> have{kCaller};

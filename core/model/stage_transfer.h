@@ -25,10 +25,10 @@ struct Crossing {
 // Remote calls: only rank 0 has samples and computes the loss, and it calls the layers of the other
 // ranks. The value tells how the output of a called rank reaches another called rank.
 enum class RemoteCalls {
-  // No remote calls: ranks that need samples have them, and the rank of the last layer computes the
-  // loss.
+  // Pipelines: no remote calls. Ranks that need samples have them, and the rank of the last layer
+  // computes the loss.
   none,
-  // Through rank 0: the output is returned to rank 0, which sends it to the next rank.
+  // Through rank 0: a called rank returns its output to rank 0, which sends it to the next rank.
   by_value,
   by_reference,  // Directly to the rank that needs it.
 };
@@ -40,8 +40,8 @@ struct StageGraph {
   StageGraph(const Model& model, const std::vector<int>& owners, RemoteCalls calls);
 
   std::vector<Stage> stages;
-  // By segment: the stages that its output passes, as in `model::paths_of`, and stages that relay
-  // it.
+  // For each segment: the stages that its output passes, as in `model::paths_of`, and the stages
+  // that forward it.
   std::vector<std::vector<int>> paths;
   std::vector<Crossing> crossings;  // All forward transfers, then all backward ones.
 
