@@ -27,7 +27,7 @@ class TimeAccount {
     --under_way_[static_cast<std::size_t>(activity)];
   }
 
-  // Returns the time of each activity since the last call, or since time 0.
+  // Returns the time that the rank spent on each activity since the last call, or since time 0.
   Times take(Picoseconds now) {
     settle(now);
     return std::exchange(times_, Times{});
@@ -41,7 +41,7 @@ class TimeAccount {
     since_ = now;
   }
 
-  // number of operations in progress, by activity; while all are 0, the rank is waiting
+  // Number of operations in progress, by activity. While all are 0, the rank is waiting.
   std::array<int, kActivities - 1> under_way_{};
   Times times_{};
   Picoseconds since_ = 0;

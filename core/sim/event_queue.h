@@ -18,8 +18,8 @@ struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  // number of an object that depends on the kind of event; busy_ends: engine; arrives: message;
-  // collective_ends: pending collective
+  // Number of the object that the event concerns. For busy_ends: the engine; arrives: the message;
+  // collective_ends: the pending collective.
   int number = 0;
 
   bool operator>(const Moment& other) const {

@@ -13,12 +13,13 @@ namespace {
 
 using topology::Network;
 
-// Factor by which a bound may exceed the step time. With servers, the step time is the mean time
-// between updates, and some updates extend beyond the simulated interval.
+// Factor by which a lower bound may exceed the step time. With servers, the step time is the mean
+// time between updates, and some updates extend beyond the simulated interval.
 constexpr double kOverTotal = 1.005;
 
-// Returns the bound that the busiest thread imposes. If each lane has its own engine, it is the
-// bound of the busiest lane. Offload copies do not count, because they run on a separate thread.
+// Returns the lower bound that the busiest thread of a rank imposes on the step time. If each lane
+// has its own engine, it is the bound of the busiest lane. Offload copies do not count, because
+// they run on a separate thread.
 Bound device_bound(const Simulation& simulation, std::string_view program,
                    LanesPerThread lanes_per_thread) {
   Bound bound;
@@ -80,8 +81,8 @@ Bound engine_bound(const Simulation& simulation, std::string_view program) {
   return bound;
 }
 
-// Two parts of an explanation: the name of a bound, such as "Compute", and the reason for its time,
-// such as "cpu2 is busy for 461 us".
+// The two parts of the explanation of a step time: the name of a bound, such as "Compute", and the
+// reason for its time, such as "cpu2 is busy for 461 us".
 struct Words {
   std::string what, how;
 };

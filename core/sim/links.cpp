@@ -79,8 +79,8 @@ void Links::recompute_shares(Picoseconds now) {
 }
 
 // Returns, in order, the directed links whose transfers changed, and all directed links that share
-// a transfer with one of them, directly or through other directed links. Marks the transfers on all
-// returned links as open.
+// a transfer with one of them, directly or through other directed links. The transfers on these
+// links are marked, because their rates must be computed again.
 std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
   std::vector<DirectedLink> ways;
   const auto add = [&](DirectedLink way) {

@@ -51,11 +51,11 @@ class Links {
   int ways() const { return static_cast<int>(ways_.size()); }
 
  private:
-  // Amount of data, in bits times 1e12 times kRateUnit: one unit of this amount is what one unit of
-  // rate moves in a picosecond.
+  // Amount of data, in units of what one unit of rate transfers in a picosecond: bits times 1e12
+  // times kRateUnit.
   __extension__ using Amount = __int128;
-  // number of rate units per bit/s: with rates in units of 1/512 bit/s, 1e16 bit/s fit in 64 bits,
-  // and shares of 1 kbit/s are precise
+  // Number of rate units per bit/s. With units of 1/512 bit/s, rates up to 1e16 bit/s fit in 64
+  // bits, and shares of 1 kbit/s are precise.
   static constexpr std::int64_t kRateUnit = 512;
 
   struct Transfer {
@@ -87,8 +87,8 @@ class Links {
   std::vector<Transfer> transfers_;
   std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // Scratch memory of `share`: `left_`, `sharers_` and `seen_way_` are by direction, `open_` is by
-  // transfer.
+  // Scratch memory of the function `share`. `left_`, `sharers_` and `seen_way_` are indexed by
+  // directed link, `open_` by transfer.
   std::vector<std::int64_t> left_, sharers_;
   std::vector<bool> seen_way_, open_;
 };

@@ -37,12 +37,13 @@ class PendingCollectives {
   const PendingCollective& at(int number) const {
     return collectives_[static_cast<std::size_t>(number)];
   }
-  // collectives that became complete since the last call
+  // Returns the collectives that became complete since the last call.
   std::vector<int> take_complete() { return std::exchange(complete_, {}); }
 
-  // Returns the duration after the last member joined. Fails if two members have no route.
+  // Returns how long a collective takes after its last member joined. Fails if two members have no
+  // route.
   base::Result<Picoseconds> duration(const OpModel& op);
-  // returns the duration of the op's collective if it was computed before, else 0
+  // Returns the duration of the op's collective if it was computed before, otherwise 0.
   Picoseconds known_duration(const OpModel& op) const;
 
  private:
@@ -53,7 +54,7 @@ class PendingCollectives {
   std::vector<topology::DeviceId> ranks_;
   std::vector<PendingCollective> collectives_;
   std::vector<int> complete_;
-  // for each group, the numbers of its collectives, in order
+  // Pending collectives of each group, in the order in which they begin.
   std::map<int, std::vector<int>> of_group_;
   std::map<std::pair<int, int>, std::size_t> next_of_rank_;  // by group and rank
   std::map<Key, Picoseconds> durations_;

@@ -40,7 +40,8 @@ bool exchanges(OpKind kind) {
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
   if (!exchanges(op.kind)) return {};
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
-  // an op that names no peer may have any worker as peer, so all workers are listed
+  // An op with servers or pairs that names no peer may have any worker as peer, so all workers are
+  // listed.
   if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
@@ -70,7 +71,7 @@ Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& ra
     return 0;
   const std::int64_t arrived =
       model.bytes * (op.kind == OpKind::take ? 1 : static_cast<std::int64_t>(model.peers.size()));
-  // each row is read or written twice: in the packed buffer and in the table
+  // Counts each table row as read or written twice: in the packed buffer and in the table.
   const std::int64_t rows = model.max_rows * model.row_bytes;
   const auto moved = static_cast<double>(
       op.named ? 3 * rows : bytes_of(op.reads, rank) + bytes_of(op.writes, rank) + arrived);

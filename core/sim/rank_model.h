@@ -34,16 +34,17 @@ struct OpModel {
   plan::OpKind kind = plan::OpKind::load;
   plan::LaneId lane;
   Picoseconds takes = 0;
-  // Set for sends and receives only.
+  // Fields of messages, set only for sends and receives.
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
   std::int64_t bytes = 0;         // size of one message, or of the buffer of an engine's collective
   std::vector<int> members = {};  // members of an engine's collective
   int element_bytes = 1;
-  // for an engine's collective: bytes that the rank sends, computed by formula
+  // For a collective that an engine such as NCCL runs: bytes that the rank sends, computed by
+  // formula.
   std::int64_t engine_bytes = 0;
   // For ops that transfer only some rows of a table: bytes of a row, and maximum number of rows.
-  // `bytes` is the size of the maximum number of rows.
+  // `bytes` is then the size of that many rows.
   std::int64_t row_bytes = 0, max_rows = 0;
 };
 

@@ -22,17 +22,18 @@ struct ProgramInstance {
 
 class ProgramSequence {
  public:
-  // Creates the sequence of steps 0 to `steps`, with the evaluations of the schedule. The rank
-  // model must have the programs that the schedule names.
+  // Creates the sequence of the steps 0 to `steps` - 1, with the evaluations of the schedule. The
+  // rank model must have the programs that the schedule names.
   static base::Result<ProgramSequence> make(const RankModel& model, const plan::Schedule& schedule,
                                             std::int64_t steps);
 
-  // Admits the next instances as far as possible. Returns true if any was admitted.
+  // Admits the next program instances, as many as the rules allow. Returns true if any was
+  // admitted.
   bool admit(plan::Frontier& frontier);
   bool has_complete(const plan::Frontier& frontier) const {
     return !open_.empty() && frontier.instance_complete(open_.front().instance);
   }
-  // Removes and returns the oldest open instance, if it is complete.
+  // Removes and returns the oldest open program instance, if it is complete.
   std::optional<ProgramInstance> take_complete(const plan::Frontier& frontier);
   bool over() const { return open_.empty() && ahead_.empty() && next_step_ == steps_; }
 

@@ -101,9 +101,9 @@ void ServerClock::allow(std::int64_t steps, bool last) {
   if (!is_at_limit()) begin_job(0);
 }
 
-// True if the allowed steps are complete. Virtual time then stops before the first server starts
-// its next job, so no worker is answered differently because of the limit. If the caller later
-// allows more steps, the events are the same as without the limit.
+// True if the steps that the caller allowed are complete. Virtual time then stops before the first
+// server starts its next job, so the limit does not change the answer to any worker. If the caller
+// later allows more steps, the events are the same as without the limit.
 bool ServerClock::is_at_limit() const {
   return !servers_.front()->busy && servers_.front()->arrivals.steps() >= allowed_;
 }
@@ -136,7 +136,7 @@ Result<std::optional<ServerEvent>> ServerClock::next() {
   return event;
 }
 
-// Processes the next event; returns false if there is none within the limit.
+// Processes the next event. Returns false if no event is left before the limit of steps.
 bool ServerClock::advance() {
   const Picoseconds next = events_.empty() ? Links::kNever : events_.top().time;
   if (const Picoseconds sent = links_.next_end(now_); sent < Links::kNever && sent <= next) {
@@ -203,9 +203,9 @@ void ServerClock::arrive(const Message& message) {
 // Servers
 // ------------------------------------------------------------------------------------------
 
-// Starts a server's next job. The job adds a gradient, and makes the update if this gradient is the
-// last one that the update needs. The server is busy until the job ends; messages that arrive
-// meanwhile queue.
+// Starts a server's next job, which adds a worker's gradient. If this gradient is the last one that
+// the update needs, the job also makes the update. The server is busy until the job ends; messages
+// that arrive meanwhile queue.
 void ServerClock::begin_job(int number) {
   Server& serves = server(number);
   if (serves.busy) return;
@@ -222,7 +222,7 @@ void ServerClock::begin_job(int number) {
       const int at = serves.model.program(program);
       const auto& ops = serves.model.programs[static_cast<std::size_t>(at)].ops;
       for (std::size_t op = 0; op < ops.size(); ++op) {
-        // skips an op that receives a request instead of a gradient
+        // Skips an op that receives a worker's request instead of a gradient.
         if (ops[op].bucket < 0 && ops[op].kind == OpKind::take) continue;
         const Picoseconds busy = slowed(ops[op], factor);
         op_event(rank_of(number), at, static_cast<int>(op),
@@ -288,7 +288,7 @@ void ServerClock::give(int number, int to, const run::WorkAssignment& turn, bool
   out_.push_back(given);
   Worker& receives = worker(to);
   if (number == 0) receives.turn = turn;
-  // after its first answer, a worker waits for the answers of all servers
+  // After the first answer, the worker waits for the answers of all servers.
   if (receives.answers_missing == 0) receives.answers_missing = static_cast<int>(servers_.size());
 }
 
@@ -314,8 +314,8 @@ Picoseconds ServerClock::evaluation_time(const Worker& who) const {
   return takes;
 }
 
-// Calls `visit(pull op)` for each share of a table on the server, if the worker pulls only the rows
-// that its samples look up.
+// Calls `visit(pull op)` for each shard of an embedding table on the server, if the worker pulls
+// only the rows that its samples look up.
 template <class Visit>
 void ServerClock::for_each_table(int number, int server, Visit visit) const {
   const RankModel& model = workers_[static_cast<std::size_t>(number)].model;

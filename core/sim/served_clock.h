@@ -60,8 +60,8 @@ class ServerClock final : public plan::ServerEventSource {
   const Links& links() const { return links_; }
 
  private:
-  // Content of a message. From a worker to a server: request, gradient, names (a list of table
-  // rows). From a server to a worker: parameters, rows.
+  // Content of a message. A worker sends a server a request, a gradient, or names (a list of table
+  // rows). A server sends a worker parameters or rows.
   enum class PayloadKind : std::uint8_t { request, gradient, names, parameters, rows };
   struct Message {
     PayloadKind carries = PayloadKind::request;
@@ -72,9 +72,9 @@ class ServerClock final : public plan::ServerEventSource {
   struct Moment {
     Picoseconds time = 0;
     MomentKind kind = MomentKind::arrives;
-    // worker and server that the event concerns; a `served` event concerns only a server
+    // Worker and server that the event concerns. An event of kind `served` concerns only a server.
     int worker = 0, server = 0;
-    // number of an object that depends on the kind of event; arrives: message; posts: op
+    // Number of the object that the event concerns. For arrives: the message; posts: the op.
     int number = 0;
     bool operator>(const Moment& other) const {
       return std::tie(time, kind, worker, server, number) >
@@ -86,7 +86,8 @@ class ServerClock final : public plan::ServerEventSource {
     std::unique_ptr<run::SlowdownModel> slowness;
     run::WorkAssignment turn;
     int program = -1;
-    // for each server: number of shares of this round's gradient that it has not received yet
+    // For each server: number of shares of this round's gradient that the server has not received
+    // yet.
     std::vector<int> pushes_missing;
     int answers_missing = 0;    // number of servers that have not answered
     bool rows_missing = false;  // the first server still has to send the rows

@@ -18,7 +18,7 @@ namespace {
 
 using plan::ServerEvent;
 
-// Measurements collected while the clock runs.
+// Measurements that are collected from the events of the virtual clock.
 struct Heard {
   std::vector<std::int64_t> ends_ns;  // end time of each step
   std::vector<double>
@@ -82,7 +82,8 @@ void add_traffic(const ServerClock& clock, int ranks, Outcome& outcome) {
                                seconds(clock.links().busy(way)) / outcome.simulated_seconds});
 }
 
-// Adds the use of each rank. Seconds are means over all steps of the run, of all workers together.
+// Adds the mean time per step that each rank spends on each activity. The mean is over all steps of
+// the run, of all workers together.
 void add_ranks(const plan::Plan& plan, const topology::Network& network,
                const std::vector<double>& busy_seconds, Outcome& outcome) {
   const std::vector<topology::DeviceId> devices = network.ranks();

@@ -25,7 +25,8 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(
   return simulation;
 }
 
-// Creates the rank's plan, derives its timing model, and drops the plan.
+// Builds the plan of a rank, derives the rank's timing model from it, and discards the plan to save
+// memory.
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule,
                                         std::int64_t steps, const Options& options) {
   if (auto ok = check_wanted(); !ok) return ok;

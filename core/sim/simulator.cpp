@@ -14,7 +14,7 @@ namespace {
 
 using plan::Schedule;
 
-// Number of steps of each kind in the full run.
+// Number of full steps, shorter steps, evaluations and averages in the full run.
 struct Counts {
   std::int64_t full = 0, evaluations = 0, averages = 0, meetings = 0;
   // number of steps of each tail (kind of shorter steps at the end of an epoch)
@@ -55,9 +55,9 @@ Counts count(const Schedule& schedule) {
   return counts;
 }
 
-// Bytes that all ranks together send: before the first step (`start`), in a full step, for an
-// average, for an evaluation, and in a step of each tail (shorter steps at the end of an epoch).
-// `meeting`: additional bytes of a step that synchronizes local parameters.
+// Bytes that all ranks together send in each program: before the first step (`start`), in a full
+// step, for an average, for an evaluation, and in each kind of shorter steps at the end of an epoch
+// (`tails`). `meeting`: additional bytes of a step that synchronizes local parameters.
 struct ProgramBytes {
   std::int64_t start = 0, step = 0, average = 0, evaluation = 0, meeting = 0;
   std::vector<std::int64_t> tails;
@@ -92,8 +92,9 @@ Schedule short_epoch(const Schedule& schedule) {
           0,     schedule.local_steps == 1 ? 1 : 0};
 }
 
-// Adds the bytes measured in a synchronizing step, divided by `steps`, to the entry with the same
-// sender and receiver (or edge and direction), or as a new entry.
+// Adds the bytes measured in a synchronizing step, divided by `steps`, to the traffic per step.
+// They go to the entry with the same sender and receiver (or edge and direction), or to a new
+// entry.
 template <class Use, class Same>
 void share(const std::vector<Use>& met, std::vector<Use>& known, std::int64_t steps, Same same) {
   for (const Use& use : met) {
@@ -127,8 +128,8 @@ double tail_seconds(const std::vector<double>& step_seconds, const Schedule& sch
   return seconds;
 }
 
-// Simulates a short epoch. Adds figures that are missing in a simulation of the first steps: the
-// time and bytes of an evaluation, and of the shorter steps at the end of an epoch (tails).
+// Simulates a short epoch and adds what a simulation of the first steps does not show: time and
+// bytes of an evaluation, and of the shorter steps at the end of an epoch (tails).
 base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                    const topology::Network& network, const Options& options) {
   const Schedule schedule = short_epoch(plan.schedule);
@@ -145,8 +146,8 @@ base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const 
   return {};
 }
 
-// Adds the additional time and bytes of a synchronizing step. Bytes per step are weighted by how
-// often such steps occur.
+// Adds what a step that synchronizes local parameters costs in addition to other steps: time and
+// bytes. Bytes per step are weighted by how often such steps occur.
 base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};
@@ -170,7 +171,8 @@ base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan
   return {};
 }
 
-// Total time and samples of steps with different numbers of samples, for the mean time per sample.
+// Sums of the time and of the samples of steps. Steps may have different numbers of samples, so the
+// mean time per sample is the quotient of the sums.
 struct Work {
   double seconds = 0, samples = 0;
 };

@@ -24,8 +24,8 @@
 namespace trainyard::sim {
 
 enum class LanesPerThread {
-  // one thread runs all lanes of a rank, as in run::Interpreter; an op or reduction is never
-  // preempted
+  // One thread runs all lanes of a rank, as in run::Interpreter. An op or a reduction is never
+  // preempted.
   all,
   one,  // every lane has its own thread
 };
@@ -57,7 +57,7 @@ struct WireBytes {
   std::int64_t bytes = 0;  // payload in the full simulation
 };
 
-// Use of one direction of an edge.
+// Traffic on one direction of an edge (link or bus).
 struct EdgeUse {
   topology::EdgeId edge;
   bool forward = true;
@@ -69,7 +69,7 @@ struct EdgeUse {
 // Mean seconds per training step, by activity. The values of all activities add up to the time of a
 // step.
 struct RankUse {
-  // size of the rank's memory with the same layout as in a real run
+  // Size of the rank's memory, computed with the same memory layout as in a real run.
   std::int64_t peak_memory_bytes = 0;
   std::int64_t memory_bytes = 0;  // memory that the device has
   double compute_seconds = 0;     // time in compute ops
@@ -95,7 +95,8 @@ struct Bound {
   double seconds = 0;
   int rank = -1;               // rank; for the kinds device, latency and engine
   topology::EdgeId edge = {};  // edge; for the kind edge
-  // edge: true for a device's attachment to its host's bus, false for a drawn link
+  // For bounds of the kind edge: true for a device's attachment to its host's bus, false for a
+  // drawn link.
   bool bus = false;
   std::int64_t bytes = 0;  // edge: bytes in one direction per step
   double bandwidth_bits_per_second = 0;
@@ -106,16 +107,16 @@ struct Outcome {
   std::int64_t steps = 0;            // simulated steps, from step 0
   std::vector<double> step_seconds;  // time of each step on the slowest rank
   double median_step_seconds = 0;    // median over full steps
-  // median time of a rank's own full step. It exceeds median_step_seconds if each rank makes its
-  // own steps, as with parameter servers
+  // Median time of the steps of a single rank. It exceeds median_step_seconds if each rank makes
+  // its own steps, as with parameter servers.
   double local_step_seconds = 0;
   double first_step_seconds = 0;
-  // total time of the shorter steps at the end of an epoch; 0: there are none
+  // Total time of the shorter steps at the end of an epoch; 0 if there are none.
   double tail_seconds = 0;
   double evaluation_seconds = 0;  // time of one evaluation; 0: there is none
-  // time of one average of all ranks' local parameters; 0: there is none
+  // Time of one average of the local parameters of all ranks; 0 if there is none.
   double average_seconds = 0;
-  // additional time of a step that averages the parameters after local steps; 0: none
+  // Additional time of a step that averages the parameters after local steps; 0 if there is none.
   double synchronization_seconds = 0;
   double start_seconds = 0;      // time before the first step
   double end_seconds = 0;        // time after the last step and its evaluation
@@ -132,7 +133,7 @@ struct Outcome {
   double mean_staleness = 0;  // mean staleness of gradients, with parameter servers
   std::string explain;        // the longest bound, as a sentence
   std::string fingerprint;    // 16 hex digits: xxh64 over all events in order
-  // Predicted time of the full run, extrapolated from the values above.
+  // Predicted time of the full run, extrapolated from the simulated steps.
   double predicted_seconds = 0;
   // Time for the number of samples of a full step: the median step plus its share of an average. If
   // an epoch has several kinds of shorter steps, this is a mean over an epoch.

@@ -37,8 +37,8 @@ std::string of_memory(const RankUse& use) {
                      base::format_bytes(static_cast<double>(use.memory_bytes)));
 }
 
-// Returns the time for computing the model and loading input. Excludes encoding, which is a cost of
-// communication.
+// Returns the time of a step for computing the model and loading input. Excludes encoding, which is
+// a cost of communication.
 double computing(const RankUse& use) {
   return use.compute_seconds + use.input_seconds - use.encoding_seconds;
 }
@@ -51,8 +51,8 @@ double most(const Outcome& outcome, double RankUse::*seconds) {
   return (*std::ranges::max_element(outcome.ranks, {}, seconds)).*seconds;
 }
 
-// Returns the largest cost. Several costs may add up, so the largest cost may be less than the
-// difference in time.
+// A part of the step time that the plan has and one device has not, such as communication. `does`
+// and `doing` name it in a sentence: "encodes gradients", "encoding gradients".
 struct Cost {
   VerdictCause cause;
   double seconds;
@@ -77,8 +77,8 @@ Cost wire_part(const Bound& wire) {
           fmt::format("moving {}", what)};
 }
 
-// Returns the largest cost. Several costs may add up, so the largest cost may be less than the time
-// that the plan saves.
+// Returns the part of the step that costs most: reducing, encoding or communication. Several parts
+// may add up, so the largest one may cost less than the plan saves.
 Cost largest_part(const Outcome& plan) {
   std::vector<Cost> parts{{VerdictCause::reduction, most(plan, &RankUse::adding_seconds),
                            "reduces received data", "reducing received data"},
@@ -98,7 +98,7 @@ struct Reason {
   std::string because;
 };
 
-// Returns the reason "some ranks run out of samples before the epoch ends", with its cost.
+// Returns the reason that some ranks run out of samples before the epoch ends, with its cost.
 Reason uneven_samples_reason(const Outcome& plan) {
   return {VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
           fmt::format("some ranks run out of samples before the others: a global batch takes {} "
@@ -107,8 +107,8 @@ Reason uneven_samples_reason(const Outcome& plan) {
                       base::format_seconds(plan.full_batch_seconds))};
 }
 
-// Returns the reason "all ranks wait for the slowest rank", with its cost. The slowest rank may be
-// a straggler, have a slower device, or have more samples.
+// Returns the reason that all ranks wait for the slowest rank, with its cost. The slowest rank may
+// be a straggler, have a slower device, or have more samples.
 Reason straggler_reason(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
@@ -133,7 +133,7 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
                       saved > 0 ? base::format_seconds(saved) : std::string("no time"))};
 }
 
-// Returns the reason with the highest cost.
+// Returns the reason that costs most, for why the plan is not faster than one device.
 Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), uneven_samples_reason(plan),
                            straggler_reason(plan)};

@@ -6,7 +6,7 @@
 
 namespace trainyard::sim {
 
-// Main reason why the plan is not faster than one device.
+// Main cause because of which the plan is not faster than one device.
 enum class VerdictCause {
   none,       // the plan is faster, or has only one device
   memory,     // the plan, or the model on one device, exceeds the memory

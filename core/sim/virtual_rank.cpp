@@ -15,12 +15,12 @@ using telemetry::Metric;
 
 namespace {
 
-// marks ops on another thread (copies); the account does not count their time, so the rank may be
-// waiting meanwhile
+// Activity of ops on another thread (copies). The account does not count their time, so the rank
+// may count as waiting meanwhile.
 constexpr Activity kOtherThread = Activity::waiting;
 
-// True if the older op is a receive from the same peer on the same channel. The next message on
-// that channel is then for the older op.
+// True if an older op receives from the same peer on the same channel. The next message on that
+// channel is then for the older op.
 bool turn_of_another(const OpModel& older, const OpModel& own) {
   const auto waits_for = [&](int peer) {
     return std::find(older.peers.begin(), older.peers.end(), peer) != older.peers.end();
@@ -151,9 +151,9 @@ base::Result<void> VirtualRank::poll(std::size_t number, Picoseconds now) {
   }
   engine.under_way.resize(engine.kept);
   for (const Work& work : engine.done) finish(work, now);
-  // After a transfer completes, the next transfer is polled before a compute op starts. If a step
-  // is complete, it ends before the next transfer is polled, so that later sends do not count in
-  // the traffic of that step.
+  // After a transfer completes, polls the next transfer before a compute op starts. If a step is
+  // complete, it ends before the next transfer is polled, so that later sends do not count in the
+  // traffic of that step.
   engine.stage =
       engine.done.empty() || script_.has_complete(frontier_) ? Stage::input : Stage::start;
   return {};
@@ -185,8 +185,8 @@ bool VirtualRank::poll_send(Work& work, Picoseconds now, Engine& engine) {
   return true;
 }
 
-// Returns true if all messages of a receive have arrived. Fails if a message is not the one that
-// the receive expects.
+// Returns true if all messages that a receive op needs have arrived. Fails if a message is not the
+// one that the op expects.
 base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const {
   const OpModel& own = *work.op;
   for (std::size_t i = 0; i < engine.kept; ++i)

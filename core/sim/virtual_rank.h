@@ -49,7 +49,8 @@ class VirtualRank {
   const RankModel& model() const { return *model_; }
   const Times& training_times() const { return training_times_; }
 
-  // Oldest transfer in progress. The message of a deadlock names it.
+  // Returns the oldest op in progress that waits for a transfer. The error message of a deadlock
+  // names it.
   struct BlockedOp {
     int program = 0, op = 0;
     std::int64_t step = 0;
@@ -61,11 +62,13 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    // for a send: its message; for an engine's collective: its pending collective
+    // For a send: number of its message. For a collective that an engine runs: number of the
+    // pending collective.
     int message = -1;
   };
   enum class Stage { start, poll, input, compute, end };
-  // One thread of the rank, with its lanes. Offloading always has its own thread.
+  // One thread of the rank, and the lanes of the plan that it runs. Offloading always has its own
+  // thread.
   struct Engine {
     std::vector<plan::LaneId> comm;
     plan::LaneId input, compute, copy;

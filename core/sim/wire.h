@@ -66,7 +66,7 @@ class Wire {
   int oldest(int to, int from,
              int channel) const;  // the receiver's next message if it has arrived, else -1
   void consume(int message);
-  // frees the message's number; called after the sender knows that the message was consumed
+  // Frees the number of a message. Called after the sender knows that the message was consumed.
   void forget(int message) { free_.push_back(message); }
 
   const Message& message(int number) const { return at(number); }
@@ -90,7 +90,8 @@ class Wire {
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
-  // first step after which ranks average, and first step after which they evaluate; -1: none
+  // First step after which ranks average parameters, and first step after which they evaluate; -1
+  // if there is none.
   std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
   std::map<Lane, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
