@@ -30,7 +30,7 @@ class Zipf {
   std::int64_t rank(double uniform) const {
     const auto at =
         std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
-    // the result is limited to the last item, because the product may round up to the total
+    // Limits the rank to the last item, because the product may round up to the total.
     return std::min<std::int64_t>(at - cumulative_.begin(), size() - 1);
   }
 
