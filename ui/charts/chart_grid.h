@@ -24,8 +24,8 @@ class ChartGrid : public QWidget {
   void move(const QString& name, int to);
   void set_shown(const QString& name, bool shown);
   bool shown(const QString& name) const;
-  // Sets whether a chart has content. A chart without content is not shown, even if the user wants
-  // it shown. The stored arrangement is unaffected.
+  // Sets whether a chart has data to show. A chart without data is hidden, even if the user wants
+  // it shown. The stored arrangement of the cards does not change.
   void set_present(const QString& name, bool there);
   bool there(const QString& name) const;
   // Names of the cards in order, with the prefix "-" if hidden; stored in the settings. Unknown

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Left and right end, in x, of the elements of a drawn series: lines, columns, points and marks.
+// Returns the left and right end, in x, of an element of a drawn series: a line, column, point or
+// mark.
 #pragma once
 
 #include <QLineF>

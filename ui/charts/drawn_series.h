@@ -13,8 +13,8 @@ namespace trainyard::ui {
 struct DrawnSeries {
   QPen pen;
   std::vector<QLineF> lines;
-  // Each rectangle is one pixel wide and covers the rows of pixels that the lines cross there. Used
-  // instead of `lines` where points are denser than pixels.
+  // Columns of pixels that the lines cross, each as a rectangle one pixel wide. Used instead of
+  // `lines` where points are denser than pixels.
   std::vector<QRect> columns;
   std::vector<QPointF> dots;  // points without a line
   std::vector<QPolygonF>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Compares exactly: Qt's own comparisons are approximate and slower.
+// Compare exactly. The comparison operators of Qt are approximate and slower.
 bool same(const QPointF& a, const QPointF& b) { return a.x() == b.x() && a.y() == b.y(); }
 bool same(const QLineF& a, const QLineF& b) { return same(a.p1(), b.p1()) && same(a.p2(), b.p2()); }
 bool same(const QRect& a, const QRect& b) { return a == b; }
@@ -23,8 +23,8 @@ bool same_look(const DrawnSeries& a, const DrawnSeries& b) {
 
 void widen(Span& x, double to) { x = {std::min(x.low, to), std::max(x.high, to)}; }
 
-// Extends the range `x` to cover both lists of elements from the first different element to the
-// end.
+// Extends the x range to repaint, so that it covers the old and new elements from the first
+// different one to the end of both lists.
 template <class Parts>
 void widen(Span& x, const Parts& old, const Parts& now) {
   const auto [a, b] = std::mismatch(old.begin(), old.end(), now.begin(), now.end(),
@@ -33,8 +33,8 @@ void widen(Span& x, const Parts& old, const Parts& now) {
   if (b != now.end()) widen(x, left(*b)), widen(x, right(now.back()));
 }
 
-// Extends the range `x` to cover all areas that differ. The edge before the first different corner
-// is included, because it changes with that corner.
+// Extends the x range to repaint, so that it covers all filled areas that differ. The edge before
+// the first different corner is included, because it changes with that corner.
 void widen_by_areas(Span& x, const std::vector<QPolygonF>& old, const std::vector<QPolygonF>& now) {
   const auto same_area = [](const QPolygonF& p, const QPolygonF& q) {
     return std::equal(p.begin(), p.end(), q.begin(), q.end(),

@@ -51,7 +51,8 @@ void add_columns(DrawnSeries& drawn, const QLineF& line) {
   }
 }
 
-// Converts thinned points, in order, to lines, dots, areas and gaps.
+// Converts the thinned points of a series, in order, to the elements to draw: lines, dots, areas
+// and gaps.
 class LineBuilder {
  public:
   LineBuilder(const PointSeries& points, const Thinned& thinned, const PlotMap& map, Side side)
@@ -88,8 +89,8 @@ class LineBuilder {
     if (drawn.fill.isValid()) add_to_area(drawn, whole);
   }
 
-  // Extends the last area if the new line begins where that area ends. Otherwise begins a new area
-  // at zero.
+  // Extends the last filled area if the new line begins where that area ends. Otherwise begins a
+  // new area, with its first corner at the value zero.
   static void add_to_area(DrawnSeries& drawn, const QLineF& line) {
     const bool touches =
         !drawn.areas.empty() && drawn.areas.back().at(drawn.areas.back().size() - 2) == line.p1();

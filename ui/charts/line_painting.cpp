@@ -37,8 +37,8 @@ std::vector<QRectF> bands(const QPainter& painter, const QRectF& exposed, const 
   return cut;
 }
 
-// True if the painter supports clipping. SVG does not, so areas are intersected with the exposed
-// rectangle instead.
+// True if the painter supports clipping. The SVG painter does not, so filled areas are intersected
+// with the exposed rectangle instead.
 bool clips(const QPainter& painter) { return painter.paintEngine()->type() != QPaintEngine::SVG; }
 
 QRectF grown(const QRectF& part, double margin) {
@@ -59,7 +59,7 @@ std::span<const Part> within(const std::vector<Part>& parts, Span x) {
 
 // Returns the part of the area within the range `x`.
 QPolygonF within(const QPolygonF& area, Span x) {
-  // the first and last corner of the area are at the height of zero
+  // The first and last corner of the area are on the zero line, so they are not searched.
   const auto first = area.begin() + 1, last = area.end() - 1;
   auto begin =
       std::partition_point(first, last, [&](const QPointF& corner) { return corner.x() < x.low; });
@@ -186,7 +186,7 @@ void paint_dots(QPainter& painter, const DrawnSeries& drawn, Span x) {
 
 void paint_series(QPainter& painter, const DrawnSeries& drawn, const QRectF& exposed, double foot,
                   const LineTransforms& ground) {
-  // elements just outside of the exposed area may extend into it
+  // Includes elements just outside of the exposed area, because their strokes may extend into it.
   const double margin = drawn.pen.widthF() + drawn.dot_size + 1;
   const QRectF part = grown(exposed, margin);
   if (drawn.fill.isValid()) paint_areas(painter, drawn, exposed, part, ground);

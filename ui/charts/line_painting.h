@@ -9,7 +9,8 @@ class QPainter;
 
 namespace trainyard::ui {
 
-// `own`: the painter's initial transform. `lines`: the transform of the lines.
+// Two transforms of the painter: `own` is its initial transform; `lines` maps the stored lines to
+// pixels.
 struct LineTransforms {
   QTransform own, lines;
 };

@@ -55,7 +55,8 @@ class Gatherer {
     if (lines_.size() > before) ++colors_;
   }
 
-  // The medium is named only if all traffic of the line stays on the host.
+  // Adds the line of a host's bus. Its label names the medium only if all traffic of the line stays
+  // on the host.
   void add_bus(const std::string& host, TransportKind transport) {
     const Crossing bus{std::nullopt, host, true};
     const auto stays = [this](const telemetry::SeriesKey& sent) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Markers of points that no line joins. Shapes distinguish series of equal color, and colors that
-// look alike to color-blind users.
+// Marker shapes for points that no line joins. The shapes distinguish series of equal color, and
+// colors that look alike to color-blind users.
 #pragma once
 
 #include <QPointF>

@@ -51,8 +51,8 @@ bool PlotModel::can_clip() const {
   });
 }
 
-// Returns the 99th percentile of the values of all visible `AxisLimit::percentile` lines together.
-// If there are none, the lines with `AxisLimit::rest` are used.
+// Returns the axis limit: the 99th percentile of the values of all visible lines with
+// `AxisLimit::percentile`. If there are none, the lines with `AxisLimit::rest` are used.
 std::optional<double> PlotModel::percentile(XAxis axis, Span x, Side side) const {
   for (const AxisLimit reach : {AxisLimit::percentile, AxisLimit::rest}) {
     std::vector<SeriesPart> parts;

@@ -13,8 +13,9 @@
 namespace trainyard::ui {
 namespace {
 
-// Layout of Qt Charts: an axis takes at most the fraction kAxisPortion of the chart. kAxisPadding
-// is the 10 pixels around its labels and title, plus 4 because heights are rounded.
+// Two numbers of the layout in Qt Charts. An axis takes at most the fraction kAxisPortion of the
+// chart. kAxisPadding is the 10 pixels around its labels and title, plus 4 because heights are
+// rounded.
 constexpr double kAxisPortion = 0.4;
 constexpr int kAxisPadding = 14;
 

@@ -105,7 +105,8 @@ void PlotLegend::set_max_height(int height) {
   updateGeometry();
 }
 
-// Rows of buttons wrap, so the legend's height depends on the plot's width.
+// Returns the height of the legend without scrolling. It depends on the width, because rows of
+// buttons wrap.
 int PlotLegend::full_height() const { return layout_->heightForWidth(std::max(width(), 100)); }
 QSize PlotLegend::sizeHint() const {
   return {100, std::min(full_height(), std::max(most_, layout_->minimumSize().height()))};

@@ -16,7 +16,7 @@
 
 namespace trainyard::ui {
 
-// Mapping from values to pixels of the plot area.
+// Mapping from the values of a chart to pixels of its plot area.
 struct PlotMap {
   QRectF area;
   XAxis axis = XAxis::step;
@@ -38,15 +38,15 @@ DrawnSeries draw_bars(const PointSeries& tops, const PlotMap& map, Side side,
 // Generates the lines of one series for each frame. Lines of earlier frames are reused.
 class LineDrawing {
  public:
-  // `look` supplies pen, fill and dots; its lists of lines are ignored. `revision` must change if
-  // points were replaced, but not if points were only appended. `pixels` is the width of the span
-  // on screen.
+  // Returns the series ready to draw. `look` supplies pen, fill and dots; its lists of lines are
+  // ignored. `revision` must change if points were replaced, but not if points were only appended.
+  // `pixels` is the width of the x range on screen.
   DrawnSeries draw(const PointSeries& points, std::uint64_t revision, const PlotMap& map, Side side,
                    int pixels, const DrawnSeries& look);
   bool thinned() const { return drawn_.thinned; }  // some points were omitted
 
  private:
-  // Inputs that determine the lines, except for the points. If one of them changes, all lines are
+  // All inputs of the last drawing except the points. If one of them changes, all lines are
   // generated again.
   struct Drawn {
     std::uint64_t revision = 0;
@@ -81,8 +81,8 @@ class PlotLines : public QGraphicsItem {
   std::vector<DrawnSeries> series_;
 };
 
-// Returns the area to repaint when the drawn series `now` replace `old`, both in the plot area
-// `area`. Empty if nothing changed.
+// Returns the rectangle to repaint when the drawn series `now` replace `old`, both in the plot area
+// `area`. Empty if no pixel changes.
 QRectF difference(const std::vector<DrawnSeries>& old, const std::vector<DrawnSeries>& now,
                   const QRectF& area);
 

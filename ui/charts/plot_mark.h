@@ -12,8 +12,8 @@ namespace trainyard::ui {
 struct PlotMark {
   SeriesPoint at;  // position; the point's value is unused
   Marker glyph = Marker::cross;
-  // index in the theme's series colors; negative if the mark belongs to no rank, such as a fault of
-  // a link
+  // Color of the mark, as an index in the theme's series colors. Negative if the mark belongs to no
+  // rank, such as a fault of a link.
   int color = 0;
   QString text;  // tool tip
 };

@@ -74,8 +74,8 @@ void PlotModel::set_smoothing(double weight) {
   restack();
 }
 
-// Smooths the new points of a series. Series that are drawn as markers are not smoothed, because
-// their points are separate measurements.
+// Smooths the points that were added to a series. Series that are drawn as markers are not
+// smoothed, because their points are separate measurements.
 void PlotModel::smooth(PlotSeries& series) const {
   if (smoothing_ <= 0 || series.style.joining == Joining::never) return;
   for (std::size_t i = series.smoothed.size(); i < series.points.size(); ++i) {
@@ -127,8 +127,9 @@ void PlotModel::stack_bars() {
   }
 }
 
-// Adds the series' values to the sums of the series below it. A step waits until the series below
-// has reached it. If the series below has no value at a step, the sum has a gap there.
+// Computes the sums of a stacked series: its values plus the sums of the series below it. A step
+// waits until the series below has reached it. If the series below has no value at a step, the sum
+// has a gap there.
 void PlotModel::stack_on(PlotSeries& series, const PlotSeries* below) const {
   for (std::size_t& i = series.stacked_points; i < series.points.size(); ++i) {
     SeriesPoint point = series.points.at(i);

@@ -18,12 +18,13 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
-// Upper limit of a linear axis for a line. Values beyond it are marked at the upper edge.
+// Rule for the upper limit of a linear axis that a line needs. Values beyond the limit are marked
+// at the upper edge.
 enum class AxisLimit {
   whole,       // the line's maximum
   percentile,  // the 99th percentile of the values of all `percentile` lines together
-  // The limit of the `percentile` lines, for a line that summarizes them. If no `percentile` line
-  // is visible, it is the 99th percentile of the values of all `rest` lines.
+  // For a line that summarizes `percentile` lines: the same limit as theirs. If no `percentile`
+  // line is visible, it is the 99th percentile of the values of all `rest` lines.
   rest
 };
 
@@ -45,7 +46,7 @@ struct SeriesStyle {
   bool stacked = false;
   Joining joining = Joining::next_step;
   Marker marker = Marker::diamond;  // used if points are never joined
-  // true: markers are outlines, which may enclose the markers of another series
+  // True if markers are outlines, which may enclose the markers of another series.
   bool hollow = false;
   AxisLimit reach = AxisLimit::whole;
   bool operator==(const SeriesStyle&) const = default;
@@ -61,12 +62,12 @@ struct PlotSeries {
   QString id;
   SeriesStyle style;
   PointSeries points;
-  // smoothed points; `smooth` makes them as many as `points`; empty without smoothing
+  // Smoothed points. `smooth` makes them as many as `points`. Empty without smoothing.
   PointSeries smoothed;
   Smoother smoother{0};
   bool visible = true;
-  // changes if points, sums or the smoothed line were replaced, but not if points were only
-  // appended
+  // Number that changes if points, sums or the smoothed line were replaced, but not if points were
+  // only appended.
   std::uint64_t revision = 0;
 
   // `tops`: sums of a stacked series and of all series below it. `smooth_tops`: the smoothed sums.
@@ -74,7 +75,8 @@ struct PlotSeries {
   // steps.
   PointSeries tops, smooth_tops;
   Smoother top_smoother{0};
-  // number of points of this series, and of the series below it, that the sums already include
+  // Number of points of this series, and of the series below it in the stack, that the sums already
+  // include.
   std::size_t stacked_points = 0, below_points = 0;
 };
 
@@ -128,8 +130,8 @@ class PlotModel {
   // sum is known.
   std::optional<std::pair<double, int>> stack_sum(double step) const;
 
-  // The logged point nearest to an x value, over all visible series. If several points are equally
-  // near, it is the first of them.
+  // Finds the logged point nearest to an x value, over all visible series. If several points are
+  // equally near, it is the first of them.
   struct Found {
     QString id;
     SeriesPoint point;

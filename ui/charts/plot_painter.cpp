@@ -179,7 +179,8 @@ namespace {
 
 constexpr double kReadingScale = 0.9;  // font size of the read-out, relative to the widget's font
 
-// Dimensions of a read-out's rows.
+// Sizes of the rows in the crosshair's read-out, in pixels: line height, padding, and width of the
+// series mark.
 struct ReadingMeasures {
   explicit ReadingMeasures(const QFont& font)
       : line(QFontMetricsF(font).height()), pad(line * 0.4), mark(line * 1.4) {}

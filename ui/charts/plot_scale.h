@@ -41,8 +41,8 @@ Span log_range(Span data);
 // least `min_width` wide.
 Span x_range(Span data, double min_width);
 
-// Both return about the requested number of ticks, but at least two, because one tick shows no
-// scale.
+// Return the ticks of a linear or logarithmic axis: `about` ticks, but at least two, because one
+// tick shows no scale.
 std::vector<Tick> linear_ticks(Span range, int about, double factor);
 std::vector<Tick> log_ticks(Span range, int about, double factor);
 

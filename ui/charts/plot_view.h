@@ -39,8 +39,8 @@ class PlotView : public QWidget {
   // only at integers.
   void set_count_axis(const QString& name);
   QString counts() const { return count_name_; }
-  // Lets the user choose a point, with the first entry of the menu or with Enter at the crosshair.
-  // `text` is the menu entry: what choosing the point does.
+  // Lets the user choose a logged point: with the first entry of the chart's menu, or with Enter at
+  // the crosshair. `text` is the menu entry; it says what choosing the point does.
   void enable_point_choice(const QString& text);
   // Sets the text that an empty chart shows: why it has no points, or what to do next.
   void set_empty_text(const QString& text);
@@ -61,16 +61,16 @@ class PlotView : public QWidget {
   bool log() const { return map_.log; }
   void set_smoothing(
       double weight);  // weight of the moving average: 0 (off) to below 1; raw values stay, in pale
-  // true: the axes include all values; false: values beyond their series' `AxisLimit` may be cut
-  // off
+  // Sets whether the axes include all values. If not, values beyond the `AxisLimit` of their series
+  // may be cut off.
   void set_full_range(bool whole);
   bool whole() const { return whole_; }
   void set_frozen(bool frozen);  // true: drawing stops, recording continues; a badge says so
   bool frozen() const { return frozen_; }
   void set_crosshair_group(CrosshairGroup* group);
 
-  // Zoom and pan. They stay within the range that `home` shows. Boxes and fractions are relative to
-  // the plot area, from its lower left corner.
+  // Functions for zoom and pan. The visible range stays within the range that `home` shows. Boxes
+  // and fractions are relative to the plot area, from its lower left corner.
   void home();
   void zoom_to(const QRectF& box);
   void zoom_at(const QPointF& fraction, double factor, bool vertical);

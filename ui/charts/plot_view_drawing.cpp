@@ -97,8 +97,8 @@ void PlotView::show_axes() {
   std::vector<Tick> ticks = linear_ticks(map_.x, canvas_->ticks_across(), across.factor);
   if (!count_name_.isEmpty()) {
     std::erase_if(ticks, [](const Tick& tick) { return tick.at != std::floor(tick.at); });
-    // removes ".0" from labels, which have decimals if some of the removed ticks were between
-    // integers
+    // Removes ".0" from tick labels. Labels have decimals if some ticks between integers were
+    // removed.
     for (Tick& tick : ticks) tick.label.remove(QRegularExpression("\\.0+$"));
   }
   canvas_->show_axes({map_.x, ticks, title, true}, vertical(Side::left, unit_), right);

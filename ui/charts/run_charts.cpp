@@ -234,8 +234,8 @@ void RunCharts::drop_lines(Shown& shown, ChartKind kind) {
   });
 }
 
-// Orders the lines by run, and within a run in the order of their selection. It does not matter
-// which line got points first.
+// Orders the lines of a chart by run, and within a run by their fixed order, not by which line got
+// points first.
 void RunCharts::order_lines(ChartKind kind) {
   QStringList all;
   for (const auto& shown : runs_) all << shown->order[kind];
@@ -253,7 +253,7 @@ void RunCharts::set_choice(const LineChoice& choice) {
   read_some();
 }
 
-// Removes the run's lines from these charts, so that they are read again from the start.
+// Removes the run's lines from charts of these kinds. The lines are then read again from the start.
 void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds) {
   for (const ChartKind kind : kinds) {
     for (const auto& [id, reader] : shown.readers[kind])
@@ -265,7 +265,7 @@ void RunCharts::restart_lines(Shown& shown, const std::vector<ChartKind>& kinds)
 }
 
 void RunCharts::set_frozen(bool frozen) {
-  // Checking the button calls this function again, with the button in the new state.
+  // Checking the Freeze button calls this function again, with the button in the new state.
   if (frozen != freeze_->isChecked()) return freeze_->setChecked(frozen);
   for (const auto& [kind, plot] : plots_) plot->set_frozen(frozen);
   emit frozen_changed(frozen);

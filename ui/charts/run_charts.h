@@ -63,7 +63,7 @@ class RunCharts : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  // A displayed run, with the data read from it.
+  // A displayed run, with its lines and how far its history has been read.
   struct Shown {
     explicit Shown(const LineChoice& choice) : split(choice.step_time_of) {}
     QPointer<Run> run;

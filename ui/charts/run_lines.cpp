@@ -36,7 +36,7 @@ std::vector<SeriesKey> keys_of(const History& history, Metric metric, std::optio
 
 QString rank_name(int rank) { return chart_text("rank %1").arg(rank); }
 
-// Selects the lines of one chart of one run. A source without data has no line.
+// Selects the lines that one chart shows for one run. Metrics without data get no line.
 class Lines {
  public:
   Lines(const History& history, const std::optional<RunStyle>& run, const LineChoice& choice)

@@ -43,7 +43,7 @@ enum class ChartKind {
   gpu_power,
   gpu_traffic
 };
-// Default order of the cards.
+// Default order of the chart cards.
 inline constexpr ChartKind kChartKinds[] = {ChartKind::loss,          ChartKind::accuracy,
                                             ChartKind::staleness,     ChartKind::consensus,
                                             ChartKind::gradient_norm, ChartKind::step_time,
@@ -90,14 +90,14 @@ struct LineChoice {
   bool operator==(const LineChoice&) const = default;
 };
 
-// Metric series of a history, combined into one line by the rule `over`. If `rate` is true, the
-// metrics are running totals, and the line shows their growth per second that the rank spent within
-// steps.
+// Source of the values of a line: metric series of a history, which are combined into one line by
+// the rule `over`. If `rate` is true, the metrics are running totals, and the line shows their
+// growth per second that the rank spent within steps.
 struct Source {
   std::vector<telemetry::SeriesKey> keys;
   Over over = Over::sum;
   bool rate = false;
-  // sources to combine, instead of the metric series in `keys`
+  // Sources whose values are combined, instead of the metric series in `keys`.
   std::vector<Source> parts{};
   bool empty() const { return keys.empty() && parts.empty(); }  // there is no such source
   bool operator==(const Source&) const = default;
@@ -139,12 +139,12 @@ struct RunStyle {
 std::vector<LineSpec> lines_of(ChartKind kind, const telemetry::History& history,
                                const std::optional<RunStyle>& run, const LineChoice& choice);
 
-// Histories are read in portions of at most this number of values per series, because they may be
-// long. Readers return true if there is more to read.
+// Maximum number of values per series that a reader reads at once, because histories may be long.
+// Readers return true if there is more to read.
 inline constexpr std::size_t kValuesAtOnce = 64;
 
-// Samples trained and payload bytes sent by all ranks, and the simulated time at the drawn speeds,
-// if it is known.
+// Progress of a run at a step: samples trained and payload bytes sent by all ranks, and the
+// simulated time at the drawn speeds, if it is known.
 struct Progress {
   double samples = 0, bytes = 0;
   double simulated = std::numeric_limits<double>::quiet_NaN();
@@ -157,10 +157,10 @@ struct Progress {
 // axis.
 class ProgressCounter {
  public:
-  // `over`: true if the run has ended, so that the history will not grow
+  // Reads new reports. `over`: true if the run has ended, so that the history will not grow.
   bool read(const telemetry::History& history, bool over);
-  // Requests simulated time. While it is requested but not available, progress is unknown at every
-  // step.
+  // Requests that progress includes simulated time. Until it is available, progress is unknown at
+  // every step.
   void request_simulation(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }
@@ -231,8 +231,8 @@ class SourceReader {
   StepGather gather_;
 };
 
-// Time of each step, split into parts. Contains only steps for which all selected ranks have
-// reported all parts. All lines share one object, so that the history is read once.
+// Parts of the time of each step. Contains only steps for which all selected ranks have reported
+// all parts. All lines share one object, so that the history is read once.
 class StepSplit {
  public:
   explicit StepSplit(int of) : of_(of) {}  // `of`: see LineChoice::step_time_of
@@ -245,8 +245,8 @@ class StepSplit {
   using PartSeconds = std::array<double, kStepParts + 1>;  // indexed by StepPart
   struct Cursor {                                          // read positions of one rank
     std::size_t whole = 0;
-    // Read positions of the parts. The overhead has none, because it is computed as the remaining
-    // time.
+    // Read positions in the history of each part of the step time. The overhead has none, because
+    // it is computed as the remaining time.
     std::array<std::size_t, kStepParts - 1> parts{};
     std::size_t imposed = 0;
   };
@@ -274,7 +274,8 @@ class StepSplit {
 class LineReader {
  public:
   explicit LineReader(const LineSpec& spec);
-  // True if a line with this specification would have the same points, even if its style differs.
+  // True if a line with this specification would have the same points as this reader's line, even
+  // if its style differs.
   bool reads_as(const LineSpec& spec) const;
   // Appends the next points, as far as the progress at their steps is known. `progress` and `split`
   // must have read the same history before.
@@ -288,7 +289,7 @@ class LineReader {
   LineSpec spec_;
   SourceReader source_, divisor_;
   std::size_t next_value_ = 0;
-  // dividends and divisors of steps for which the other one is not known yet
+  // Dividends and divisors of a ratio, for steps at which the other value is not known yet.
   std::deque<SeriesPoint> dividends_, divisors_;
   std::deque<SeriesPoint> held_back_;  // points whose progress (samples, bytes) is not known yet
 };

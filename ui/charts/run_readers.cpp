@@ -15,7 +15,7 @@ using telemetry::Series;
 
 namespace {
 
-// in the order of StepPart
+// Metrics of the parts of a step's time, in the order of StepPart.
 constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds,
                                    Metric::transfer_seconds, Metric::input_seconds};
 
@@ -168,8 +168,8 @@ bool StepClock::advance(const History& history, int rank, int step) {
   for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
     seconds_ += series->values[read_];
   const int steps = step - std::exchange(step_, step);
-  // If ranks run steps independently, other ranks execute the steps in between, so no step is
-  // missing.
+  // If ranks run steps independently, other ranks execute the steps in between. So all times are
+  // known, although this rank did not report every step.
   return history.steps_apart() || static_cast<int>(read_ - before) == steps;
 }
 
