@@ -29,7 +29,7 @@ base::Json content_of(const Document& document) {
           {"experiment", experiment::to_json(document.experiment())}};
 }
 
-// Reads a copy; returns false if the file is incomplete.
+// Reads a recovery copy; returns false if the file is incomplete.
 bool read_copy(Recovery& recovery) {
   QFile file(recovery.copy);
   if (!file.open(QIODevice::ReadOnly)) return false;
@@ -101,7 +101,7 @@ Autosave::~Autosave() { remove_copy(); }
 void Autosave::recover(const Recovery& recovery) {
   document_.restore(recovery.experiment, recovery.file);
   write_now();
-  // The recovered copy is deleted only if the document's own copy has been written.
+  // Deletes the recovered copy only after the document's own copy has been written.
   if (QFile::exists(copy_)) discard(recovery);
 }
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr qsizetype kMaxBytes = 16'000'000;
 
-// Content of the clipboard, as a document with described fields.
+// Content of the clipboard: copied devices and a part of a drawing, with described fields for JSON.
 struct Clip {
   std::int64_t version = kVersion;
   topology::Topology topology;

@@ -88,7 +88,7 @@ class Document : public QObject {
 
  private:
   friend class EditCommand;
-  // Snapshots are shared between commands and the document.
+  // An immutable copy of the experiment, shared between the undo commands and the document.
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();

@@ -10,10 +10,11 @@
 namespace trainyard::ui {
 
 std::unique_ptr<QMimeData> to_mime(const QStringList& layers);
-// Returns an empty list if the data contains no layers or invalid names; MIME data is untrusted.
+// Returns the names of the layers in MIME data. Returns an empty list if there are none or a name
+// is invalid, because MIME data is untrusted.
 QStringList layers_of_mime(const QMimeData* data);
 
-// Examples: "layer 2", "layers 0 and 11", "12 layers".
+// Returns a short text for a list of layers: "layer 2", "layers 0 and 11", "12 layers".
 QString layer_list_text(const QStringList& layers);
 
 }  // namespace trainyard::ui
