@@ -22,7 +22,7 @@ bool same_rows(const Topology& a, const Topology& b) {
 
 }  // namespace
 
-// Content of a row; exactly one pointer is set.
+// The object of the drawing that a row shows; exactly one pointer is set.
 struct TopologyItems::Row {
   const topology::Host* host = nullptr;
   const topology::Device* device = nullptr;
@@ -60,7 +60,8 @@ TopologyItems::TopologyItems(Document& document, QObject* parent)
 }
 
 void TopologyItems::refresh() {
-  // Positions are removed, because moving an object on the canvas does not change this model.
+  // Removes the positions from the copy, because moving an object on the canvas does not change
+  // this model.
   const Topology now = without_positions(document_.experiment().topology);
   if (now == shown_) return;
   if (!same_rows(now, shown_)) {

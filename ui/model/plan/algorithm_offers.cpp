@@ -20,7 +20,7 @@ void add_flows(AlgorithmOffers& known, std::int64_t segment_bytes, const collect
   }
 }
 
-// If the strategy supports only one algorithm, marks all others as unavailable.
+// If the strategy supports only one all-reduce algorithm, marks all others as unavailable.
 void keep_only(AlgorithmOffers& known, const experiment::Resolved& experiment) {
   const auto only = experiment::required_all_reduce(experiment.document.strategy.kind);
   if (!only) return;

@@ -22,8 +22,8 @@ struct LogicalTopology {
   std::vector<std::string> devices = {};  // names of the participating devices, by position
   std::vector<collective::Flow> flows =
       {};  // flows between positions in `devices`; empty: nothing to draw
-  // True while the mouse is on the algorithm. If it is false, live data of a run hides the logical
-  // topology.
+  // True while the mouse is on an algorithm in the table of algorithms. If it is false, live data
+  // of a run hides the logical topology.
   bool pointed = false;
 
   bool operator==(const LogicalTopology&) const = default;
@@ -34,8 +34,8 @@ struct AlgorithmOffers {
   int ranks = 0;                              // number of participating ranks; 0: no collective
   std::int64_t bucket_bytes = 0;              // size of the largest bucket
   bool gathers = false;  // true if the collective is an all-gather, which sums nothing
-  // true if the collective sums outputs of sharded layers, or gradients at their inputs, instead of
-  // gradients of weights
+  // True if the collective is inside sharded layers: it sums their outputs, or the gradients at
+  // their inputs, instead of gradients of weights.
   bool inside_layers = false;
   std::vector<collective::Offer> offers = {};  // by algorithm; empty for one rank
   collective::Choice automatic = {};           // choice of `auto`
@@ -48,7 +48,8 @@ struct AlgorithmOffers {
 
 inline constexpr std::size_t kMaxArrows = 20'000;  // maximum number; more arrows are unreadable
 
-// Shared instead of copied, because the offers of many ranks contain many flows.
+// Comparison that several views share instead of copying it, because traffic between many ranks
+// takes much memory.
 using AlgorithmOffersPtr = std::shared_ptr<const AlgorithmOffers>;
 
 // Returns the comparison for an experiment, or the reason why there is none. If `stop` is

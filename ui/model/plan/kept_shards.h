@@ -9,11 +9,11 @@
 
 namespace trainyard::ui {
 
-// State that a rank keeps. Of each kind of state that is sharded (parameters, gradients, moments),
-// it keeps the shard with index `part` of `parts` shards. Of each other kind, it keeps everything.
+// Model state that a rank keeps. Of each sharded kind of state (parameters, gradients, moments), it
+// keeps the shard with index `part` of `parts` shards. It keeps the other kinds in full.
 struct KeptShard {
   int part = 0, parts = 1;
-  // true if this kind of state is sharded; moments are always sharded if there are any
+  // True if parameters or gradients are sharded. Moments are always sharded if there are any.
   bool parameters = false, gradients = false;
   bool moments = true;  // true if the optimizer has moments
   bool operator==(const KeptShard&) const = default;

@@ -28,7 +28,7 @@ plan::Schedule shortened(const plan::Schedule& schedule) {
   return few;
 }
 
-// A simulated step: the index of the program and the executed ops, for each rank.
+// A simulated step: for each rank, the index of its program and the executed ops.
 struct Simulated {
   std::vector<int> programs;
   std::vector<std::vector<ExecutedOp>> ran;

@@ -15,7 +15,7 @@
 
 namespace trainyard::ui {
 
-// Assignment of layers to stages, and the schedule.
+// Shape of a pipeline: the schedule, and the layers and rank of each stage.
 struct PipelineShape {
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
   experiment::Mesh mesh;
@@ -39,8 +39,8 @@ struct PlannedStep {
   std::string program;  // name of the program: "train"
   StepCells cells;
   std::vector<std::vector<std::string>> tokens;  // token of a cell's first op, by rank and cell
-  // result of `experiment::ideal_bubble_fraction` for this number of micro-batches; nothing if no
-  // formula applies
+  // Ideal bubble fraction for this number of micro-batches (`experiment::ideal_bubble_fraction`);
+  // nothing if no formula applies.
   std::optional<double> ideal;
   bool operator==(const PlannedStep&) const = default;
 };

@@ -20,7 +20,7 @@ QString in_a_sentence(const std::string& said) {
   return sentence;
 }
 
-// Returns the flows between ranks in one step: activations, gradients and norms.
+// Returns the bytes that ranks send each other in one step: activations, gradients and norms.
 std::vector<collective::Flow> flows_of(const plan::Plan& plan) {
   std::vector<collective::Flow> flows;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {

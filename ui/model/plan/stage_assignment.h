@@ -14,8 +14,8 @@ struct StageAssignment {
   QString said;  // describes the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
       layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
-  // Flows between ranks in a step. Empty if single layers are split, because the ranks of such a
-  // layer communicate by all-reduce.
+  // Logical topology of a step: the bytes between ranks. Empty if single layers are split, because
+  // the ranks of such a layer communicate by all-reduce.
   LogicalTopology picture;
 };
 // Returns the text for a rank's layers: "layers 0–1.3", "layer 2 (1/2)", "the loss". Empty if the

@@ -12,7 +12,7 @@
 namespace trainyard::ui {
 namespace {
 
-// several steps, because the first step also fills the pipeline
+// Number of steps to simulate. It is above 1, because the first step also fills the pipeline.
 constexpr std::int64_t kSimulatedSteps = 3;
 
 }  // namespace

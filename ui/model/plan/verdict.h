@@ -14,7 +14,8 @@
 
 namespace trainyard::ui {
 
-// `expanded` is the experiment's plan.
+// Simulates the experiment and one device, and compares their speed. `expanded` is the plan of the
+// experiment, with its collectives expanded.
 base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
                                             const plan::Plan& expanded, std::stop_token stop = {});
 
@@ -24,7 +25,7 @@ base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experime
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
                                  std::stop_token stop = {});
 
-// Returns the cost of a full step of the drawn experiment, as simulated.
+// Returns the simulated time and other costs of a full step of the drawn experiment.
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
                                              std::stop_token stop = {});
 

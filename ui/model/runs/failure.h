@@ -10,7 +10,8 @@
 
 namespace trainyard::ui {
 
-// Returns the problem in the result or the last state of the run; nothing if there is none.
+// Returns the problem that ended the run, from its result or its last state; nothing if there is
+// none.
 std::optional<base::Problem> failure_of_run(const telemetry::History& history);
 
 // Returns the rank that the location of a problem names: 2 for "rank 2 (cpu2 on host0)".

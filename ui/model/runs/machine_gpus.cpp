@@ -26,7 +26,7 @@ std::optional<MachineGpu> read_gpu(const QByteArray& line) {
 
 }  // namespace
 
-// Ends the process, which may still be running.
+// Ends the process that queries the GPUs, which may still be running.
 MachineGpus::~MachineGpus() {
   if (process_ == nullptr) return;
   process_->disconnect(this);

@@ -52,7 +52,7 @@ DataAssignment recorded_assignment(const telemetry::History& history) {
   const auto recorded = base::value_at(history.header(), "experiment");
   if (!recorded) return {};
   const auto resolved = experiment::resolved_from_json(*recorded);
-  // The recording may be that of an older version, so that only some of its values can be read.
+  // If the recording is of an older version, only the shards can be read from it.
   return resolved ? data_assignment(*resolved)
                   : DataAssignment{experiment::shards_of(*recorded), {}};
 }

@@ -82,7 +82,7 @@ base::Result<std::unique_ptr<Run>> Run::start(const Services& services,
       });
 }
 
-// Called on the I/O thread when there is new data.
+// Schedules an update on the GUI thread. Called on the I/O thread when there is new data.
 void Run::wake() {
   QMetaObject::invokeMethod(
       this,
@@ -100,8 +100,8 @@ void Run::schedule_read() {
 void Run::read_data() {
   State& state = *state_;
   const bool reading = state.io->reading(),
-             // `live` is read before `take_frames` is called. If the run has ended by then, all of
-             // its frames are already in the queue.
+             // Reads `live` before it calls `take_frames`. If the run has ended by then, all of its
+             // frames are already in the queue.
       live = state.io->live();
   const bool named = state.history.ranks() > 0;
   bool news = state.take_frames();

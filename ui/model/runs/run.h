@@ -36,13 +36,13 @@ class Run : public QObject {
                                                   const QString& name);
   ~Run() override;
 
-  // grows only on the GUI thread, before `updated` is emitted
+  // Recorded data of the run. It grows only on the GUI thread, before `updated` is emitted.
   const telemetry::History& history() const;
   const SpanStore& spans() const;       // executed ops; updated with `history`
   const TrafficMeter& traffic() const;  // recent traffic between ranks; updated with `history`
   const std::optional<session::Status>& status()
       const;  // the coordinator's latest status; nothing for an old run
-  // drawing on which the run was started; empty until it is known
+  // Drawing with which the run was started; empty until it is known.
   const topology::Topology& drawing() const;
   bool live() const;
   bool complete() const;  // true if the full recording was read and it will not grow

@@ -30,8 +30,8 @@ RunIo::RunIo(Target target, std::function<void()> wake)
       started_(Clock::now()),
       last_answer_(started_),
       next_id_(static_cast<std::uint64_t>(
-          // id of the first command; it is greater than all ids that an earlier workbench used for
-          // this run
+          // Id of the first command. It is greater than all ids that an earlier workbench used for
+          // this run.
           base::now_nanoseconds())),
       live_(target_.process >= 0) {
   thread_ = std::thread([this] { loop(); });

@@ -33,7 +33,7 @@ class RunIo {
  public:
   struct Target {
     std::filesystem::path directory;
-    // function that connects to the coordinator; if it is empty, commands are not possible
+    // Function that connects to the coordinator. If it is empty, the run takes no commands.
     session::Connect connect;
     std::int64_t process = -1;  // process of a coordinator that was just started; -1: none
   };

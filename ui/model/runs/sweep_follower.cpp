@@ -119,7 +119,7 @@ void SweepFollower::take(const SweepUpdate& news) {
   live_ = news.live;
   error_text_ = news.error_text;
   if (live_) delay_timer_.start();
-  // emitted also without new data, because the estimated remaining time of a live sweep changes
+  // Emitted also without new data, because the estimated remaining time of a live sweep changes.
   if (!same || live_) emit changed();
 }
 

@@ -40,7 +40,7 @@ enum class Joining {
   never,   // never: points are markers
 };
 
-// Indices of the minimum and the maximum of a range of points.
+// Indices of the points with the minimum and the maximum value in a range of points.
 struct Extremes {
   bool any = false;
   std::uint32_t least = 0, greatest = 0;
@@ -105,7 +105,7 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
-  // each is computed when `drawable` is first called for its scale
+  // Drawable values of each scale, computed when `drawable` is first called for it.
   mutable DrawableValues linear_{false}, log_{true};
 };
 

@@ -7,7 +7,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Finds the first point in [begin, end) that can be drawn.
+// Returns the index of the first point in [begin, end) that the scale can show; `end` if there is
+// none.
 std::size_t first_drawable(const DrawableValues& values, std::size_t begin, std::size_t end) {
   while (begin < end && !values.drawable(begin)) ++begin;
   return begin;

@@ -9,8 +9,8 @@ namespace {
 
 enum Doing : int { nothing, sending, waiting, transfer };
 
-// Changes, at a point of time, of three numbers: active transfers, waiting receives and active
-// sends.
+// Event at a point of time that changes the numbers of active transfers, waiting receives and
+// active sends of a rank.
 struct Change {
   Nanoseconds at = 0;
   int transfers = 0, waits = 0, sends = 0;

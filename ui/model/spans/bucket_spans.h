@@ -12,7 +12,8 @@ namespace trainyard::ui {
 // All pieces of one collective, which are adjacent on a track.
 struct BucketSpan {
   TimeRange range;
-  // total time in each state of bucket_pieces.h; the sum is the length of `range`
+  // Total time of the collective in each state of bucket_pieces.h. The sum is the length of
+  // `range`.
   Nanoseconds waiting = 0, transfer = 0, sending = 0, nothing = 0;
   Nanoseconds computing = 0;       // part of the range in which the rank also computed
   double bytes = 0;                // payload sent and received by the rank

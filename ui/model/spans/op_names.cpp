@@ -12,8 +12,7 @@ namespace {
 
 using plan::OpKind;
 
-// Returns the token of the collective to which the op of a chunk belongs. It is the token that the
-// collective has in the coarse plan.
+// Returns the token of the collective to which a chunk op belongs, as in the plan before expansion.
 std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   plan::Op whole;
   whole.kind = OpKind::all_reduce;
@@ -24,8 +23,9 @@ std::string coarse_token(const plan::Program& program, const plan::Op& chunk) {
   return plan::token(whole);
 }
 
-// Assigns the op of each chunk to its collective. If a program contains several collectives of one
-// bucket, a new collective begins where an op of the bucket occurs again.
+// Assigns each chunk op (send or receive of a chunk) to its collective. If a program contains
+// several collectives of one bucket, a new collective begins where an op of the bucket occurs
+// again.
 class BucketNaming {
  public:
   explicit BucketNaming(const std::map<std::int32_t, int>& lane_of_group)

@@ -29,8 +29,8 @@ struct ExecutedOp {
   TimeRange range;
 };
 
-// An executed cell. `range` is from the first begin to the last end of the cell's ops, and `op` is
-// the index of the first of these ops.
+// An executed cell of the pipeline diagram. `range` is from the first begin to the last end of its
+// ops, and `op` is the index of the first of them.
 struct PassCell {
   experiment::Cell of;
   int op = 0;

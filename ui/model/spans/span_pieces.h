@@ -37,8 +37,8 @@ struct SpanPiece {
   int left = 0, right = 0;  // columns [left, right), clipped to the range
   std::size_t first = 0;    // index of the piece's first span
   std::size_t spans = 1;
-  // Sum of the times of the merged spans, including their parts outside of the piece's columns.
-  // Empty if the piece is a single span.
+  // Times of all spans that are merged in this piece, including their parts outside of the piece's
+  // columns. Empty if the piece is a single span.
   SpanTimes times;
 };
 

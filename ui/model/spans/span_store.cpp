@@ -34,7 +34,7 @@ void SpanLane::add(const OpSpan& span) {
   if (joined_) joined_->join(span);
 }
 
-// Adds all spans to one track: the track for the first span.
+// Adds all spans to one track: the one on which the first span fits.
 void SpanLane::add_together(const std::vector<OpSpan>& spans) {
   if (spans.empty()) return;
   SpanTrack& track = track_for(spans.front());

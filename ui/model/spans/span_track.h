@@ -28,10 +28,10 @@ class SpanTrack {
   std::size_t size() const { return spans_.size(); }
   const OpSpan& operator[](std::size_t number) const { return spans_[number - forgotten_]; }
 
-  // These functions return the index of the first matching span before index `limit`, or `limit` if
-  // there is none.
+  // Return the index of the first span with this property before index `limit`, or `limit` if there
+  // is none.
   std::size_t first_ending_after(Nanoseconds time, std::size_t limit) const;
-  // The search starts at index `from`; it is fast if the result is near.
+  // Searches from index `from` on, which is fast if the result is near.
   std::size_t first_beginning_from(Nanoseconds time, std::size_t from, std::size_t limit) const;
 
   // Returns the sum of the times of the spans with indices [begin, end). Each span counts fully.

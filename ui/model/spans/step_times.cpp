@@ -41,8 +41,8 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   return more;
 }
 
-// Adds a report of one rank. If another rank has already reported the step, the step's begin and
-// end are extended.
+// Adds the begin and end that one rank reports for a step. If another rank has already reported the
+// step, the step's range is extended.
 void StepTimes::take(std::int32_t step, const TimeRange& range) {
   const auto at = std::partition_point(steps_.begin(), steps_.end(),
                                        [step](const StepTime& known) { return known.step < step; });

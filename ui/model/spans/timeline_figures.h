@@ -25,7 +25,8 @@ using Times = std::vector<TimeRange>;  // disjoint, in order
 
 struct RankFigures {
   Nanoseconds looked_at = 0, compute = 0, communication = 0, hidden = 0, waiting = 0;
-  // false if an engine executes full collectives, because an engine does not report waiting
+  // False if an engine such as NCCL executes the collectives, because an engine does not report
+  // waiting.
   bool waiting_known = true;
   double efficiency() const;              // compute efficiency; 0 if T is empty
   std::optional<double> overlap() const;  // nothing if there was no communication

@@ -21,7 +21,7 @@ bool fails_alone(const experiment::RunSpec& run);
 // experiment must have no problems.
 bool is_loss_allowed(const experiment::Experiment& experiment, int rank);
 
-// A row of the table "When it fails".
+// A row of the table "When it fails": a role, and what happens if a rank with this role fails.
 struct RoleFailure {
   QString role;    // "chief (rank 0)"
   QString others;  // effect on the other ranks
@@ -48,11 +48,12 @@ std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experimen
 struct RankFaults {
   bool kill = false, stall = false, wake = false, restart = false;
   bool spared = false;  // true if the other ranks can continue without this rank
-  // effect of losing the rank, such as "training goes on with the 3 other workers" or "ends the
-  // run"
+  // Effect of losing the rank, such as "training goes on with the 3 other workers" or "ends the
+  // run".
   QString outcome;
 };
-// `experiment`: the experiment that the run recorded.
+// Returns the faults that can be injected into a rank. `experiment`: the experiment that the run
+// recorded.
 RankFaults faults_of_rank(const experiment::Experiment& experiment, const session::Status& status,
                           int rank);
 

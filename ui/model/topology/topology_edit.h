@@ -22,7 +22,7 @@ Position snapped(Position place, double grid = 8);
 
 // Look-up of objects.
 std::set<std::string> object_names(const topology::Topology& topology);
-// Returns those of the objects `picked` that still exist in the topology.
+// Returns the selected objects that still exist in the topology.
 SelectedObjects existing_objects(const SelectedObjects& picked, const topology::Topology& topology);
 // Returns the topology with all positions reset, so that drawings can be compared regardless of
 // positions.
@@ -64,8 +64,8 @@ void move_to_host(topology::Topology& topology, const std::string& device, const
 // are numbered in drawing order.
 void shift_device(topology::Topology& topology, const std::string& device, int by);
 
-// Edits of roles. Only one device may be chief, and only one evaluator: the device that had this
-// role before becomes a worker.
+// Functions that change the roles of devices. Only one device may be chief, and only one evaluator:
+// the device that had this role before becomes a worker.
 bool is_unique_role(topology::Role role);
 std::string holder_of(const topology::Topology& topology,
                       topology::Role role);  // device with a unique role; empty if there is none
