@@ -19,7 +19,7 @@ constexpr double kCopyGap = 48;
 constexpr double kGridStep = 8;
 constexpr double kAspect = 1.5;  // width / height of a block of hosts, about that of a window
 
-// A host or switch: its writable position and its size.
+// A host or switch to place: its size, and its position, which is changed.
 struct Node {
   double* x;
   double* y;
@@ -107,7 +107,7 @@ QRectF place_around(const Node& hub, const Nodes& hosts, QPointF at) {
     return covered;
   }
   const std::size_t wide = columns_for(hosts);
-  // All rows above the switch are full. A shorter row there would be crossed by links to hosts in
+  // Fills all rows above the switch. A shorter row there would be crossed by links to hosts in
   // other rows.
   const std::size_t full = std::max<std::size_t>(1, hosts.size() / 2 / wide) * wide;
   const std::size_t above = std::min(full, hosts.size());

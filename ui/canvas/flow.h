@@ -11,8 +11,8 @@ namespace trainyard::ui {
 // times faster than dashed paths.
 void stroke(QPainter& painter, const QPainterPath& path, const QPen& pen);
 
-// Paints moving dashes, whose speed and width grow with the logarithm of the rate. When the canvas
-// is zoomed out, dashes keep their length on screen and are one pixel wide.
+// Paints traffic as moving dashes, whose speed and width grow with the logarithm of the rate. When
+// the canvas is zoomed out, dashes keep their length on screen and are one pixel wide.
 void paint_flow(QPainter& painter, const QPainterPath& path, double bytes_per_second, bool forward,
                 double clock_seconds);
 

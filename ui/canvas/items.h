@@ -21,7 +21,8 @@ class TileItem : public QGraphicsItem {
   TileAppearance look_;
 };
 
-// Tags across the edges of a tile. They are painted above the links that begin at the tile.
+// Scene item of the tags across the edges of a device's tile. It is painted above the links that
+// begin at the tile.
 class TileTagsItem : public QGraphicsItem {
  public:
   TileTagsItem() { setZValue(0.9); }

@@ -40,7 +40,7 @@ NodeBox box_of(const topology::Host& host) {
 QPointF round_border_point(const QRectF& rect, QPointF to) {
   const QLineF way(rect.center(), to);
   if (way.length() == 0) return to;
-  // `straight`: half of the length of the switch's straight edges
+  // `straight`: half of the length of the switch's straight edges, between its round ends.
   const double radius = rect.height() / 2, straight = rect.width() / 2 - radius;
   const double across = std::fabs(way.dx()) / way.length(),
                along = std::fabs(way.dy()) / way.length();
@@ -75,7 +75,7 @@ QPainterPath line_between(const End& from, const End& to, double aside) {
 QPainterPath curve_between(const QRectF& from, const QRectF& to) {
   const bool same_row = from.top() == to.top();
   const double inward =
-      // offset of the curve's end from the tile's center, toward the other tile
+      // Distance of the curve's end from the tile's center, toward the other tile.
       (from.left() < to.left() ? 1 : -1) * (from.width() / 2 - 16);
   const QPointF a = same_row ? QPointF(from.center().x() + inward, from.bottom())
                              : border_point(from, to.center());

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 
 struct LinkLabel {
   QStringList lines;  // empty: no label
-  // true if the first line is a measurement: the bytes per second of both directions together
+  // True if the first line is a measured rate: the bytes per second of both directions together.
   bool measured = false;
   QRectF rect;
 };

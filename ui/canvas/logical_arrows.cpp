@@ -16,12 +16,13 @@ constexpr double kThinnest = 1.5, kWidest = 6;
 constexpr double kNeighbors = 160;  // pixels between the centers of adjacent tiles
 constexpr double kMinBend = 16, kMaxBend = 64,
                  kBend = 0.2;  // pixels; kBend: bend per pixel of distance beyond kNeighbors
-// If there are more than kFew arrows, they have no rims; if there are more than kMany, no heads.
+// Limits for simpler arrows: with more than kFew arrows, they have no rims; with more than kMany,
+// no heads.
 constexpr std::size_t kFew = 150, kMany = 1000;
 constexpr float kFaint = 0.35F;
 constexpr double kHead = 5, kRim = 3;  // pixels at 100 %
 constexpr double kLineOfHead = 0.45;   // maximum line width as a fraction of the head's length
-// maximum length of a head as a fraction of its arrow's length
+// Maximum length of an arrow head, as a fraction of its arrow's length.
 constexpr double kHeadOfAll = 0.65;
 
 std::map<std::string, QRectF> tiles_of(const Layout& layout) {
@@ -65,8 +66,8 @@ QPolygonF head_of(const QPainterPath& path, double size) {
   return QPolygonF{tip, tip + along + across, tip + along - across};
 }
 
-// Returns the curve without its end, which the head covers. A wide line up to the tip would make
-// the head blunt.
+// Returns the curve of the arrow without the end that the head covers. A wide line up to the tip
+// would make the head blunt.
 QPainterPath line_of(const LogicalArrow& arrow) {
   const QPainterPath& path = arrow.path;
   const double span = span_of(path), part = span > 0 ? 1 - 0.8 * head_size(arrow) / span : 1;
@@ -93,8 +94,8 @@ void paint_line(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& 
            Qt::SolidLine, Qt::FlatCap));
 }
 
-// Paints a head. Its rim follows the two sides that meet at the tip, because the line enters at the
-// third side.
+// Paints an arrow head. Its rim follows the two sides that meet at the tip, because the line enters
+// at the third side.
 void paint_head(QPainter& painter, const LogicalArrow& arrow, const ArrowStyle& ink) {
   const QPolygonF head = head_of(arrow.path, head_size(arrow));
   if (head.isEmpty()) return;

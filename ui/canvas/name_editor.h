@@ -11,7 +11,8 @@ namespace trainyard::ui {
 class NameEditor : public QLineEdit {
   Q_OBJECT
  public:
-  // returns the reason for refusal; empty: accepted
+  // Function that takes the entered name. Returns the reason if it refuses the name; empty if it
+  // accepts it.
   using Commit = std::function<QString(const QString& name)>;
 
   NameEditor(QWidget* parent, const QRect& where, const QString& name,

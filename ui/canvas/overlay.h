@@ -19,15 +19,15 @@ enum class Absence { none, stalled, lost, returning };
 struct DeviceOverlay {
   int rank = 0;
   QString state;  // "training", "waiting", "failed", ...
-  // Number of completed steps. For an evaluator: the step whose parameters it measured last, or 0
-  // if it has measured none.
+  // Number of steps that the rank has completed. For an evaluator: the step whose parameters it
+  // measured last, or 0 if it has measured none.
   qint64 step = 0;
   double utilization = -1;  // 0..1; negative: not measured
   bool failed = false;      // true if the rank died, failed or hung, and this ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
-  // True if `step` is a step of the run instead of a count of this rank's local steps. This is so
-  // if other ranks execute some of the run's steps, or if this rank executes none.
+  // True if `step` is a step of the run instead of the number of this rank's local steps. This is
+  // so if other ranks execute some of the run's steps, or if this rank executes none.
   bool step_is_position = false;
   QStringList imposed = {};  // tags of the tile: slowdowns that were last requested
 
@@ -43,8 +43,8 @@ struct PayloadRate {
   bool operator==(const PayloadRate&) const = default;
 };
 
-// Rates over the last second, in each direction. Forward is from the link's `from` to its `to`. A
-// bus has no directions, so all its traffic counts as forward.
+// Measured rates of a link or bus over the last second. Forward is from the link's `from` to its
+// `to`. A bus has no directions, so all its traffic counts as forward.
 struct LinkOverlay {
   double bytes_per_second_forward = 0, bytes_per_second_backward = 0;
   std::vector<PayloadRate> payload =

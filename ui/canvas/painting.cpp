@@ -20,8 +20,8 @@ constexpr double kNameSize = 13, kTinySize = 9;  // pixels at 100 %
 constexpr double kFarSize = 10;                  // pixels on the screen, times the theme's scale
 
 bool far(const QPainter& painter) { return is_far(scale_of(painter)); }
-// Returns the font size of names and rank numbers. It grows when the drawing is zoomed out, up to
-// `room`.
+// Returns the font size of names and rank numbers. It grows as the drawing is zoomed out, up to the
+// height `room`.
 double far_size(const QPainter& painter, double room) {
   return std::min(kFarSize * Theme::instance().scale() / scale_of(painter), room);
 }
@@ -48,7 +48,7 @@ void box(QPainter& painter, const QRectF& rect, double radius, const QColor& ins
 
 void box(QPainter& painter, const QRectF& rect, double radius, const QColor& fill,
          const Marks& marks, Qt::PenStyle line = Qt::SolidLine) {
-  // The border is at least one pixel wide.
+  // Width of the border: at least one pixel on screen.
   const double width = (marks.selected ? 2 : 1) / std::min(scale_of(painter), 1.0);
   const QPen pen(marks.selected  ? colors().accent
                  : marks.hovered ? colors().dim
@@ -184,8 +184,8 @@ QString steps_done(const DeviceOverlay& live, double room) {
   return width_of(words, kSmallSize, false) > room ? grouped(live.step) : words;
 }
 
-// Paints a bar whose full width stands for the full state, such as all parameters. The shard that
-// the rank keeps is filled; without sharding, all of the bar is filled.
+// Paints a bar whose full width stands for all of one kind of state, such as all parameters. The
+// shard that the rank keeps is filled; without sharding, the full bar is filled.
 void paint_shard_bar(QPainter& painter, const QRectF& bar, const KeptShard& kept, bool shared,
                      const QColor& color) {
   const double one = bar.width() / kept.parts;
@@ -303,7 +303,8 @@ void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& loo
   paint_tile_header(painter, inner, look);
   const QRectF figures(inner.left(), inner.top() + 26,
                        inner.width() - (look.badge.isEmpty() ? 0 : 20), 16);
-  // During a run, bars and layers are beside each other; otherwise they are below each other.
+  // During a run, or if stages are sharded, paints the rank's share of the model in the row of the
+  // device's cores and memory.
   const bool stage_of_shards = look.shard && !look.layers.isEmpty();
   if (look.live || stage_of_shards)
     paint_model_share(painter, figures, look, device_figures(look.device));
@@ -365,7 +366,8 @@ void paint_link(QPainter& painter, const LinkShape& shape, const LinkAppearance&
                        : look.marks.hovered ? colors().dim
                                             : colors().link;
   painter.setBrush(Qt::NoBrush);
-  // links between hosts end under cards, so they need no round end
+  // Round ends only for links inside a host. Links between hosts end under cards, so they need
+  // none.
   const Qt::PenCapStyle cap = shape.within_host ? Qt::RoundCap : Qt::FlatCap;
   if (look.marks.selected)
     stroke(painter, shape.path, QPen(colors().selection, shape.width + 6, Qt::SolidLine, cap));

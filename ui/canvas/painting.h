@@ -22,8 +22,8 @@ struct TileAppearance {
   topology::Device device;
   std::optional<int> rank;
   QString duty = {};  // duty of the rank, such as "worker"; "idle" without a rank
-  // Layers of the rank, if the model is split. During a run they are shown instead of the device's
-  // cores and memory, otherwise instead of the duty.
+  // Layers that the rank has, if the model is split. During a run they are shown instead of the
+  // device's cores and memory, otherwise instead of the rank's duty (its role).
   QString layers = {};
   std::optional<KeptShard> shard =
       {};  // shard of a sharded model, shown like `layers`; if both are set, layers come first
@@ -37,7 +37,8 @@ struct TileAppearance {
   bool operator==(const TileAppearance&) const = default;
 };
 
-// Tags across the edges of a tile: caveats that apply to every measurement of the device.
+// Tags across the edges of a device's tile. They are caveats that apply to every measurement of the
+// device.
 struct TileTags {
   bool emulated = false;
   QStringList imposed = {};  // imposed slowdowns of its rank, now or in a run

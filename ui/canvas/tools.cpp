@@ -41,7 +41,8 @@ class MoveNodes : public Gesture {
   void cancel() override { place({}, 1); }
 
  private:
-  // Moves from the start positions, so that rounding does not accumulate; Alt ignores the grid.
+  // Moves the objects from their start positions, so that rounding does not accumulate. With Alt,
+  // the grid is ignored.
   void place(QPointF by, double grid) {
     const auto put = [&](auto& now, const auto& before) {
       for (auto& one : now) {

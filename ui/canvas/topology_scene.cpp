@@ -219,7 +219,8 @@ void TopologyScene::sync_hosts() {
                         .speeds = overlay_ ? overlay_->link_speeds : QString(),
                         .marks = marks_of({TopologyObject::Kind::host, host.name, {}})};
     if (overlay_) look.live = value_at(overlay_->buses, host.name);
-    // The appearance contains no position, so that moving a card does not discard its cached image.
+    // Clears the position in the appearance, so that moving a card does not discard its cached
+    // image.
     look.host.x = look.host.y = 0;
     const auto box = std::ranges::find_if(layout_.nodes, [&](const NodeBox& node) {
       return node.kind == TopologyObject::Kind::host && node.name == host.name;
@@ -243,8 +244,8 @@ QStringList TopologyScene::imposed_on(const topology::Device& device) const {
                        document_.experiment().run.devices == experiment::DeviceSpeed::paced);
 }
 
-// False during a run of another experiment, because its shards may differ from those of the drawn
-// model.
+// True if the device shows its share of the drawn model. False during a run of another experiment,
+// because its shards may differ.
 bool TopologyScene::shows_model_share(const topology::Device& device) const {
   return !overlay_ || overlay_->trains_drawing || !overlay_->devices.contains(device.name);
 }

@@ -41,8 +41,8 @@ class TopologyScene : public QGraphicsScene {
   void set_logical(const LogicalTopology& picture);
   const LogicalItem& logical() const { return *logical_; }
 
-  // Each takes one element per rank: its layers if the model is split, or its shard if the model is
-  // sharded. An empty vector means that the model is not split, or not sharded.
+  // Set each rank's share of the model: its layers if the model is split, or its shard if the model
+  // is sharded. An empty vector means that the model is not split, or not sharded.
   void set_layers(std::vector<std::string> layers);
   void set_shards(std::vector<KeptShard> shards);
   // Returns the rank's share of the drawn model as text ("has layers 0–1.3"). A run that trains

@@ -48,7 +48,7 @@ class TopologyView : public QGraphicsView {
   // Gives the role to the selected devices. If that is impossible, shows the reason in the status
   // bar.
   void give_role(topology::Role role);
-  // Highlights the devices that another panel refers to. The next call replaces them.
+  // Highlights the devices to which another panel refers. The next call replaces them.
   void highlight_devices(const std::set<std::string>& devices);
   void rename_current();  // opens an editor in place
   void add_to_context_menu(std::function<void(QMenu&, const TopologyObject&)> fill) {

@@ -35,7 +35,8 @@ void TopologyView::mousePressEvent(QMouseEvent* event) {
   }
 }
 
-// Chooses the gesture by the object under the mouse.
+// Begins the gesture that belongs to the object under the mouse, such as moving it or pulling a
+// link from it.
 void TopologyView::begin(const TopologyObject& part, QPointF at, Qt::KeyboardModifiers modifiers) {
   const bool linkable = part && part.kind != TopologyObject::Kind::link;
   if (on_port(scene_.layout(), scene_.hovered(), at))

@@ -31,8 +31,8 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   return fragment->devices.front();
 }
 
-// Returns the name of the host at an object: the host itself, or the host of a device. Empty for
-// other objects.
+// Returns the name of the host that an object is or belongs to. Empty if the object is no host and
+// no device.
 std::string host_under(const topology::Topology& topology, const TopologyObject& part) {
   if (part.kind == TopologyObject::Kind::host) return part.name;
   const topology::Host* host =
@@ -120,8 +120,8 @@ void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   else event->ignore();  // files are handled by the main window
 }
 
-// Marks the device that would get the role. Where there is no such device, the cursor shows that a
-// drop has no effect.
+// Marks the device that would get the dragged role. Where there is no device, the cursor shows that
+// a drop has no effect.
 void TopologyView::drag_role(topology::Role role, QDragMoveEvent& event) {
   mark_drop_target(device_at(mapToScene(event.position().toPoint())), role);
   if (drop_target_device_.empty()) event.ignore();
@@ -186,7 +186,7 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
   event->acceptProposedAction();
 }
 
-// Removes the marks from the host or device on which the object would have been dropped.
+// Removes the marks of the drop target when a drag leaves the canvas.
 void TopologyView::dragLeaveEvent(QDragLeaveEvent* event) {
   scene_.set_hovered({});
   drop_target_device_.clear();

@@ -17,7 +17,7 @@ constexpr double kMargin = 4 * kGrid;
 
 double TopologyView::zoom() const { return transform().m11() / scale_; }
 
-// Sets the zoom. The scene point at the view position `keep` stays in place.
+// Sets the zoom. The scene point that is at the view position `keep` stays there.
 void TopologyView::set_zoom(double zoom, QPoint keep) {
   fits_ = false;
   const QPointF fixed = mapToScene(keep);
@@ -43,7 +43,8 @@ double TopologyView::fitting_zoom(QSizeF drawing) const {
   return std::min({1.0, room.width() / drawing.width(), room.height() / drawing.height()});
 }
 
-// A drawing that does not fit is shown from its upper left corner.
+// Zooms so that the full drawing is visible. If it does not fit even at the minimum zoom, its upper
+// left corner is shown.
 void TopologyView::zoom_to_fit() {
   if (scene_.layout().bounds.isNull()) return zoom_actual();
   const QRectF bounds = scene_.layout().bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);

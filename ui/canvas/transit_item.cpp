@@ -121,7 +121,7 @@ QRectF TransitItem::label_rect() const {
   return {at + QPointF(kArrow / 2 + 2, 0), size};
 }
 
-// Covers all positions of the label.
+// Returns a rectangle that covers the route and all positions of the moving label.
 QRectF TransitItem::boundingRect() const {
   const QSizeF label = label_rect().size();
   return path_.boundingRect().adjusted(-kArrow, -kArrow, kArrow + label.width(),
