@@ -18,8 +18,9 @@ class FiguresCalculator : public QObject {
  public:
   explicit FiguresCalculator(QObject* parent);
 
-  // Sets the store to examine, and a function that returns the times to examine for a rank. A rank
-  // without times is skipped. The function is called once per rank, when that rank is examined.
+  // Sets the spans to examine, and a function that returns the ranges of time to examine on a rank.
+  // A rank without such times is skipped. The function is called once per rank, when that rank is
+  // examined.
   using RankTimes = std::function<Times(int rank)>;
   void set_source(const SpanStore* store, RankTimes looked_at);
   void ask();  // starts the computation soon; if one is in progress, it starts again after that

@@ -16,8 +16,8 @@ using experiment::Pass;
 
 constexpr int kEdgedCell = 4;  // pixels; minimum width of a cell with an edge
 constexpr int kTick = 4;       // length of a ruler's tick in pixels
-// fraction of the text color that is mixed into the cells of a rank's last stage; the rank's other
-// stages get less
+// Fraction of the text color that is mixed into the cells of a rank's last stage, to distinguish
+// the stages of one rank. The rank's other stages get less.
 constexpr double kChunkShade = 0.2;
 
 class PipelinePainting {
@@ -81,7 +81,7 @@ class PipelinePainting {
                       metrics_.elidedText(layers, Qt::ElideRight, rest.width()));
   }
 
-  // Paints the cells of a rank. Where there is no cell, paints idle time.
+  // Paints the pipeline cells of a rank. Time without a cell is painted as idle.
   void paint_row(CellBlock block, const StepCells& cells, int rank) {
     painter_.save();
     painter_.setClipRect(scene_.row(block, rank));
@@ -128,7 +128,7 @@ class PipelinePainting {
     if (pointed && pointed->of.micro == cell.of.micro)
       frame(box, colors_.text, marks_.hovered == place ? 2 : 1);
     if (marks_.selected != place) return;
-    // a second line separates the frame from the cells, which may have the color of the frame
+    // A second line between the frame and the cell, whose fill may have the color of the frame.
     frame(box, colors_.ground, marks_.focused ? 5 : 4);
     frame(box, colors_.accent, marks_.focused ? 3 : 2);
   }

@@ -8,7 +8,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr double kLowest = 1.15, kHighest = 2.4;  // heights of rows, in lines of text
-// margin right of a step, and distance between the planned and the executed step, in pixels
+// Margin to the right of a step, and distance between the planned and the executed step, in pixels.
 constexpr int kEdge = 8;
 
 // Returns the time of the middle of a cell, as a fraction of the duration of its step.
@@ -24,7 +24,8 @@ struct RowPlace {
   bool operator==(const RowPlace&) const = default;
 };
 
-// Returns the rows that contain cells, from top to bottom.
+// Returns the ranks whose rows contain cells, in both blocks (planned and executed step), from top
+// to bottom.
 std::vector<RowPlace> rows_of(const PipelinePicture& picture) {
   std::vector<RowPlace> rows;
   for (const CellBlock block : kCellBlocks)

@@ -17,8 +17,8 @@ inline constexpr std::array kCellBlocks{CellBlock::plan, CellBlock::run};
 
 struct PipelinePicture {
   PipelinePlanPtr plan;  // simulated plan; null if there is none, or not yet
-  // true if `plan` is that of the current drawing, because the displayed run did not train the
-  // drawing's experiment
+  // True if `plan` is the plan of the current drawing, because the displayed run trained another
+  // experiment.
   bool plan_is_of_drawing = false;
   std::string not_simulated;         // reason why the run's plan could not be simulated
   std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline
@@ -30,9 +30,10 @@ struct PipelinePicture {
       const;  // planned step with the same program as the run's step; null if there is none
   const PipelineShape* shape(CellBlock block) const;  // null if the block is empty
   const StepCells* cells(CellBlock block) const;      // null if the block is empty
-  // true if no op of the executed step is missing, so that the measured bubble is exact
+  // True if no op of the executed step is missing. The measured bubble is then exact.
   bool whole() const { return ran && ran->lacking == 0; }
-  // true if the planned and the executed step are of the same experiment
+  // True if the planned and the executed step belong to the same experiment, so that they can be
+  // compared.
   bool alike() const { return run && !plan_is_of_drawing; }
 };
 
@@ -59,7 +60,7 @@ struct PipelineScene {
 
   int rows(CellBlock block) const;  // 1 if the block is empty
   int row_height() const;           // fills the available height, within limits
-  // height of the full content; it may exceed the height of the widget, which then scrolls
+  // Height of both blocks together. If it exceeds the height of the widget, the widget scrolls.
   int height() const;
   QRect title(CellBlock block) const;
   QRect body(CellBlock block) const;  // area of the block's rows, right of the names

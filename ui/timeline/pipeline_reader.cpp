@@ -36,7 +36,7 @@ void PipelineReader::set_frozen(bool frozen) { frozen_ = frozen; }
 
 void PipelineReader::choose(std::optional<std::int32_t> step) { chosen_ = step; }
 
-// Updates the displayed plan. If the displayed run trained another experiment than the current
+// Updates the displayed plan. If the displayed run trained another experiment than that of the
 // drawing, shows the plan of the drawing.
 void PipelineReader::show_plan() {
   const bool other = drawing_ && !(of_run_ && of_run_->plan && *of_run_->plan == *drawing_);
@@ -87,8 +87,7 @@ std::optional<std::int32_t> PipelineReader::wanted_step() const {
   return last ? std::optional(last_full_step(*last, of_run_->schedule)) : std::nullopt;
 }
 
-// Updates the parts of the picture that depend on the progress of the run. Returns true if they
-// changed.
+// Updates what the picture shows of the run: its executed step. Returns true if that changed.
 bool PipelineReader::update_run() {
   const bool known = run_ && of_run_, over = run_ && run_->complete();
   if (known && recorded_.empty()) recorded_ = recorded_cells(run_->spans(), of_run_->shape);

@@ -25,7 +25,8 @@ class PipelineReader : public QObject {
   void set_drawing(
       const PipelinePlanPtr& drawing);  // null: the drawing is no pipeline, or its plan is unknown
   void set_frozen(bool frozen);         // while frozen, the displayed step stays
-  // chooses the step of the run to show; no value: the last full step
+  // Chooses the step of the run to show. Without a value, the last step with the full number of
+  // samples is shown.
   void choose(std::optional<std::int32_t> step);
   void refresh(const StepTimes& steps);  // reads what the run recorded since the last call
 
@@ -41,8 +42,8 @@ class PipelineReader : public QObject {
   void changed();
 
  private:
-  // Shape and simulated plan of the run's pipeline. `problem`: reason why the plan could not be
-  // simulated.
+  // Pipeline of the displayed run: its shape and simulated plan. `problem`: reason why the plan
+  // could not be simulated.
   struct RunPlan {
     PipelineShape shape;
     plan::Schedule schedule;

@@ -16,7 +16,8 @@ OpCells cells_of(const NamedProgram& program, const PipelineShape& shape) {
   return cells_of_ops(ops, shape.stages, shape.has_weight_pass());
 }
 
-// The ops of a rank in a step that belong to cells, and the addresses of their spans in the store.
+// Ops of one rank in one step that belong to pipeline cells, and the addresses of their spans in
+// the store.
 struct Found {
   int program = -1;
   std::vector<ExecutedOp> ops;
@@ -54,7 +55,7 @@ Found find(const SpanStore& spans, const std::vector<OpCells>& programs, int ran
   return found;
 }
 
-// Returns, for each cell, the address of its first op.
+// Returns the address of the first op of each cell.
 std::vector<SpanAddress> places_of(const std::vector<PassCell>& cells, const Found& found) {
   std::vector<SpanAddress> places;
   std::size_t at = 0;
@@ -111,7 +112,8 @@ std::optional<std::int32_t> last_complete_step(const telemetry::History& history
   return last;
 }
 
-// In each epoch, the steps with the full number of samples come before the shorter steps.
+// Uses that, in each epoch, the steps with the full number of samples come before the shorter
+// steps.
 std::int32_t last_full_step(std::int32_t last, const plan::Schedule& schedule) {
   const std::int64_t epoch = schedule.steps_per_epoch(), full = schedule.full_steps_per_epoch;
   if (full == 0 || last % epoch < full) return last;

@@ -8,8 +8,8 @@
 
 namespace trainyard::ui {
 
-// The cell that each op belongs to, by rank and program, from the plans that the ranks recorded.
-// Empty until the plans of all ranks are known.
+// Pipeline cell of each op, by rank and program, from the plans that the ranks recorded. Empty
+// until the plans of all ranks are known.
 using RecordedCells = std::vector<std::vector<OpCells>>;
 RecordedCells recorded_cells(const SpanStore& spans, const PipelineShape& shape);
 
@@ -17,7 +17,7 @@ struct ExecutedStep {
   std::int32_t step = 0;
   std::string program;  // name of the program: "train"; empty if no op of the step is stored
   StepCells cells;
-  // address of the first op of each cell, by rank and cell
+  // Address (in the store of spans) of the first op of each cell, by rank and cell.
   std::vector<std::vector<SpanAddress>> places;
   // Number of ops that belong to cells and whose events were lost or dropped. If it is not 0, some
   // displayed gaps are not idle time.

@@ -15,11 +15,11 @@ QString cell_label(const PipelineShape& shape, const experiment::Cell& cell);
 QString block_title(const PipelinePicture& picture,
                     CellBlock block);  // content of the block and its duration
 QString why_block_is_empty(const PipelinePicture& picture, CellBlock block);
-// Describes a cell, and compares its times with those of the same pass in the other block (planned
-// or executed step).
+// Describes a pipeline cell, and compares its times with those of the same pass in the other block
+// (planned or executed step).
 SpanText span_text(const PipelinePicture& picture, const CellAddress& place);
 
-// Describes the planned step: its bubble by formula and by simulation, and its duration.
+// Returns a line about the planned step: its bubble by formula and by simulation, and its duration.
 QString planned_text(const PipelinePicture& picture);
 QString measured_text(
     const PipelinePicture& picture);  // measured values, and their difference from the planned ones

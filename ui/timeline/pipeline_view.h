@@ -18,7 +18,7 @@ class PipelineView : public TimeView {
       PipelinePicture picture);  // the selection stays if the new picture has the selected cell
   const PipelinePicture& picture() const { return picture_; }
 
-  // shows a part of the step; `range` is relative to kStepNanoseconds, which is the full step
+  // Shows a part of the step. `range` has units in which the full step is kStepNanoseconds long.
   void show_range(const TimeRange& range) override;
   void home() override;
 
@@ -49,7 +49,8 @@ class PipelineView : public TimeView {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  // Identifies the selected cell. It remains valid if another step is displayed.
+  // Identity of the selected cell: block, rank and pass. It remains valid if another step is
+  // displayed.
   struct Selected {
     CellBlock block;
     int rank;

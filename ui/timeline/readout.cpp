@@ -20,7 +20,7 @@ void paint_reading(QPainter& painter, const SpanText& words, const QPointF& poin
   const int pad = metrics.height() / 2, line = metrics.height();
   int width = title.horizontalAdvance(words.title);
   for (const QString& text : words.lines) width = std::max(width, metrics.horizontalAdvance(text));
-  // adds 2 pixels, because the width of a text was rounded to whole pixels
+  // Adds 2 pixels, because text widths were rounded to whole pixels.
   width = std::min(width + 2, widget.width() - 2 * pad - 2);
   QRect box(0, 0, width + 2 * pad, line * static_cast<int>(words.lines.size() + 1) + 2 * pad);
   const int right = qRound(pointer.x()) + 2 * pad,

@@ -43,7 +43,7 @@ class TimeView : public QAbstractScrollArea {
   virtual void click(const QPointF& at) = 0;
   enum class Under { nothing, another, selected };
   virtual Under under(const QPointF& at) const = 0;
-  // Handles the keys of a subclass, which this base class does not handle.
+  // Handles a key that is specific to the subclass. Returns true if it did.
   virtual bool act_by_key(const QKeyEvent& event) = 0;
   virtual bool navigate_by_key(int key) = 0;  // handles keys without Shift or Ctrl
 

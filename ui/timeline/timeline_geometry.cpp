@@ -14,7 +14,8 @@ Nanoseconds of_width(const TimeRange& view, double fraction) {
   return static_cast<Nanoseconds>(std::llround(fraction * static_cast<double>(view.width())));
 }
 
-// Returns a tick distance of 1, 2 or 5 times a power of ten.
+// Returns the distance of ticks on a time axis: 1, 2 or 5 times a power of ten nanoseconds, so that
+// there are about `about` ticks.
 Nanoseconds tick_interval(Nanoseconds width, int about) {
   const Nanoseconds rough = std::max<Nanoseconds>(width / std::max(about, 1), 1);
   for (Nanoseconds power = 1;; power *= 10)

@@ -23,14 +23,14 @@ TimeRange home_of(const TimeRange& extent);  // Returns the full range, with a m
 TimeRange within_home(const TimeRange& view, const TimeRange& home);
 TimeRange zoomed(const TimeRange& view, double fraction,
                  double factor);  // zooms; the time at `fraction` of the width stays in place
-// moves the visible range by `fraction` of its width
+// Returns the visible range, moved by `fraction` of its width.
 TimeRange panned(const TimeRange& view, double fraction);
 TimeRange ending_at(const TimeRange& view, Nanoseconds end);
 
 struct TimeTick {
   Nanoseconds at = 0;
-  // Time since the start of the run: "12.3456 s". It has only as many decimals as needed to
-  // distinguish consecutive ticks.
+  // Label of the tick: the time since the start of the run, "12.3456 s". It has only as many
+  // decimals as needed to distinguish consecutive ticks.
   QString label;
 };
 std::vector<TimeTick> time_ticks(const TimeRange& view, int about);
@@ -52,7 +52,7 @@ struct LaneRow {
   int top = 0, height = 0;  // position in the body, before scrolling
 };
 
-// Positions of the displayed lanes, grouped by rank.
+// Vertical positions of the displayed lanes, which are grouped by rank.
 class TimelineRows {
  public:
   struct Extent {
@@ -61,8 +61,8 @@ class TimelineRows {
   void lay_out(const SpanStore& store, int lane_height, int gap);
   const std::vector<LaneRow>& rows() const { return rows_; }
   int height() const { return height_; }
-  // returns the index of the row at y, or the nearest one if y is between rows; -1 if there are no
-  // rows
+  // Returns the index of the row (lane) at y, or of the nearest one if y is between rows; -1 if
+  // there are no rows.
   int row_at(int y) const;
   int row_of(int rank, int lane) const;  // index of the row of a lane; -1 if it is not shown
   Extent rank_block(int rank) const;     // top and bottom of the rank's rows; empty if it has none
@@ -76,7 +76,7 @@ class TimelineRows {
 int drawn_tracks(const SpanLane& lane, int height);
 QRect track_rect(const QRect& row, int tracks, int track);  // track: index below `tracks`
 
-// Selects the spans that a frozen view shows: those that existed when the view was frozen.
+// Limits a frozen view to the spans that existed when it was frozen.
 class FrozenSpans {
  public:
   void hold(const SpanStore& store);

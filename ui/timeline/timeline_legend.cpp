@@ -14,7 +14,7 @@ int height_of_row(const QFontMetrics& metrics) { return metrics.height() + 2; }
 
 }  // namespace
 
-// Returns the entries for ops, the most important ones first.
+// Returns the legend's entries for kinds of ops, the most important ones first.
 std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   const TimelineColors colors = timeline_colors();
   std::vector<Entry> all;

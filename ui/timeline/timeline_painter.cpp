@@ -21,7 +21,7 @@ struct Hatching {
   bool falls = false;  // hatching lines fall from left to right; otherwise they rise
 };
 
-// Gives access to the pixels of an image. Pixels outside the image are ignored.
+// Fills rectangles of an image. Pixels outside the image are ignored.
 class Pixels {
  public:
   explicit Pixels(QImage& image)
@@ -157,8 +157,8 @@ class SpanPainting {
       area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
-  // Returns the height in pixels that represents a duration as a fraction of the time of one column
-  // of pixels.
+  // Returns how much of the height of a one-pixel column a duration fills. The full height stands
+  // for the time of the column.
   int column_rows(Nanoseconds time, int top, int bottom) const {
     return static_cast<int>(std::ceil(
         (bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) -
@@ -183,7 +183,8 @@ class SpanPainting {
     }
   }
 
-  // Writes the label of a span into its longest part. The parts are: waiting, active, held back.
+  // Writes the label of a span into its longest part: the time in which it waits, is active, or is
+  // held back (slowed or paced).
   void label(const LaneRow& row, const SpanPiece& piece, const OpSpan& span, const QRect& box) {
     if (box.height() < metrics_.ascent()) return;
     struct LabelSegment {

@@ -36,7 +36,7 @@ struct TimelineScene {
                    const OpSpan& span) const;  // empty if the span's row is not shown
 };
 
-// Image of the visible spans, and the labels for which there is room.
+// Image of the visible spans, and the labels of those spans that have room for one.
 struct SpansPicture {
   QImage image;
   struct Label {

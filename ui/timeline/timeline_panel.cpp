@@ -69,8 +69,8 @@ TimelinePanel::TimelinePanel(QWidget* parent)
   connect(view_, &TimelineView::following_changed, this, &TimelinePanel::show_badges);
   connect(view_, &TimelineView::selection_changed, this, [this] {
     show_selected();
-    // emits nothing in the pipeline view, because the selected cell is described there instead of
-    // the selected op
+    // The pipeline view emits nothing here, because the panel then describes the selected cell
+    // instead of the selected op.
     if (!shows_pipeline()) emit_selected(false);
   });
   connect(view_, &TimelineView::plan_requested, this, [this] { emit_selected(true); });

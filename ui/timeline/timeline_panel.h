@@ -33,7 +33,7 @@ class TimelinePanel : public QWidget {
   ~TimelinePanel() override;
 
   void set_run(Run* run);  // null: none; a deleted run is removed
-  // Sets the plan of the drawing; null if the drawing is not a pipeline.
+  // Sets the simulated plan of the current drawing; null if the drawing is not a pipeline.
   void set_drawing(const PipelinePlanPtr& drawing);
   void set_badges(const QStringList& caveats);
   void set_frozen(bool frozen);  // freezes the panel together with the charts
@@ -57,7 +57,7 @@ class TimelinePanel : public QWidget {
   // Reports that an op of the run was selected. `raise`: true if the plan panel should show the
   // op's line.
   void op_selected(int rank, const QString& program, const QString& token, bool raise);
-  // Reports the same for an op in the plan of the drawing.
+  // Reports that an op of the plan of the drawing was selected, instead of an op of the run.
   void drawn_op_selected(int rank, const QString& program, const QString& token, bool raise);
 
  protected:
@@ -99,7 +99,7 @@ class TimelinePanel : public QWidget {
   PipelineReader* pipeline_;
   QStackedWidget* views_;
   QAction *follow_, *thin_, *plan_action_, *pipeline_action_, *earlier_, *later_;
-  // buttons that are shown only with the view of lanes, and only with the view of pipeline cells
+  // Buttons for the view of lanes only, and buttons for the view of pipeline cells only.
   std::vector<QToolButton*> lanes_controls_, pipeline_controls_;
   QToolButton *pipeline_button_, *help_button_;
   TimelineLegend* legend_;

@@ -72,7 +72,7 @@ void paint_chosen(QPainter& painter, const TimelineScene& scene, const TimelineC
   }
 }
 
-// Paints a tick for every step, and the numbers of those steps for which there is room.
+// Paints a tick on the ruler for every step, and the step numbers for which there is room.
 void paint_steps(QPainter& painter, const TimelineScene& scene, const TimelineColors& colors,
                  std::optional<std::int32_t> chosen) {
   const auto& steps = scene.steps->steps();
@@ -105,7 +105,7 @@ int paint_fault(QPainter& painter, const TimelineScene& scene, const TimelineCol
   const int ranks = scene.store->ranks();
   if (ranks == 0) return free;
   auto block = scene.rows->rank_block(of_link ? 0 : fault.rank);
-  // a fault of a link covers all lanes
+  // A link connects several ranks, so its fault covers the lanes of all ranks.
   if (of_link) block.bottom = scene.rows->rank_block(ranks - 1).bottom;
   const int x =
       scene.body.left() + static_cast<int>(std::lround(scene.columns().position(

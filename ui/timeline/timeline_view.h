@@ -17,8 +17,8 @@ class TimelineView : public TimeView {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // Sets the recording to show. The three objects must outlive the view, or others must be set
-  // before. Null pointers show nothing.
+  // Sets the recording to show. The three objects must outlive the view, or until this function is
+  // called with others. Null pointers show nothing.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
   void refresh();  // shows what was added to the recording
@@ -32,7 +32,8 @@ class TimelineView : public TimeView {
   void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // keeps the view's end at the last recorded op
   bool following() const { return following_; }
-  // if true, keeps the displayed spans while new data arrives; the user can still zoom and pan
+  // Sets whether the displayed spans stay the same while new data arrives. The user can still zoom
+  // and pan.
   void set_frozen(bool frozen);
   bool frozen() const { return held_.holds(); }
   void set_thin(bool thin);  // low lanes without names, for many ranks

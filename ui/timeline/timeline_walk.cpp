@@ -8,7 +8,7 @@
 namespace trainyard::ui {
 namespace {
 
-// Order in which the user visits the ops of a lane: by begin, then by track.
+// Sort key for the order in which keys visit the ops of a lane: by begin, then by track.
 std::tuple<Nanoseconds, int> order_of(const OpSpan& span, int track) { return {span.begin, track}; }
 
 Nanoseconds distance(const OpSpan& span, Nanoseconds time) {
@@ -26,8 +26,8 @@ std::optional<std::size_t> step_on(const SpanTrack& track, std::size_t limit, in
   return at < limit ? std::optional(at) : std::nullopt;
 }
 
-// Returns the position at which the search for the next op starts. To find the first or last op, it
-// is a position before or after all ops.
+// Returns the sort key from which the search for the next op starts. For the first or last op, the
+// key is before or after those of all ops.
 std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& span, Walk way) {
   constexpr Nanoseconds kBeyond = std::numeric_limits<Nanoseconds>::max();
   if (way == Walk::first) return {-kBeyond, -1};
@@ -35,7 +35,7 @@ std::tuple<Nanoseconds, int> start_of(const SpanAddress& from, const OpSpan& spa
   return order_of(span, from.track);
 }
 
-// True if both spans are pieces of the collective of the same bucket, in the same step.
+// True if both spans are pieces of the same collective: that of one bucket in one step.
 bool same_collective(const SpanStore& store, const SpanAddress& a, const SpanAddress& b) {
   const OpSpan &one = *span_at(store, a), &other = *span_at(store, b);
   return store.names(a.rank).is_bucket_lane(a.lane) && one.step == other.step &&
