@@ -17,8 +17,8 @@ class TimelineView : public TimeView {
  public:
   explicit TimelineView(QWidget* parent = nullptr);
 
-  // Sets the recording to show. The three objects must outlive the view, or until this function is
-  // called with others. Null pointers show nothing.
+  // Sets the recording to show. The three objects must exist until the view is destroyed or this
+  // function is called with others. Null pointers show nothing.
   void set_source(const SpanStore* store, const telemetry::History* history,
                   const StepTimes* steps);
   void refresh();  // shows what was added to the recording
