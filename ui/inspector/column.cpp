@@ -22,7 +22,7 @@ Column::Column(QWidget* content, QWidget* parent) : QScrollArea(parent) {
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   connect(qApp, &QApplication::focusChanged, this,
           [this] { run_after_layout(&Column::store_position); });
-  // actionTriggered is emitted when the user scrolls.
+  // Remembers the position when the user scrolls; the scroll bar then emits actionTriggered.
   connect(verticalScrollBar(), &QScrollBar::actionTriggered, this,
           [this] { run_after_layout(&Column::store_position); });
 }

@@ -19,7 +19,7 @@ constexpr int kComputeDelayMilliseconds = 200;
 
 }  // namespace
 
-// Input of a background computation, and the widget that receives its results.
+// One background computation of costs: its input, and the widget that receives its results.
 struct CostLine::CostComputation {
   QPointer<CostLine> line;
   std::stop_token stop;
@@ -205,7 +205,7 @@ const DisplayProblems& CostLine::memory_problems() const {
              : none;
 }
 
-// Returns the location and description of a problem.
+// Returns the text that explains why there is no cost: the location and description of a problem.
 QString CostLine::why_not(const base::Problem& problem) const {
   const base::Problem displayed =
       display_problems(document_.experiment(), {problem}).front().displayed;

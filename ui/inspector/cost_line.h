@@ -40,20 +40,23 @@ class CostLine : public QWidget {
   QString verdict_text() const { return verdict_->isHidden() ? QString() : verdict_->text(); }
 
  signals:
-  // The assignment of data is known for the newest experiment. It is empty if it could not be
-  // computed.
+  // Emitted when the assignment of data to ranks is known for the newest experiment. It is empty if
+  // it could not be computed.
   void assignment_known(const DataAssignment& data_assignment);
-  // The comparison of algorithms is known for the newest experiment. It is null if no device is
-  // drawn.
+  // Emitted when the comparison of all-reduce algorithms is known for the newest experiment. It is
+  // null if no device is drawn.
   void algorithms_known(const AlgorithmOffersPtr& offers);
-  // The stages of the newest experiment are known. They are empty if its model is not split.
+  // Emitted when the stages of the newest experiment are known. They are empty if its model is not
+  // split.
   void stages_known(const StageAssignment& stages);
-  // The shards of the newest experiment are known, by rank. They are empty if nothing is sharded.
+  // Emitted when the shards of the newest experiment are known, by rank. They are empty if nothing
+  // is sharded.
   void shards_known(const std::vector<KeptShard>& shards);
-  // The problems of devices with too little memory are known for the newest experiment.
+  // Emitted when the problems of devices with too little memory are known for the newest
+  // experiment.
   void memory_problems_known(const DisplayProblems& problems);
-  // The pipeline plan of the newest experiment is known. It is null if the experiment is not a
-  // pipeline, or cannot be simulated.
+  // Emitted when the pipeline plan of the newest experiment is known. It is null if the experiment
+  // is not a pipeline, or cannot be simulated.
   void pipeline_known(const PipelinePlanPtr& plan);
   void settled();  // all results of the newest experiment are known
 

@@ -12,7 +12,7 @@ namespace trainyard::ui {
 class FieldEditor : public QWidget {
   Q_OBJECT
  public:
-  // Sets the value. If the editor already shows this value, the text and cursor stay as they are.
+  // Shows a value. If the editor already shows this value, its text and cursor stay as they are.
   void set_value(const base::Json& value);
   void reset_value(const base::Json& value);  // shows the value and discards the input
   // Keeps refused input visible. It disappears when Esc is pressed, when the editor loses the

@@ -59,7 +59,7 @@ FieldForm::~FieldForm() = default;
 void FieldForm::set_directory(const QString& directory) {
   if (directory == directory_) return;
   directory_ = directory;
-  // The rows must be built again, because their file dialogs start in this directory.
+  // Builds the rows with file fields again, because their file dialogs start in this directory.
   if (!hints_.files.isEmpty()) fields_.clear();
 }
 
@@ -79,7 +79,7 @@ void FieldForm::rebuild(const std::vector<FieldDescription>& fields) {
   qDeleteAll(findChildren<QWidget*>(Qt::FindDirectChildrenOnly));
   int line = 0;
   for (const bool document :
-       // Nested documents come last: a field below a nested document would look like one of the
+       // Adds nested documents last. A field below a nested document would look like one of the
        // nested document's fields.
        {false, true})
     for (const FieldDescription& field : fields) {

@@ -29,7 +29,7 @@ struct FormHints {
   QStringList without_default = {};
 };
 
-// Input that was refused and that an editor still shows.
+// Why an edit was refused, for input that an editor still shows.
 struct RefusedText {
   QString path, why;  // path of the field, and why its input was refused
 };
@@ -45,7 +45,7 @@ class FieldForm : public QWidget {
   // Shows the fields with their values. If the fields are the same as before, the rows and any
   // unfinished input are kept.
   void show_fields(const std::vector<base::FieldDescription>& fields, const base::Json& values);
-  // Shows problems at their fields. `paths` are the paths of this form's document: there are
+  // Shows each problem at its field. `paths` are the paths of this form's document. There are
   // several if several objects are edited together.
   void show_problems(const base::Problems& problems, const QStringList& paths);
   // Shows a note below a field about the consequences of its value. An empty text removes the note.

@@ -23,7 +23,7 @@ bool default_is_valid(const FieldDescription& field) {
   return size >= field.range.low && size <= field.range.high;
 }
 
-// True if the path of the problem is one of `places`. For a list, problems inside its elements are
+// True if the problem is at one of the paths `places`. For a list, problems inside its elements are
 // included: "weights[2].a".
 bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
   const QString where = QString::fromStdString(problem.where);
@@ -32,7 +32,8 @@ bool is_at(const base::Problem& problem, const QStringList& places, bool list) {
           where.contains('['));
 }
 
-// True if the field gets a row. A document gets a row if at least one of its fields is used.
+// True if the form shows a row for the field. A nested document has a row if at least one of its
+// fields is used.
 bool has_row(const FieldDescription& field) {
   return field.used && (field.kind != base::FieldKind::document ||
                         std::ranges::any_of(field.fields, &FieldDescription::used));
@@ -74,7 +75,7 @@ void FieldForm::set_refused(Row& row, const QString& why) {
   emit refused_changed();
 }
 
-// Shows the value of the field again and discards the input of the row.
+// Shows the stored value of the field again and discards the input of the row.
 void FieldForm::reset_row(Row& row) {
   row.editor->reset_value(row.value);
   set_refused(row, {});

@@ -190,7 +190,7 @@ void Inspector::edit_item(const QString& field, const Json& value) {
     refused = set_field(document_, target_, field, value, picked);
     selection_.set(picked);
   }
-  // the edit was refused, so nothing has changed
+  // Shows the reason at the field if the edit was refused. The experiment has then not changed.
   if (!refused.empty()) return item_form_->refuse(field, text_of(refused));
   refresh();
 }

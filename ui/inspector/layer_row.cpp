@@ -21,13 +21,14 @@ using base::FieldDescription;
 QString layer_text(const char* source) { return QCoreApplication::translate("layer", source); }
 QString name_of(const FieldDescription& field) { return QString::fromStdString(field.name); }
 
-// True for the fields in the first line of the row, beside the layer's number. If the layer's kind
-// has no units, the editor of the kind is wider, because some names of kinds are long.
+// True for the fields in the first line of a layer's row, beside the layer's number. If the layer's
+// kind has no units, the editor of the kind is wider, because some names of kinds are long.
 bool in_first_line(const FieldDescription& field) {
   return field.name == "kind" || field.name == "units";
 }
 
-// Returns a short text for the value 0. The text in the field's help would be too long.
+// Returns a short text that the row shows for the value 0 of a field. The text in the field's help
+// would be too long.
 QString zero_of(const FieldDescription& field) {
   return field.name == "units" ? layer_text("one per class") : zero_text(field);
 }

@@ -53,8 +53,8 @@ ListEditor::ListEditor(const FieldDescription& field, QWidget* parent)
   layout()->addWidget(whole);
   setFocusProxy(add_);
   connect(add_, &QPushButton::clicked, this, &ListEditor::append);
-  // Refused input stays visible while the focus moves between the rows. `left` is emitted only when
-  // the focus leaves the list.
+  // Emits `left` only when the focus leaves the list. While it moves between the rows, refused
+  // input stays visible.
   connect(qApp, &QApplication::focusChanged, this, [this](QWidget* old, QWidget* now) {
     if (held() && old != nullptr && now != nullptr && isAncestorOf(old) && !isAncestorOf(now))
       emit left();

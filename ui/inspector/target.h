@@ -15,11 +15,12 @@ namespace trainyard::ui {
 
 struct Target {
   QString title;  // "cpu0", "3 devices"
-  // kind of the objects, such as "Device"; empty if objects of several kinds are selected, because
-  // these cannot be edited together
+  // Kind of the selected objects, such as "Device". Empty if they are of several kinds, because
+  // these cannot be edited together.
   QString kind;
   QStringList paths;  // "topology.hosts[0].devices[1]"
-  // fields of the first object; the values of this object determine which fields are `used`
+  // Fields of the first selected object. The values of this object determine which fields are
+  // `used`.
   std::vector<base::FieldDescription> fields;
   base::SharedJson values;  // values of the first object
   QStringList differing;    // fields in which the others differ from the first
