@@ -136,7 +136,8 @@ std::vector<std::vector<int>> holders_on_servers(const experiment::Resolved& e) 
   return holders;
 }
 
-// Returns the stage of each segment. In a mesh with one stage, the stage is 0 for all segments.
+// Returns the pipeline stage of each segment in a device mesh. In a mesh with one stage, the stage
+// is 0 for all segments.
 std::vector<int> stages_in_mesh(const experiment::Resolved& e) {
   return experiment::has_stages(e.document.strategy.kind)
              ? experiment::owners_of(e)

@@ -13,9 +13,9 @@ namespace trainyard::ui {
 // same parameters on all devices." Accepts any experiment that has workers.
 QString assignment_text(const experiment::Experiment& experiment);
 
-// Returns, by segment, the ranks that keep the segment's parameters: servers, a central storage,
-// rank 0 of data_parallel, or the ranks of a stage or of a sharded layer. An entry is empty if the
-// segment's parameters are kept only by the ranks that compute with them.
+// Returns, for each segment, the ranks that keep its parameters: servers, a central storage, rank 0
+// of data_parallel, or the ranks of a stage or of a sharded layer. An entry is empty if only the
+// ranks that compute with the segment's parameters keep them.
 std::vector<std::vector<int>> parameter_ranks(const experiment::Resolved& experiment);
 
 // Shard of a layer: elements [first, first + count) of the dimension by which the layer is split.
@@ -26,13 +26,14 @@ struct LayerShard {
 };
 struct LayerSplit {
   model::Split by = model::Split::none;
-  // true if the outputs are query, key and value; each third is split in the same way
+  // True if the outputs are query, key and value. Each of the three is then split in the same way.
   bool is_qkv = false;
   std::int64_t of = 0;  // size of the split dimension; if is_qkv, size of a third of it
   std::vector<LayerShard> parts;
   bool operator==(const LayerSplit&) const = default;
 };
-// Returns, by segment, how the layer is split over devices. The split is `none` if it is not.
+// Returns, for each segment, how its layer is split over devices. The split is `none` if the layer
+// is not split.
 std::vector<LayerSplit> layer_splits(const experiment::Resolved& experiment);
 
 }  // namespace trainyard::ui

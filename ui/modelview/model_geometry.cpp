@@ -19,8 +19,8 @@ QSize ModelGeometry::whole() const {
           top_of(static_cast<int>(owners_.size()) + 1)};
 }
 
-// Returns the column of a node. The input belongs to the first node's column, the loss to the last
-// node's.
+// Returns the column in which a node of the graph is drawn. The input is in the column of the first
+// node, the loss in that of the last node.
 int ModelGeometry::column_of(int node) const {
   return owners_[static_cast<std::size_t>(
       std::clamp(node, 0, static_cast<int>(owners_.size()) - 1))];
@@ -85,8 +85,8 @@ QPolygonF ModelGeometry::step(int node) const {
   return path << QPointF(to.center().x(), to.top());
 }
 
-// Returns the path from the side of one node to the side of another. Each row contains only one
-// node, so the space between columns is free for such paths.
+// Returns the path from the side of one node to the side of another, through the space between
+// columns. That space is free, because each row contains only one node.
 QPolygonF ModelGeometry::beside(const QRectF& from, const QRectF& to, bool right,
                                 double track) const {
   const bool same = from.left() == to.left(), out_right = same ? right : to.left() > from.left(),

@@ -14,7 +14,7 @@
 
 namespace trainyard::ui {
 
-// Lengths that depend on the font.
+// Lengths in pixels that depend on the font.
 struct ModelMetrics {
   int gutter = 0;            // width of the group names left of the columns; 0: no groups
   int row = 0, gap = 0;      // height of a node, and distance to the next one

@@ -10,7 +10,7 @@
 
 namespace trainyard::ui {
 
-// Indices of nodes in a picture.
+// A set of nodes of a model's graph, by index.
 using Nodes = std::set<int>;
 
 QStringList places_of(const ModelPicture& picture, const Nodes& nodes);
@@ -25,8 +25,8 @@ std::optional<base::Problem> fixed(const ModelPicture& picture);
 // rpc, layers would move between servers and trainers.
 base::Result<std::vector<int>> moved(const ModelPicture& picture, const Nodes& nodes, int column);
 
-// Does the same as `moved`, but the target is a device, given by its name. Returns a problem if the
-// device does not train.
+// Returns the column of each node after `nodes` are moved to a device, given by its name. Returns a
+// problem if the device does not train, or if `moved` would return one.
 base::Result<std::vector<int>> moved_to_device(const ModelPicture& picture, const Nodes& nodes,
                                                const QString& device);
 

@@ -22,7 +22,7 @@ QColor color_of(const ModelColumn& column) {
   return column.rank >= 0 ? Theme::instance().series_color(column.rank) : colors().link;
 }
 
-// True if the path overlaps the visible rows.
+// True if the path overlaps the visible rows of the view.
 bool within(const QPolygonF& path, const RowSpan& rows, const ModelGeometry& geometry) {
   const QRectF box = path.boundingRect();
   return box.bottom() >= geometry.row_rect(rows.first).top() &&
@@ -75,7 +75,8 @@ class Painting {
   bool seen(int first, int last) const { return last >= rows_.first && first <= rows_.last; }
   bool selected(int n) const { return scene_.selected && scene_.selected->contains(n); }
 
-  // Paints a second background color behind every other group.
+  // Paints a second background color behind every other group of nodes (layer or transformer
+  // block).
   void bands() {
     const QColor ground = mixed(colors().canvas, colors().tile, Theme::instance().dark() ? 0.4 : 1);
     for (std::size_t g = 0; g < picture_.groups.size(); ++g) {
@@ -224,8 +225,8 @@ class Painting {
             kept_text(picture_.node(n)));
   }
 
-  // Paints the node's share of the compute as text and as a bar. The node with the largest share
-  // has the longest bar.
+  // Paints which fraction of the model's compute the node needs, as text and as a bar. The node
+  // with the largest fraction has the longest bar.
   void share(const QRect& cell, const ModelNode& node, const QString& words) {
     const int number = painter_.fontMetrics().horizontalAdvance("100.0 %");
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);

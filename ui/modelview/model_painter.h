@@ -21,7 +21,7 @@ struct ModelScene {
   bool focused = false;
   int target = -1;  // index of the column that would receive the dragged layers
 
-  // origin of the rows, in widget coordinates
+  // Returns the top left corner of the scrolled rows, in widget coordinates.
   QPoint origin() const { return body.topLeft() - scroll; }
 };
 

@@ -182,8 +182,8 @@ void ModelPanel::move_to_device(const QStringList& layers, const std::string& de
        });
 }
 
-// Moves layers. That needs a picture of the current document. If there is none yet, stores the move
-// until there is one.
+// Moves layers. This needs a picture of the current document. If there is none yet, stores the move
+// and executes it when the picture exists.
 void ModelPanel::move(const QString& what, const Move& move) {
   if (current_) return do_move({what, move});
   wanted_ = Wanted{what, move};

@@ -32,10 +32,10 @@ QString picture_text(const char* source) {
   return QCoreApplication::translate("model_picture", source);
 }
 
-// The parts of an experiment that could be resolved, and the problems of the others.
+// Result of resolving an experiment: the parts that could be resolved, and the problems of the
+// other parts.
 struct Known {
-  // contains at least the document, the data and the model; contains all parts if `problems` is
-  // empty
+  // The resolved parts: at least document, data and model; all parts if `problems` is empty.
   Resolved resolved;
   base::Problems problems;
   bool is_valid() const { return problems.empty(); }
@@ -226,7 +226,7 @@ std::vector<ModelColumn> columns_of(const Experiment& experiment) {
   return columns;
 }
 
-// Marks the nodes that must be on a server or on the trainers.
+// Marks the nodes that, with the strategy rpc, must be on a server or must be on the trainers.
 void add_constraints(ModelPicture& picture, const Resolved& e) {
   if (e.document.strategy.kind != experiment::StrategyKind::rpc) return;
   std::vector<int> places;

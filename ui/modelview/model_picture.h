@@ -22,17 +22,18 @@ struct ModelNode {
   QString name;    // "1.4 linear 32-128"
   QString output;  // shape of the node's output for one sample: "64 x 128"
   std::int64_t parameters = 0, parameter_bytes = 0;
-  // size of the node's output in bytes, for a micro-batch
+  // Size in bytes of the node's output for a micro-batch.
   std::int64_t activation_bytes = 0;
   std::int64_t forward_flops = 0, backward_flops = 0;  // floating-point operations for one sample
   double share = 0;  // fraction of the model's floating-point operations
   int group = -1;    // index of the node's group; -1: none
-  // index of the node whose table this node shares, and of the node whose output it adds; -1: none
+  // Index of the node whose embedding table this node shares, and of the node whose output it adds;
+  // -1 if there is none.
   int tied_to = -1, addend = -1;
   // ranks that keep the node's parameters; empty if these are exactly the ranks of its column
   std::vector<int> holders;
   LayerSplit split;  // shards of the node, if several ranks share it
-  // true if it reads samples in addition to the output of the previous node
+  // True if the node reads samples in addition to the output of the previous node.
   bool reads_samples = false;
   // true if the strategy is rpc and the node is on a server, which trainers call
   bool called = false;
@@ -42,7 +43,7 @@ struct ModelNode {
   bool operator==(const ModelNode&) const = default;
 };
 
-// Consecutive nodes that belong to one layer, or to one block of a layer.
+// Group of consecutive nodes that belong to one layer, or to one block of a transformer layer.
 struct ModelGroup {
   QString title;  // "1 transformer, block 0"
   int first = 0, last = 0;
@@ -59,7 +60,7 @@ struct ModelColumn {
   QStringList devices;  // names of its devices on the drawing; empty if not known
   std::int64_t parameter_bytes = 0, activation_bytes = 0;
   double share = 0;
-  // index of the column in strategy.stages.places; -1 if layers cannot be placed on it
+  // Number by which strategy.stages.places names this column; -1 if layers cannot be placed on it.
   int place = -1;
   bool operator==(const ModelColumn&) const = default;
 };
@@ -75,7 +76,8 @@ struct ModelPicture {
   // True if each column has only some of the layers. Columns are then devices, stages of a mesh or,
   // with rpc, servers and all trainers together.
   bool splits = false;
-  // true if layers that share a table may be in different columns; both columns then hold the table
+  // True if layers that share an embedding table may be in different columns. Both columns then
+  // hold the table.
   bool ties_may_split = false;
   QString kept;            // sentence about the assignment of layers
   QString strategy;        // displayed name of the strategy

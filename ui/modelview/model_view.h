@@ -19,7 +19,8 @@ class ModelView : public QAbstractScrollArea {
  public:
   explicit ModelView(QWidget* parent = nullptr);
 
-  // Selected nodes stay selected if the new picture still has them.
+  // Shows another picture of the model. Selected nodes stay selected if the new picture still has
+  // them.
   void set_picture(const ModelPicture& picture);
   const ModelPicture& picture() const { return picture_; }
   // sets the text shown for a picture without nodes

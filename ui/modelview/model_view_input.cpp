@@ -15,7 +15,8 @@
 namespace trainyard::ui {
 namespace {
 
-// in pixels: width of the edge in which a drag scrolls, and distance of each scroll step
+// Width of the edge of the view in which a drag scrolls, and distance of each scroll step, in
+// pixels.
 constexpr int kScrollEdge = 24, kScrollStep = 16;
 
 Nodes range(int a, int b) {
