@@ -95,7 +95,8 @@ void ExerciseBar::build() {
          "table."));
   for (QComboBox* combo : {collective_, algorithm_, ranks_, bucket_, step})
     combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-  // sets a minimum width that does not depend on the entries, because names of runs are long
+  // Sets a minimum width for the choice of ranks that does not depend on its entries, because names
+  // of runs are long.
   ranks_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   ranks_->setMinimumContentsLength(static_cast<int>(tr("from the drawing").size()));
   for (QComboBox* combo : {collective_, algorithm_})
@@ -128,7 +129,7 @@ void ExerciseBar::set_run(const QString& name, const std::optional<RunCollective
   if (was_chosen) ranks_chosen();
 }
 
-// Updates the choice if a live run has recorded new values.
+// Updates the offered values if a live run has recorded new ones.
 void ExerciseBar::history_grew() {
   if (!history_ || history_->chunk_values().size() == seen_values_) return;
   seen_values_ = history_->chunk_values().size();
@@ -146,7 +147,7 @@ void ExerciseBar::ranks_chosen() {
   settle();
 }
 
-// Selects the collective and the algorithm that the run used for the chosen bucket.
+// Selects the collective and the algorithm that the run used for the bucket that the user chose.
 void ExerciseBar::bucket_chosen() {
   if (const RunBucket* one = bucket()) {
     collective_->setCurrentIndex(collective_->findData(static_cast<int>(one->collective)));

@@ -58,7 +58,8 @@ class ExerciseBar : public QWidget {
   const RunBucket* bucket() const;
   bool matches_run() const;  // true if the exercise equals the collective that the run executed
   QString no_values_reason() const;  // why the run has no recorded values
-  // sentence about the engine that the document uses for collectives; empty if it uses none
+  // Returns a sentence about the engine that the document uses for collectives; empty if it uses
+  // none.
   QString drawn_engine() const;
 
   Document& document_;

@@ -23,8 +23,8 @@ bool belongs_to(const ChunkValues& values, const RunBucket& bucket) {
   return values.elements == bucket.elements && values.dtype == bucket.dtype;
 }
 
-// Returns which recorded values are inside a chunk: the index of the first one, and one past the
-// last.
+// Finds the recorded values of a bucket that are inside a chunk. Returns the index of the first
+// one, and one past the last.
 std::pair<std::size_t, std::size_t> within(const ChunkValues& values,
                                            const collective::ChunkSpan& chunk) {
   const auto number = [&](std::int64_t place) {
@@ -34,7 +34,8 @@ std::pair<std::size_t, std::size_t> within(const ChunkValues& values,
   return {number(chunk.first), number(chunk.first + chunk.count)};
 }
 
-// Copies one value of each chunk. Returns false if a nonempty chunk has no recorded value.
+// Copies one recorded value of each chunk, as before and after the collective. Returns false if a
+// nonempty chunk has no recorded value.
 bool take_element(const ChunkValues& values, const std::vector<collective::ChunkSpan>& chunks,
                   int element, std::vector<double>& before, std::vector<double>& after) {
   const std::int64_t size = base::size_of(values.dtype);

@@ -30,7 +30,8 @@ struct RunCollectives {
   std::vector<int> hosts;  // index of the host of each rank
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t segment_bytes = 0;
-  // engine that executed complete buckets without reporting chunks; empty if there is none
+  // Engine that executed the collectives of full buckets and did not report chunks; empty if there
+  // is none.
   std::string engine;
   // First the buckets of a training step, by group and in the order of the groups' lanes. Then the
   // buckets that are executed before the first step.

@@ -13,16 +13,16 @@ namespace trainyard::ui {
 struct CellLook {
   QString number, of;    // of: members that are included in the number; both empty: no value yet
   QString scratch_sums;  // partial sum stored beside the value: "11 (0+1)"
-  // Fraction of the members whose values are included in the number. If the collective computes no
-  // sum, the fraction is 1 once the value has arrived.
+  // Fraction of the group's members whose values are included in the cell's number. If the
+  // collective computes no sum, the fraction is 1 once the value has arrived.
   double share = 0;
   bool changed = false;  // true if the last step changed this cell
   bool sent = false;     // true if the last step sent this cell
   // true if the cell holds the complete result of the collective
   bool wanted = false;
-  // says if the number equals the value that the run recorded
+  // Tells if the cell's number equals the value that the run recorded.
   Stepper::Agreement agreement = Stepper::Agreement::unknown;
-  // value that the run recorded, if it differs from `number`; otherwise empty
+  // Value that the run recorded, if it differs from the cell's number; otherwise empty.
   QString had;
 };
 

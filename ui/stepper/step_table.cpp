@@ -10,7 +10,8 @@
 namespace trainyard::ui {
 namespace {
 
-// font sizes relative to the application's font
+// Font sizes of a cell's number and of the list of members below it, relative to the application's
+// font.
 constexpr double kNumberSize = 1.25, kOfSize = 0.9;
 
 QFont number_font() { return Theme::instance().font(kNumberSize, true); }

@@ -19,7 +19,7 @@ using collective::Effect;
 using collective::Move;
 using collective::PartialSum;
 
-// maximum number of members that are listed individually
+// Maximum number of members of a sum that are listed individually.
 constexpr std::size_t kMaxNamed = 8;
 constexpr std::int64_t kFewBytes = 10'000;  // byte counts up to this one are shown exactly
 constexpr int kMaxNumbers = 4;
@@ -62,8 +62,8 @@ QString moved(const Stepper& stepper) {
            rank_of(stepper, move.to));
 }
 
-// Describes a step that adds to a sum. Until all summands are included, the partial sum is in a
-// scratch buffer beside the value.
+// Describes a step that adds received data to a sum. Until all summands are included, the partial
+// sum is in a scratch buffer and is shown beside the value.
 QString summed(const Stepper& stepper) {
   const Move& move = *stepper.move();
   if (move.ends)

@@ -16,7 +16,8 @@ void Stepper::set_exercise(const collective::Exercise& exercise,
   const bool had_recorded = std::exchange(recorded_, recorded).has_value();
   if (exercise_ == exercise) {
     fill();
-    // also recomputes the width of cells if recorded values are replaced by others, or the reverse
+    // The width of cells is computed again if example values replace recorded values, or the
+    // reverse.
     return play(had_recorded != has_recorded_values());
   }
   exercise_ = exercise;

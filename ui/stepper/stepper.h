@@ -29,15 +29,15 @@ class Stepper : public QObject {
   const std::optional<base::Problem>& problem() const {
     return problem_;
   }  // reason why there is nothing to step through
-  // steps of the exercise; without ranks if there is a problem
+  // Steps of the collective that is shown; without ranks if there is a problem.
   const collective::Steps& steps() const { return steps_; }
   const collective::State& state() const { return state_; }
   const collective::Move* move() const;  // the step executed last; null at the start
   int step() const { return step_; }     // number of completed steps
 
-  // `complete`: true if the member holds the complete result of the chunk. `agreement`: says if
-  // that result equals the one that the run recorded; `unknown` if the result is not complete, or
-  // if there are no recorded values.
+  // `complete`: true if the member holds the complete result of the chunk. `agreement`: compares
+  // that result with the one that the run recorded; `unknown` if the result is not complete, or if
+  // there are no recorded values.
   bool complete(int position, int chunk) const;
   enum class Agreement { unknown, same, other };
   Agreement agreement(int position, int chunk) const;
