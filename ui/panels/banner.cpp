@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kLines = 4;  // maximum number of lines of text; more are shown on request
 constexpr std::size_t kProblemsShown = 3;
-// minimum width, in characters, of the text beside the buttons; with less room, the buttons go
-// below
+// Minimum width, in characters, of the banner's text beside its buttons. With less room, the
+// buttons go below the text.
 constexpr int kFewLetters = 30;
 
 QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text) {
@@ -31,7 +31,7 @@ QToolButton* tool(QWidget* parent, const QString& icon_name, const QString& text
   return button;
 }
 
-// Returns the lines into which a label of the given width would wrap the text.
+// Returns the lines of a text after wrapping it to the given width.
 QStringList wrapped(const QString& text, const QFont& font, int width) {
   QStringList lines;
   for (const QString& paragraph : text.split('\n')) {

@@ -31,10 +31,10 @@ class Banner : public QFrame {
   // Adds a button that calls `act`. Showing another text removes the button. If `act` returns true,
   // the banner closes, unless `act` showed another text.
   void offer(const QString& label, const std::function<bool()>& act);
-  // Adds a second button to the left of the first.
+  // Adds a second button to the left of the button of `offer`.
   void offer_second(const QString& label, const std::function<bool()>& act);
-  // Sets a condition: `recheck` closes the banner if `over` returns true. Showing another text
-  // removes the condition.
+  // Sets a condition for closing the banner. When `recheck` is called and `over` returns true, the
+  // banner closes. Showing another text removes the condition.
   void stays_until(std::function<bool()> over) { over_ = std::move(over); }
   void recheck();
   QString text() const;  // full text

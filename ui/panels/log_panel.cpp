@@ -24,7 +24,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kInfo = 1;
-// maximum number of lines and of characters that are shown of a process's output
+// Maximum number of lines, and of characters, that are shown of the output of a rank's process.
 constexpr int kPrintedLines = 12, kPrintedCharacters = 500;
 
 }  // namespace

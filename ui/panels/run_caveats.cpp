@@ -29,7 +29,8 @@ int cores_of(const telemetry::History& history) {
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
 
-// Returns a text with the simulated step time and the median of the measured step times.
+// Returns a caveat that compares the simulated step time with the median of the measured step
+// times.
 std::optional<QString> difference(const base::Json& result) {
   if (!result.is_object()) return {};
   const auto simulated = base::value_at(result, "simulated_step_seconds"),

@@ -19,7 +19,8 @@ namespace {
 using session::RunState;
 
 constexpr double kEtaWindowSeconds = 5;
-// minimum width of the run's name, in characters: if the loss is shown beside it, and in any case
+// Minimum widths of the run's name, in characters: the first if the other items of the line fit
+// beside it, the second otherwise.
 constexpr int kNameCharacters = 12, kFewCharacters = 6;
 // normal and short width of the progress bar, in pixels
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;

@@ -51,7 +51,7 @@ void SampledTextPanel::set_run(Run* run) {
   show_note();
 }
 
-// Appends new texts. Above each text is its step, in bold.
+// Appends newly generated texts to the panel. The step of each text is above it, in bold.
 void SampledTextPanel::look() {
   if (!run_) return;
   const auto& log = run_->history().log();
