@@ -16,7 +16,7 @@ CloseGuard::CloseGuard(QMainWindow& window, FileActions& files, RunSession& runs
     : window_(window), files_(files), runs_(runs), questions_(questions) {}
 
 bool CloseGuard::may_close() {
-  // The user closes the window again although the run has not stopped yet: the run is left running.
+  // If the user closes the window again while a run is still stopping, leaves the run running.
   if (closing_ && runs_.live()) return true;
   if (!closing_ && !files_.may_discard()) return false;
   if (!runs_.live()) return true;

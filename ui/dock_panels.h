@@ -27,7 +27,7 @@ class DockPanels : public QObject {
   DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& center, Document& document,
              Selection& selection, const Services& services);
 
-  // The panels. The main window owns them.
+  // The panels in the docks. The main window owns them.
   Inspector& inspector;
   RunCharts& charts;
   TimelinePanel& timeline;

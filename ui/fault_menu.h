@@ -16,8 +16,8 @@ namespace trainyard::ui {
 void add_fault_menu(QMenu& menu, int rank, const RankFaults& offered,
                     const std::function<void(session::Command)>& inject_fault);
 
-// Adds the menu of a link. `carry` is called with the fraction of the drawn bandwidth that the user
-// chooses.
+// Adds the menu of faults of a link. `carry` is called with the fraction of the drawn bandwidth
+// that the link gets: 0 cuts it, 1 restores it.
 void add_link_menu(QMenu& menu, const LinkFaults& offered,
                    const std::function<void(double part)>& carry);
 

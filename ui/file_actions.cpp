@@ -14,8 +14,8 @@
 namespace trainyard::ui {
 namespace {
 
-// Adds advice to a problem. The workbench does not open a file with an invalid value, so the user
-// must edit the file as text.
+// Adds advice to problems that prevent a file from being opened. The workbench does not open a file
+// with an invalid value, so the user must edit it as text.
 base::Problems add_advice(base::Problems problems) {
   for (base::Problem& problem : problems)
     if (problem.advice.empty())
@@ -144,7 +144,7 @@ bool FileActions::save() {
 }
 
 bool FileActions::save_as() {
-  // if input was refused, reports that before the user is asked for a file name
+  // If a field still shows refused input, reports that before the user is asked for a file name.
   if (document_.refused()) return save_to(document_.title());
   QString name = document_.title();
   name.replace(QRegularExpression(R"([/\\:*?"<>|]+)"), "_");

@@ -25,7 +25,8 @@ class FileActions : public QObject {
   void fill_menu(QMenu& menu);
   void fill_toolbar(QToolBar& bar) const;
 
-  // Actions. Each returns true if it was done, and false if the user canceled it or it failed.
+  // Actions of the File menu. Each returns true if it was done, and false if the user canceled it
+  // or it failed.
   bool new_document();
   bool open(const QString& file);
   // opens the example as a document without a file

@@ -10,8 +10,8 @@
 
 namespace trainyard::ui {
 
-// Returns the directories of the live runs, newest first. Do not call it on the GUI thread, because
-// it waits for the answers of coordinators.
+// Returns the directories of the live runs (runs with a coordinator that answers), newest first. Do
+// not call it on the GUI thread, because it waits for the answers of coordinators.
 QStringList find_live_runs(const Services& services);
 // Runs `find_live_runs` on a pool thread. Then calls `found` with its result on the GUI thread, if
 // `context` still exists.

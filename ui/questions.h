@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Questions to the user. They are function objects, so that tests can replace them to give the
-// answers.
+// Questions that the workbench asks the user. They are function objects, so that tests can replace
+// them by functions that give the answers.
 #pragma once
 
 #include <QString>

@@ -15,7 +15,7 @@ namespace trainyard::ui {
 class RecoveryOffers : public QObject {
   Q_OBJECT
  public:
-  // `directory`: directory of the autosaved copies.
+  // `directory`: directory in which autosave stores its copies.
   RecoveryOffers(Autosave& autosave, FileActions& files, CentralArea& center,
                  const QString& directory);
   void look();

@@ -48,9 +48,9 @@ class RunDisplay : public QObject {
   QTimer live_;  // updates canvas and caveats
   bool drawing_matches_ = true;
   bool experiment_requested_ = false;  // true while waiting for the experiment of the opened run
-  // true if the run trains the drawn experiment; no value: they were not compared yet
+  // True if the run trains the drawn experiment; no value if they were not compared yet.
   std::optional<bool> as_drawn_;
-  // true if a document was opened and was not compared to the run yet
+  // True if a document was opened while a run is shown, and was not compared to the run yet.
   bool opened_beside_run_ = false;
 };
 

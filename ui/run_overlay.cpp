@@ -21,21 +21,23 @@ using telemetry::Metric;
 using telemetry::Series;
 
 constexpr double kWindowSeconds = 1;
-// A series counts as ended if no point arrived for this many times its last interval.
+// Number of intervals without a point after which a series counts as ended. The interval is that of
+// its last two points.
 constexpr double kMissed = 2;
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Range of the last points of a series. It spans at least one second.
+// The most recent points of a series, by index, and the time between the first and the last. They
+// cover at least one second.
 struct Recent {
   std::size_t first, last;
   double seconds;
 };
 
-// Returns nothing if the series has fewer than two points, or if it has ended: no point arrived in
-// the last second and for two of its intervals.
+// Returns the recent points of a series. Returns nothing if it has fewer than two points, or if it
+// has ended: no point arrived in the last second and for two of its intervals.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;
@@ -47,7 +49,7 @@ std::optional<Recent> recent(const Series* series, double now) {
   return found.seconds > 0 ? std::optional(found) : std::nullopt;
 }
 
-// Bytes per second that one rank sends to another, in total and by payload kind.
+// Rate in bytes per second at which one rank sends to another, in total and by payload kind.
 struct PairRate {
   double total = 0;
   std::map<PayloadKind, double> payload = {};
@@ -74,7 +76,7 @@ double utilization_of(const telemetry::History& history, int rank, double now) {
   const auto at = [&](std::size_t point) {
     return compute->values.begin() + static_cast<std::ptrdiff_t>(point);
   };
-  // The step that ends at the first point began before the time span, so it is excluded.
+  // Excludes the step that ends at the first point, because it began before the time span.
   const double computed = std::accumulate(at(span->first) + 1, compute->values.end(), 0.0);
   return std::clamp(computed / span->seconds, 0.0, 1.0);
 }
@@ -88,7 +90,7 @@ bool held(const session::Status& status, const session::RankStatus& rank) {
 
 QString overlay_text(const char* source) { return QCoreApplication::translate("overlay", source); }
 
-// Returns null if the rank is unknown.
+// Returns the coordinator's status of a rank; null if the rank is unknown.
 const session::RankStatus* status_of(const session::Status* status, int rank) {
   if (status == nullptr) return nullptr;
   const auto found = std::ranges::find(status->ranks, rank, &session::RankStatus::rank);
@@ -107,7 +109,7 @@ std::set<int> failed_ranks(const telemetry::History& history, const session::Sta
   return problem ? ranks_in_problem(*problem) : std::set<int>();
 }
 
-// True if the rank was lost and has not rejoined.
+// True if the rank was lost during the run and has not rejoined.
 bool was_lost(const telemetry::History& history, int rank) {
   bool lost = false;
   for (const telemetry::Fault& fault : history.faults())
@@ -188,8 +190,8 @@ DeviceOverlay RunOverlay::device(const telemetry::History& history, const sessio
   device.step_is_position = device.role == topology::Role::evaluator ||
                             (history.steps_apart() && (device.role == topology::Role::worker ||
                                                        device.role == topology::Role::chief));
-  // shows the step of the last evaluation; the position that an evaluator records is the step up to
-  // which it may evaluate
+  // Shows the step of the last evaluation. The position that an evaluator records is the step up to
+  // which it may evaluate.
   if (device.role == topology::Role::evaluator) device.step = measured_step(history);
   return device;
 }

@@ -30,7 +30,8 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   connect(&runs, &RunSession::updated, this, [this](Run* run) { run_updated(*run); });
   connect(&runs, &RunSession::error_reported, this,
           [this](Run* run, const QString& text) { report_run_error(*run, text); });
-  // opening an experiment clears the messages about the previous document, so these are shown again
+  // Shows the messages about the run again, because opening an experiment clears the messages about
+  // the previous document.
   connect(&display, &RunDisplay::experiment_opened, this, [this] {
     forget_failure();
     report_failure(*runs_.current());
@@ -38,10 +39,11 @@ RunReports::RunReports(QMainWindow& window, RunSession& runs, RunDisplay& displa
   });
 }
 
-// Allows the failure of the current run to be shown again.
+// Forgets that the failure of the current run was reported, so that it can be shown again.
 void RunReports::forget_failure() { reported_failures_.removeAll(runs_.current()->directory()); }
 
-// Returns "The run" for the displayed run, and the run's name for another run.
+// Returns the name of a run in messages: "The run" for the displayed run, and the run's name for
+// another run.
 QString RunReports::name_of(const Run& run) const {
   return &run == runs_.current() ? tr("The run") : run.name();
 }

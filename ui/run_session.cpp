@@ -52,7 +52,7 @@ void RunSession::open(const QString& directory) {
 }
 
 void RunSession::adopt(std::unique_ptr<Run> run) {
-  // keeps the previous object of that run until the views use the new one
+  // Keeps the previous object of the same run alive until the views use the new one.
   const auto before = runs_.extract(run->directory());
   show(*keep(std::move(run)));
 }

@@ -24,10 +24,11 @@ class RunSession : public QObject {
   std::vector<Run*> live_runs() const;
   QStringList live_names() const;  // names for display, in the order of `live_runs`
   bool live() const { return !live_runs().empty(); }
-  // Returns the run that the controls act on: the current run if it is live, else the newest live
-  // run, else the current run.
+  // Returns the run that Pause, Stop and the other controls act on: the current run if it is live,
+  // else the newest live run, else the current run.
   Run* commanded() const;
-  // returns the runs on the charts: the ticked runs in order, or the current run if none is ticked
+  // Returns the runs whose lines are on the charts: the ticked runs in order, or the current run if
+  // none is ticked.
   std::vector<Run*> shown() const;
 
   base::Result<void> start(const experiment::Experiment& experiment, const QString& data_directory,

@@ -47,7 +47,8 @@ void RunStarter::cancel() {
 
 void RunStarter::start_requested() {
   const QString resume_from = std::exchange(resume_from_, {});
-  // the request was canceled, or the window was closed while the experiment was validated
+  // Returns if the request was canceled, or if the window was closed while the experiment was
+  // validated.
   if (!std::exchange(wanted_, false) || window_.isHidden()) return;
   controls_.set_startable(true);
   window_.statusBar()->clearMessage();

@@ -19,8 +19,8 @@ class RunStarter : public QObject {
              Workspace& workspace, CentralArea& center, DockPanels& panels);
 
   void start();
-  // Does the same as `start`, but the run resumes from the latest checkpoint of the run in
-  // `run_directory`.
+  // Starts a run of the document, as `start` does. It resumes from the latest checkpoint of the run
+  // in `run_directory`.
   void resume(const QString& run_directory);
   // true if a run was requested and validation is not finished yet
   bool wanted() const { return wanted_; }
@@ -45,7 +45,7 @@ class RunStarter : public QObject {
   CentralArea& center_;
   DockPanels& panels_;
   bool wanted_ = false;
-  // Directory of the earlier run from which the requested run resumes; empty: it does not resume.
+  // Directory of the earlier run from which the requested run resumes. Empty if it does not resume.
   // Not part of the document.
   QString resume_from_;
 };

@@ -90,8 +90,8 @@ void add_slow_menu(QMenu& menu, const session::Slow& now,
   QMenu& choices = *menu.addMenu(slow_text("Slow down rank %1 in this run").arg(now.rank));
   choices.setObjectName("slow");
   std::vector<std::pair<QAction*, double>> factors, jitters;
-  // the slowdown that was requested last; the user may change several of its values while the menu
-  // is open
+  // The slowdown that the user requested last. It is shared, because the user may change several of
+  // its values while the menu is open.
   const auto asked = std::make_shared<session::Slow>(now);
   const auto tick = std::make_shared<std::function<void()>>();
   const auto ask = [asked, slow, tick](double session::Slow::*part, double value) {

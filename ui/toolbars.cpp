@@ -38,7 +38,7 @@ QToolBar* Toolbars::add(const char* name, const QString& title) {
   return bar;
 }
 
-// Shows the first `actions` of the optional actions as icons only, without text.
+// Shows the first `actions` of the toolbar's optional actions as icons only, without text.
 void Toolbars::hide_button_text(int actions) {
   QAction *run = &controls_.run_action(), *pause = &controls_.pause_action(),
           *step = &controls_.step_action(), *stop = &controls_.stop_action();
@@ -50,7 +50,8 @@ void Toolbars::hide_button_text(int actions) {
   }
   for (const QToolBar* bar : {tools_, run_tools_})
     bar->layout()->invalidate();  // needed because a hidden bar keeps its old size
-  // fixes the width of the Pause button, so that its neighbors do not move when its text changes
+  // Fixes the width of the Pause button, so that the buttons beside it do not move when its text
+  // changes.
   auto* steady = qobject_cast<QToolButton*>(run_tools_->widgetForAction(pause));
   if (steady->toolButtonStyle() == Qt::ToolButtonIconOnly) return;
   const auto words = [&](const QString& text) {

@@ -16,8 +16,8 @@ namespace trainyard::ui {
 class Toolbars : public QObject {
   Q_OBJECT
  public:
-  // `window` must have actions named "undo" and "redo". `freeze`: the action that freezes the
-  // charts.
+  // Creates the toolbars. `window` must have actions named "undo" and "redo". `freeze`: the action
+  // that freezes the charts.
   Toolbars(QMainWindow& window, FileActions& files, Workspace& workspace, RunControls& controls,
            QAction& freeze);
   void fit();  // adapts to the width of the window and to the font

@@ -22,7 +22,8 @@ constexpr auto kState = "window/state", kGeometry = "window/geometry";
 // versions are ignored.
 constexpr int kStateVersion = 7;
 constexpr QSize kWindowSize(1440, 900);  // at the first start, if the screen is large enough
-// number of number keys that show panels; from the tenth panel on, the keys are combined with Shift
+// Number of digit keys that show panels. From the tenth panel on, the digits are combined with
+// Shift.
 constexpr int kNumberKeys = 9;
 constexpr int kShort = 520;  // a window lower than this is short; pixels at scale 1
 constexpr int kPlotLines =
@@ -97,7 +98,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// If all docks are hidden, emits a signal that makes the owner show them immediately.
+// If all docks are hidden, requests by a signal that the owner shows them again immediately.
 void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }

@@ -27,7 +27,7 @@ class Workspace : public QObject {
   void add(const QString& name, const QString& title, Area area, QWidget* content);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
   void raise(const QString& name);  // shows the dock in front of its neighbors
-  // shows the charts; in a small window, hides the docks that would leave them too little room
+  // Shows the charts. In a small window, hides the docks that would leave them too little room.
   void show_charts();
   void set_title(const QString& name, const QString& title);
 
@@ -38,7 +38,8 @@ class Workspace : public QObject {
   void reset();
   void restore();  // restores the stored state, or the default if there is none
   void save();
-  // true: hides all docks; false: shows them again. The welcome page uses it.
+  // Hides all docks (true) or shows them again (false). Docks are hidden while the welcome page is
+  // shown.
   void hide_all_docks(bool bare);
   // Adapts the docks to the window and its font. Returns true if the window has become small while
   // charts are visible.

@@ -40,7 +40,7 @@ ManualBrowser::ManualBrowser(const manual::Manual& manual, const QString& direct
   setAccessibleName(tr("Manual page"));
   setWordWrapMode(QTextOption::WordWrap);  // also applies to documents that are set later
   setTextInteractionFlags(Qt::TextBrowserInteraction);
-  // the scroll bar is always shown, so that all pages have the same width
+  // Always shows the scroll bar, so that all pages have the same width.
   setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
   delay_timer_.setSingleShot(true);
   delay_timer_.setInterval(0);
@@ -96,7 +96,7 @@ void ManualBrowser::render() {
   const manual::Page* page = manual_.page(now_.place.file);
   if (!page) return;
   rendered_ = to_qstring(page->file);
-  // Formats the document before it is shown, so that Qt lays it out only once.
+  // Formats the page before it is shown, so that Qt lays it out only once.
   auto* formatted = new QTextDocument(this);
   formatted->setUndoRedoEnabled(false);
   formatted->setMarkdown(markdown_of(*page));
@@ -151,8 +151,8 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const QTextCursor word = find_word(to_qstring(place.word), block.position() + block.length());
   if (!word.isNull()) block = word.block();
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
-  // A row of a table is shown a third of the height below the top of the view, because the rows
-  // above it help to understand it.
+  // Shows a row of a table a third of the height below the top of the view, because the rows above
+  // it help to understand it.
   const int above =
       block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
   verticalScrollBar()->setValue(static_cast<int>(top) - above);

@@ -27,7 +27,8 @@ manual::ManualLocation place_of(const manual::Manual& manual, const ManualTopic&
 class ManualHelp : public QObject {
   Q_OBJECT
  public:
-  // `strategy` returns the strategy of the shown document.
+  // `strategy`: function that returns the strategy of the shown experiment, which determines the
+  // page of some fields.
   ManualHelp(QString directory, QSettings& settings,
              std::function<experiment::StrategySpec()> strategy, QObject* parent = nullptr);
   ~ManualHelp() override;

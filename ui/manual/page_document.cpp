@@ -144,8 +144,9 @@ void remove_line_in_table(QTextBlock behind) {
   if (cell.lastCursorPosition().block() != behind) cursor.deleteChar();
 }
 
-// Returns the factor, at most 1, by which the font must be scaled so that the longest line is at
-// most `width` pixels wide. Returns 1 if the lines would then be too small to read.
+// Returns the factor, at most 1, by which the font of a code block must be scaled so that its
+// longest line is at most `width` pixels wide. Returns 1 if the lines would then be too small to
+// read.
 double code_scale(const QTextBlock& first, const QTextBlock& last, double width) {
   const QFontMetricsF metrics(code_font());
   double longest = 1;

@@ -53,8 +53,8 @@ QString layer_text(const base::Json& part) {
   return words.join(" ");
 }
 
-// Describes a layer, device or link by its name. Without a name, describes it by its two ends, or
-// else by its content.
+// Describes an element of a list (device, link, ...) by its name. Without a name, describes it by
+// its two ends, or else by its content.
 QString element_text(const base::Json& part) {
   if (!part.is_object()) return shown(part);
   if (part.contains("name")) return shown(part["name"]);
@@ -97,15 +97,15 @@ class Settings {
         given_, [&](const base::Json& given) { return value(given) == value(given_.front()); });
   }
 
-  // True if the setting is a list or an object in at least one run.
+  // True if the setting is a list or a JSON object in at least one of the compared runs.
   static bool is_list(const telemetry::Difference& difference) {
     return std::ranges::any_of(difference.values,
                                [](const auto& value) { return value && value->is_structured(); });
   }
 
-  // Returns the path of a difference. If the path leads into a list element that some run lacks,
-  // returns the path of the element. An additional device is then one difference instead of one per
-  // field.
+  // Returns the path under which a difference is shown. If the path leads into a list element that
+  // some run lacks, it is the path of the element. An additional device is then one difference
+  // instead of one per field.
   std::string place_of(const std::string& path) const {
     for (std::size_t end = path.find(']'); end != std::string::npos;
          end = path.find(']', end + 1)) {

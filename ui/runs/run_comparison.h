@@ -11,8 +11,8 @@
 namespace trainyard::ui {
 
 struct ComparisonRow {
-  // Path of a setting in the experiment, path of a list element that some run lacks, or name of a
-  // result.
+  // Name of the row: the path of a setting, the path of a list element that some run lacks, or the
+  // name of a result.
   QString what;
   QStringList values;  // one value per run; "–" if the run has none
   bool result = false;
@@ -24,7 +24,7 @@ struct ComparisonRow {
 // descriptive fields, are omitted. For a single run, there are only results.
 std::vector<ComparisonRow> compare_runs(const std::vector<RunEntry>& runs);
 
-// Caveats that apply to the results of one run.
+// A run, and the caveats that apply to its results.
 struct RunCaveats {
   QString run;
   QStringList caveats;

@@ -59,7 +59,7 @@ bool RunList::viewportEvent(QEvent* event) {
 void RunList::fit_columns() {
   int left = viewport()->width() - fontMetrics().averageCharWidth() * kNameCharacters;
   for (const int column : {kState, kAccuracy, kStarted, kRanks, kStrategy}) {
-    // shows the section first, because a hidden section has no width
+    // Shows the column first, because a hidden column has no width.
     header()->setSectionHidden(column, false);
     left -= std::max(header()->sectionSizeHint(column), sizeHintForColumn(column));
     header()->setSectionHidden(column, left < 0);

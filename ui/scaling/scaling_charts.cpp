@@ -11,7 +11,8 @@ using session::Scaled;
 using session::SweepVariant;
 using Figure = std::function<std::optional<double>(const SweepVariant&, const Scaled&)>;
 
-// Values that a chart shows for a variant: the measured value, and a value to compare with it.
+// Two values that a chart shows for a variant: the measured value, and a value to compare it with
+// (ideal, simulated or computed by formula).
 struct ChartedFigures {
   Figure measured;
   Figure beside = {};
@@ -70,7 +71,8 @@ SeriesPoint point(std::int64_t ranks, double value) {
           value};
 }
 
-// Returns the range of rank counts for the ideal line: from the baseline to the maximum.
+// Returns the range of rank counts over which the ideal line is drawn: from the baseline to the
+// maximum.
 std::optional<std::pair<double, double>> ideal_span(const session::Sweep& sweep) {
   const auto against = session::baseline(sweep);
   if (!against) return {};

@@ -29,8 +29,8 @@ ScalingTable::ScalingTable(QWidget* parent) : QTreeWidget(parent) {
   }
   header()->setStretchLastSection(true);
   header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  // the column of states follows the column of algorithms, so that failures are visible without
-  // scrolling
+  // Moves the column of states next to the column of algorithms, so that failures are visible
+  // without scrolling.
   header()->moveSection(static_cast<int>(SweepColumn::state),
                         static_cast<int>(SweepColumn::algorithm) + 1);
   connect(this, &QTreeWidget::itemActivated, this, [this](const QTreeWidgetItem* item) {

@@ -282,7 +282,7 @@ void StalenessPanel::fit_table() {
   QHeaderView& header = *table_->header();
   for (int column = 0; column < columns; ++column) header.setSectionHidden(column, false);
   header.resizeSections(QHeaderView::ResizeToContents);
-  // adds the width of the frame and of the scroll bar
+  // Width of the table's frame and scroll bar, which is added to the width of its columns.
   const int beside = table_->width() - table_->viewport()->width();
   const int least = std::max({fontMetrics().averageCharWidth() * kHistogramLetters,
                               histogram_->minimumWidth(), histogram_->minimumSizeHint().width()});

@@ -26,8 +26,8 @@ QString ask_where_to_save(QWidget* parent, const QString& title, const QString& 
                           const QString& filter, const QString& suffix) {
   QString file = QFileDialog::getSaveFileName(parent, title, suggested, filter);
   if (file.isEmpty() || file.endsWith("." + suffix, Qt::CaseInsensitive)) return file;
-  // The dialog has checked the name without the suffix. So this asks before the file with the
-  // suffix is replaced.
+  // Asks before an existing file with the suffix is replaced. The dialog has checked only the name
+  // without the suffix.
   file += "." + suffix;
   const QString there = question_text("%1 already exists.").arg(QFileInfo(file).fileName());
   return !QFileInfo::exists(file) || confirm(parent, title, there, question_text("Replace"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Questions shared by several parts of the workbench.
+// Dialogs that several parts of the workbench use.
 #pragma once
 
 #include <QString>
@@ -8,7 +8,7 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// Asks a question. Returns true if the user accepts.
+// Asks a question with the buttons `yes` and Cancel. Returns true if the user accepts.
 bool confirm(QWidget* parent, const QString& title, const QString& text, const QString& yes);
 
 // Asks for the name of a file to write. The name gets the suffix, such as "json", if it lacks it.

@@ -11,7 +11,8 @@ struct Wrapped {
   int count = 0, height = 0;
 };
 
-// Wraps items of the given sizes into rows. An item that is wider than a row gets a separate row.
+// Distributes items of the given sizes over rows. An item that is wider than a row gets a separate
+// row.
 QList<Wrapped> wrapped(const QList<QSize>& sizes, int width, int spacing) {
   QList<Wrapped> rows;
   int used = 0;
@@ -40,8 +41,8 @@ void FlowLayout::move(int from, int to) {
 }
 
 void FlowLayout::set_min_width(int width) {
-  // avoids an endless loop: `invalidate` requests a layout, during which this function may be
-  // called again
+  // Avoids an endless loop: `invalidate` requests a layout, during which this function may be
+  // called again.
   if (width == min_width_) return;
   min_width_ = width;
   invalidate();

@@ -9,8 +9,8 @@ namespace trainyard::ui {
 
 class FlowLayout : public QLayout {
  public:
-  // `min_width` > 0: widgets are in columns of at least that width, and the columns fill the rows.
-  // `min_width` = 0: each widget has its preferred width.
+  // Creates the layout. `min_width` > 0: widgets are in columns of at least that width, and the
+  // columns fill the rows. `min_width` = 0: each widget has its preferred width.
   explicit FlowLayout(QWidget* parent, int spacing, int min_width = 0);
   ~FlowLayout() override;
 
@@ -29,7 +29,8 @@ class FlowLayout : public QLayout {
   Qt::Orientations expandingDirections() const override { return {}; }
   bool hasHeightForWidth() const override { return true; }
   int heightForWidth(int width) const override { return arrange(QRect(0, 0, width, 0), false); }
-  // Returns the total height of widgets of these sizes after wrapping them into rows.
+  // Returns the height that widgets of these sizes need after wrapping them into rows of this
+  // width.
   static int height_of(const QList<QSize>& sizes, int width, int spacing);
   QSize minimumSize() const override;
   QSize sizeHint() const override { return minimumSize(); }
@@ -42,7 +43,7 @@ class FlowLayout : public QLayout {
   };
   QList<Row> rows_in(int width) const;
   void fill_page(QList<Row>& rows) const;
-  // returns the total height of all rows; moves the widgets only if `placing` is true
+  // Computes the rows and returns their total height. Moves the widgets only if `placing` is true.
   int arrange(const QRect& outer, bool placing) const;
   QSize size_of(const QLayoutItem& item, int width) const;
   void place(const QList<QLayoutItem*>& row, int left, int top, int width, int height) const;

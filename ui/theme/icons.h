@@ -13,8 +13,8 @@ class QRectF;
 
 namespace trainyard::ui {
 
-// Returns the icon with a file name in resources/icons, given without ".svg". Its color follows the
-// theme; the icon of a checked button has the accent color.
+// Returns the icon resources/icons/`name`.svg. Its color follows the theme; the icon of a checked
+// button has the accent color.
 QIcon icon(const QString& name);
 
 // Paints an icon in the given color.

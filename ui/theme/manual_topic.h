@@ -24,7 +24,8 @@ struct ManualTopic {
   QString topic, field, panel;  // panel: name of the dock that contains the widget
   std::optional<base::Problem> problem;
 };
-// returns a topic without content if `widget` is null
+// Returns the topic of a widget or of its nearest ancestor that has one; a topic without content if
+// `widget` is null.
 ManualTopic manual_topic_of(const QWidget* widget);
 
 }  // namespace trainyard::ui

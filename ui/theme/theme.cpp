@@ -53,9 +53,9 @@ const std::array<QColor, 8> kLightSeries{"#0068a8", "#d55e00", "#00805c", "#b047
 const std::array<QColor, 8> kDarkSeries{"#52aef0", "#ff8b45", "#2fc898", "#e88cc6",
                                         "#f0c04c", "#9bdcff", "#f08a92", "#b3d15c"};
 
-// Colors for the components of a total. Each is distinct from all series colors and from the others
-// (CIE76 distance at least 20). Consecutive colors are also distinct for users with red or green
-// color blindness.
+// Colors for the components of a total, such as the parts of a step. Each is distinct from all
+// series colors and from the other components (CIE76 distance at least 20). Consecutive colors are
+// also distinct for users with red or green color blindness.
 const std::array<QColor, 7> kLightParts{"#7028b0", "#e5276a", "#149da8", "#8f5320",
                                         "#1d2456", "#4a5fe0", "#1f9a20"};
 const std::array<QColor, 7> kDarkParts{"#a878ff", "#ff5c8f", "#5ff0ea", "#bd8259",
@@ -133,8 +133,8 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
-  // Centers the icon and the text of a button as one unit. If the text of a button changes, the
-  // button may be wider than its current content.
+  // Paints a tool button with its icon and text centered as one unit. The button may be wider than
+  // its content, because its text may change.
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
                    const QWidget* widget) const override {
     const auto* button = qstyleoption_cast<const QStyleOptionToolButton*>(option);
@@ -228,7 +228,8 @@ QFont Theme::font(double relative_size, bool strong) const {
   return font;
 }
 
-// The hint makes Qt substitute a monospaced font if the platform's fixed font is not installed.
+// Returns the platform's fixed font. The style hint makes Qt substitute a monospaced font if that
+// font is not installed.
 QFont Theme::fixed_font() const {
   QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   fixed.setStyleHint(QFont::Monospace);

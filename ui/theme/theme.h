@@ -15,7 +15,7 @@ class QWidget;
 
 namespace trainyard::ui {
 
-// Unit of sizes, in pixels at scale 1. Margins and widths are multiples of it.
+// Unit of sizes, in pixels at scale 1. Margins and widths are multiples of this unit.
 inline constexpr int kGrid = 8;
 
 // Named colors for custom painting. Text on `canvas`, `card` and `tile` has a contrast of at least
@@ -40,9 +40,9 @@ double contrast(const QColor& a, const QColor& b);  // 1 to 21, as WCAG 2.1 defi
 
 const Colors& colors();  // colors of the application's theme
 
-// Sets a widget's style sheet, which `sheet` generates from the theme's colors, and updates it when
-// they change. The sheet must name colors: without any, the widget keeps the palette with which it
-// was first shown.
+// Sets the style sheet of a widget and updates it when the theme changes. `sheet` generates it from
+// the theme's colors. The sheet must name colors: without any, the widget keeps the palette with
+// which it was first shown.
 void set_sheet(QWidget* widget, const std::function<QString(const Colors&)>& sheet);
 
 class Theme : public QObject {
@@ -68,7 +68,7 @@ class Theme : public QObject {
   // distinct for color-blind users, ordered by contrast, and never gray. They repeat after eight;
   // combined with dash patterns, 24 lines are distinct.
   QColor series_color(int index) const;
-  // returns a pen with the color and dash pattern of the rank or run with that index
+  // Returns a pen with the color and dash pattern of the rank or run with that index.
   QPen series_pen(int index, double width = 1.5) const;
   // Returns the color of a component of a total, such as waiting time in a step. It differs from
   // the colors of ranks, runs and other components. Colors repeat after seven.

@@ -18,7 +18,8 @@ class TintedLabel : public QLabel {
   // Shows the text in one line, whatever the width of the label. If the text does not fit, it ends
   // in "…", and the tool tip contains the full text.
   void set_elided();
-  // sets a tool tip for a label after `set_elided`; it is shown even if the text fits
+  // Sets a tool tip for a label whose text was set by `set_elided`. It is shown even if the text
+  // fits.
   void set_help(const QString& help);
 
   QSize minimumSizeHint() const override;

@@ -11,7 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-// sizes in scene coordinates; the scene is scaled to fit the widget
+// Sizes of the thumbnail's cards and tiles in scene coordinates. The scene is scaled to fit the
+// widget.
 constexpr double kTile = 40, kGap = 8;
 constexpr double kSwitch = 56;
 

@@ -29,7 +29,7 @@ class ExampleCard : public QFrame {
   const Example& example() const { return example_; }
   QPushButton& run_button() { return *run_; }
   QPushButton& open_button() { return *open_; }
-  // disables running and shows `why` as the reason; an empty `why` enables running
+  // Disables running, with `why` as the reason. An empty `why` enables running.
   void disable_running(const QString& why);
 
  signals:
