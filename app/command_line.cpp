@@ -19,8 +19,8 @@ struct ProgramState {
 
 namespace {
 
-// Joins the fault and the accepted values into one text, because a validator of CLI11 can return
-// only one. value_problem splits the text again.
+// Joins a fault in a value and the accepted values into one text, because a validator of CLI11 can
+// return only one. value_problem splits the text again.
 std::string message(const std::string& fault, const std::string& accepted) {
   return fault + "\n" + accepted;
 }
@@ -61,7 +61,7 @@ std::string command_of(const CLI::App& verb) {
   return outer == nullptr ? verb.get_name() : command_of(*outer) + " " + verb.get_name();
 }
 
-// Returns the innermost verb that was parsed.
+// Returns the innermost verb that was given on the command line.
 const CLI::App& innermost_verb(const CLI::App& outer) {
   const auto verbs = outer.get_subcommands();
   return verbs.empty() ? outer : innermost_verb(*verbs.back());
@@ -121,7 +121,7 @@ bool is_option_of_verbs(const CLI::App& outer, const std::string& word) {
                      [&](const CLI::App* verb) { return has_option(*verb, word); });
 }
 
-// True if one of the words is a verb of `outer`.
+// True if one of the words is the name of a subcommand of `outer`.
 bool names_verb(const CLI::App& outer, const char* const* words) {
   const auto verbs = inner_verbs(outer);
   for (; *words != nullptr; ++words)
@@ -137,7 +137,8 @@ std::optional<base::Problem> unknown_verb(const CLI::App& outer, const char* con
   const std::string word = *words == nullptr ? "" : *words;
   if (verbs_of(outer).empty() || word.empty()) return {};
   if (word.front() == '-') {
-    // if a verb is missing, an option of a verb is no problem: CLI11 reports the missing verb
+    // If the verb is missing, reports no problem for an option of a verb, because CLI11 reports the
+    // missing verb.
     if (has_option(outer, word) || (!names_verb(outer, words) && is_option_of_verbs(outer, word)))
       return {};
     base::Problem problem = unknown_argument(outer, word);

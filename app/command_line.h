@@ -106,7 +106,7 @@ class Program {
   // "trainyard-cli bench allreduce", followed by the option if its value is wrong.
   base::Result<int> run(int argc, const char* const* argv);
 
-  // Returns the command of the innermost verb that was parsed.
+  // Returns the full command of the innermost verb that was given on the command line.
   std::string command() const;
 
  private:

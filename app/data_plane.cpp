@@ -90,7 +90,8 @@ class Plane final : public session::DataPlane {
   std::vector<int> hosts_;
   int rank_;
   compute::Compute* compute_;
-  // memory of this rank's GPU that peers read; nullopt: the full arena is in shared memory
+  // Part of this rank's arena in GPU memory that peers read; nullopt if the full arena is in shared
+  // memory.
   std::optional<ExportedArena> exported_;
   std::string not_on_device_reason_;
   ImportedArenas imports_;

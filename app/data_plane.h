@@ -9,7 +9,7 @@
 
 namespace trainyard::app {
 
-// File descriptors inherited from the launcher; -1 if there is none.
+// File descriptors of shared memory that a rank inherits from the launcher; -1 if there is none.
 struct Inherited {
   int shared_memory = -1;  // memfd of the mailboxes and arenas
   int shaped_links = -1;   // memfd of the drawn links, if they are imposed
@@ -28,8 +28,8 @@ bool uses_shared_memory(const experiment::Resolved& experiment);
 // and not for peers. With imposed link speeds, ranks spin only briefly, because waits are long.
 comm::SpinPolicy patience_of(const experiment::Resolved& experiment);
 
-// `imposes_links`: true if the drawn link speeds are imposed in this run. `imposed_links`: the
-// links with their speeds, scaled as the experiment requests.
+// `imposes_links` returns true if the drawn link speeds are imposed in this run. `imposed_links`
+// returns the links with their speeds, scaled as the experiment requests.
 bool imposes_links(const experiment::Resolved& experiment);
 base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& experiment);
 

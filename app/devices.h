@@ -11,8 +11,8 @@ namespace trainyard::app {
 // those of gpu_problems.
 base::Result<std::unique_ptr<compute::Compute>> make_compute(const topology::Device& device);
 
-// Returns problems for drawn devices that name GPUs that this machine lacks. Queries the GPUs only
-// if there are such devices.
+// Returns a problem for each drawn device that names a GPU that this machine lacks. Queries the
+// GPUs only if a device names one.
 base::Problems gpu_problems(const topology::Topology& topology);
 
 }  // namespace trainyard::app

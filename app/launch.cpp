@@ -59,14 +59,15 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
 }
 
-// Returns the environment variables for the libraries of a rank's process.
+// Returns the environment variables for the libraries (OpenMP, NCCL, ...) in the process of a rank.
 std::vector<std::string> settings_of(const experiment::Resolved& experiment, int rank) {
   std::vector<std::string> settings = thread_settings(cores_of(experiment, rank));
   std::ranges::move(engine_settings(experiment, rank), std::back_inserter(settings));
   return settings;
 }
 
-// Files that the ranks inherit. The launcher closes them once it will start no more ranks.
+// Files of shared memory that the ranks inherit. The launcher closes them once it will start no
+// more ranks.
 class InheritedFiles {
  public:
   InheritedFiles() = default;
@@ -110,7 +111,7 @@ class InheritedFiles {
   Inherited files_;
 };
 
-// Parameters that all processes of a run share.
+// Parameters of the launch that are common to all rank processes of a run.
 struct Start {
   std::filesystem::path run_directory;
   std::vector<std::vector<std::string>> settings;  // environment variables, by rank
@@ -133,8 +134,8 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
   return std::make_unique<ProcessRank>(std::move(*process));
 }
 
-// Returns a function that sets the speed of a drawn link. The link is given by its index in the
-// drawing.
+// Returns a function that sets the speed of a drawn link during a run. The link is given by its
+// index in the drawing.
 decltype(session::Launched::set_link) link_setter(std::shared_ptr<comm::ShapedLinks> links,
                                                   const experiment::Resolved& experiment) {
   std::map<int, int> edges;
@@ -203,8 +204,7 @@ base::Result<session::Launched> launch_virtual(const session::LaunchRequest& req
   return launched;
 }
 
-// One rank's access to an in-process data plane. `connect` returns the transport and may be called
-// once.
+// Data plane of one rank that is a thread. `connect` returns the transport and may be called once.
 class ThreadPlane final : public session::DataPlane {
  public:
   explicit ThreadPlane(std::unique_ptr<comm::Transport> end) : end_(std::move(end)) {}

@@ -26,7 +26,7 @@ struct ExportedArena {
 // such part. Problem: the export failed; the full arena then stays in shared memory.
 base::Result<std::optional<ExportedArena>> export_arena(const session::DataPlaneRequest& request);
 
-// Exported memory of all ranks, and the imports that keep it mapped.
+// GPU memory that all ranks of a host export, and the imports that keep it mapped in this process.
 struct ImportedArenas {
   std::vector<shm::DeviceArena> arenas;  // by rank
   std::vector<compute::Memory> imported;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Locations of the program's files.
+// Locations of directories that the programs need.
 #pragma once
 
 #include <filesystem>
 
 namespace trainyard::app {
 
-// directory of the running program; empty if /proc is not available
+// Returns the directory of the running program; empty if /proc is not available.
 std::filesystem::path program_directory();
 
 // Returns the directory of the example experiments: in $TRAINYARD_RESOURCES if that is set, else in

@@ -91,13 +91,13 @@ session::RankServices services_of(const RankArguments& arguments) {
 
 int run_rank(const RankArguments& arguments) {
   if (!end_with_parent(arguments.parent)) return not_a_child(arguments.parent);
-  // ignores these signals, so that a failed write returns an error instead of ending the process
+  // Ignores these signals, so that a failed write returns an error instead of ending the process.
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   if (arguments.is_virtual) return finish(run_virtual(arguments.rank + 1, arguments.endpoint));
   session::RankIdentity identity{arguments.rank, "", arguments.endpoint};
   std::getline(std::cin, identity.token);
   base::set_log_name("rank " + std::to_string(identity.rank));
-  // logs the process id at the start, because a process that is killed cannot log it later
+  // Logs the process id at the start, because a process that is killed cannot log it later.
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
   return finish(session::run_rank(identity, services_of(arguments)));
 }

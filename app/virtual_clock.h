@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The order of server events on a virtual clock, simulated for a drawn experiment. Ranks that train
-// with the virtual clock execute their ops in this order.
+// Determines the order of server events on a virtual clock, by simulating the drawn experiment.
+// Ranks that train with the virtual clock execute their ops in this order.
 #pragma once
 
 #include "core/session/rank/virtual_ranks.h"

@@ -26,8 +26,8 @@ struct BenchJob {
       0;  // Larger buckets are split into segments of this size. 0: the default of experiments.
   std::int64_t repeat = 20;
   collective::Algorithm algorithm = collective::Algorithm::ring;
-  // Determines whether ranks are processes or threads. If another engine than `own` runs the
-  // collectives, ranks use this transport only to exchange their addresses.
+  // Transport between the ranks. It determines whether ranks are processes or threads. If an engine
+  // such as Gloo runs the collectives, ranks use this transport only to exchange their addresses.
   BenchTransport transport = BenchTransport::shm;
   experiment::Engine engine = experiment::Engine::own;
   base::Reduction reduction = base::Reduction::sum;
@@ -44,7 +44,7 @@ struct BenchTimes {
   std::int64_t peak_memory_bytes = 0;  // peak memory of the rank's process
 };
 
-// one channel for the collective, one for the barriers between repeats
+// Number of channels: one for the collective, one for the barriers between repeats.
 inline constexpr int kBenchChannels = 2;
 
 // Returns the size in bytes of a rank's arena, which its peers read.
@@ -57,7 +57,7 @@ std::int64_t bench_arena_bytes(const BenchJob& job);
 base::Result<BenchTimes> bench_rank(const BenchJob& job, comm::Transport& transport);
 
 using BenchAllTimes = std::vector<BenchTimes>;  // by rank
-// Runs the bench on all ranks, in processes or threads. The first failure ends the other ranks.
+// Runs the bench on all ranks, in processes or threads. If a rank fails, the other ranks are ended.
 base::Result<BenchAllTimes> measure_allreduce(const BenchJob& job);
 
 base::Json to_json(const BenchTimes& times);

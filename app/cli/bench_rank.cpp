@@ -77,7 +77,7 @@ float reduced(base::Reduction reduction, std::int64_t ranks, std::int64_t elemen
   return 0;
 }
 
-// Barrier between all ranks, and exchange of strings, on a separate channel.
+// Barrier between all ranks, which can also exchange strings. It uses a separate channel.
 class Barrier {
  public:
   explicit Barrier(comm::Transport& transport) : transport_(transport) {}

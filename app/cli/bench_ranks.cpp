@@ -84,12 +84,13 @@ Result<BenchTimes> measure_in_process(const RankArguments& arguments) {
   auto transport = job.transport == BenchTransport::shm ? shm::open(kSharedMemory, arguments.rank)
                                                         : open_sockets(job, arguments);
   if (!transport) return base::fail(transport.error());
-  // pins the process after the transport was opened, because opening counts the usable cores
+  // Pins the process after the transport was opened, because the transport counts the cores that it
+  // may use.
   if (job.bind) pin_to_core(arguments.rank);
   return bench_rank(job, **transport);
 }
 
-// Prints the report as the last line, which the parent process reads.
+// Prints the rank's report as the last line, which the parent process reads.
 int run_rank(const RankArguments& arguments) {
   if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
       ::getppid() != static_cast<pid_t>(arguments.parent))
@@ -103,8 +104,8 @@ int run_rank(const RankArguments& arguments) {
 // All ranks
 // ------------------------------------------------------------
 
-// Returns the file of a rank's report. It is in the socket directory, and is removed with that
-// directory.
+// Returns the path of the file to which a rank writes its measurements. It is in the socket
+// directory, and is removed with that directory.
 fs::path report_of(const session::SocketDirectory& scratch, std::size_t rank) {
   return scratch.path() / ("report-" + std::to_string(rank));
 }

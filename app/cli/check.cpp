@@ -68,7 +68,7 @@ std::int64_t engine_bytes(const plan::Plan& plan, std::int32_t rank) {
   return collective::step_engine_bytes(plan.rank_plan(rank), plan.groups, plan.schedule);
 }
 
-// Result of verifying a plan, and the memory that each rank will allocate.
+// Result of verifying a plan, with the memory that each rank will allocate.
 struct Checked {
   const experiment::Resolved& experiment;
   const plan::Plan& plan;

@@ -43,9 +43,10 @@ struct RunArguments : ExperimentArguments {
   std::int64_t ends_with = 0;  // process id whose end cancels the run; 0: none
 };
 
-// more than one step, because only the first step has to fill the pipeline
+// Number of steps to simulate. It is above 1, because only the first step has to fill the pipeline.
 constexpr std::int64_t kSimulatedSteps = 3;
-// with more ranks, the simulation would delay the run too much
+// Maximum number of ranks for which the run is simulated. With more ranks, the simulation would
+// delay the run too much.
 constexpr int kMaxSimulatedRanks = 64;
 
 std::string number(double value, const char* format) {
@@ -62,8 +63,8 @@ bool is_writable(int descriptor) {
   return ::poll(&output, 1, 0) != 0;
 }
 
-// Progress on standard error: a single updated line on a terminal, otherwise a line every few
-// seconds.
+// Prints progress on standard error: on a terminal a single line that is updated, otherwise a line
+// every few seconds.
 class ProgressLine {
  public:
   void show(const session::Status& status, const telemetry::History& history) {
@@ -148,8 +149,8 @@ std::string format_sampled_text(const std::string& text) {
   return shown;
 }
 
-// Compares the measured with the simulated step time: "; simulated from the drawn speeds: 2 ms,
-// measured / simulated 2.3".
+// Returns a text that compares the measured step time with the simulated one: "; simulated from the
+// drawn speeds: 2 ms, measured / simulated 2.3".
 std::string against_simulated(const base::Json& r) {
   const base::Json& simulated = r["simulated_step_seconds"];
   if (!simulated.is_number()) return "";

@@ -65,8 +65,8 @@ Json rank_json(const sim::RankUse& use, std::size_t rank) {
           {"idle_fraction", use.idle_fraction}};
 }
 
-// Returns the mean staleness of gradients in the simulation. For pipeline stages, it is computed by
-// formula, because their order of passes is fixed.
+// Returns the mean staleness of gradients in the simulation. For pipeline stages it is computed by
+// formula, because the order of their passes is fixed.
 double mean_staleness(const experiment::Resolved& resolved, const sim::Outcome& o) {
   const auto theory = resolved.servers > 0 ? std::nullopt : experiment::staleness_theory(resolved);
   return theory ? *theory->mean : o.mean_staleness;

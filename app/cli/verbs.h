@@ -45,8 +45,8 @@ int exit_code_of(const base::Problem& problem);
 // Returns the exit code.
 int complain(const base::Problems& problems, bool json);
 base::Json problems_json(const base::Problems& problems);
-// Returns problems: drawn devices have too little memory for the strategy, or the strategy has no
-// plan.
+// Returns a problem if drawn devices have too little memory for the strategy, or if the strategy
+// has no plan.
 base::Problems memory_problems(const experiment::Resolved& resolved);
 base::Problems memory_problems(const experiment::Resolved& resolved,
                                const std::vector<run::MemoryUse>& memory);
@@ -54,13 +54,14 @@ base::Problems memory_problems(const experiment::Resolved& resolved,
 std::vector<std::string> unused_setting_notes(const experiment::Experiment& given);
 void print_json(const base::Json& line);  // prints one NDJSON line on standard output
 
-// Arguments of most verbs: an experiment file, overrides, --json.
+// Arguments that most verbs have: an experiment file, overrides of its values, and --json.
 struct ExperimentArguments {
   std::string file;
   std::vector<std::string> overrides;
   bool json = false;
 
-  // directory that contains relative data paths; empty: the directory of the experiment file
+  // Directory from which relative data paths start. If empty, it is the directory of the experiment
+  // file.
   std::string data_directory;
 
   void add_to(Verb& verb);
