@@ -50,7 +50,8 @@ class BodyReader : public cereal::InputArchive<BodyReader, cereal::AllowEmptyCla
     if (count > 0) std::memcpy(bytes, left_.data(), count);
     left_ = left_.subspan(count);
   }
-  // Reads the number of elements that follow, each of at least `element_bytes` bytes.
+  // Reads the number of elements of the list that follows. Each element takes at least
+  // `element_bytes` bytes, so a number that exceeds the body is refused.
   std::size_t count(std::size_t element_bytes) {
     std::uint64_t claimed = 0;
     read(&claimed, sizeof claimed);

@@ -45,8 +45,8 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  // A local socket needs no heartbeats: if the process at one end ends, the kernel closes the
-  // socket.
+  // Sets heartbeats for TCP only. A local socket needs none: if the process at one end ends, the
+  // kernel closes the socket.
   if (!endpoint.starts_with("tcp://")) return;
   socket.set(sockopt::heartbeat_ivl, 5000);
   socket.set(sockopt::heartbeat_timeout, 30'000);
@@ -102,7 +102,7 @@ class Server final : public session::ControlServer {
       : socket_(context_, ::zmq::socket_type::router),
         header_{base::xxh64(std::string_view(options.run)), options.generation,
                 static_cast<std::uint64_t>(
-                    // Sequence numbers begin with the current time, so that those of a restarted
+                    // Starts sequence numbers at the current time, so that those of a restarted
                     // server are higher than those of its predecessor.
                     base::now_nanoseconds())} {
     configure_control(socket_, endpoint);
@@ -113,7 +113,7 @@ class Server final : public session::ControlServer {
     endpoint_ = socket_.get(::zmq::sockopt::last_endpoint);
   }
 
-  // Removes the socket file before the socket closes. After that, the file could already be that of
+  // Removes the socket file before the socket closes. Afterwards, the file could already be that of
   // another server.
   ~Server() override {
     if (endpoint_.starts_with("ipc://")) ::unlink(endpoint_.c_str() + 6);
@@ -158,8 +158,8 @@ class Server final : public session::ControlServer {
     return std::nullopt;
   }
 
-  // True if the frame belongs to this run. A client that has received no frame yet does not know
-  // the run, so it sends 0.
+  // True if the frame belongs to the run of this server. A client that has received no frame yet
+  // does not know the run, so it sends 0.
   bool is_of_this_run(const ControlHeader& header) const {
     return header.run == 0 ||
            (header.run == header_.run && header.generation == header_.generation);

@@ -88,7 +88,7 @@ Result<void> check_directory(const std::string& endpoint) {
                             "Use chmod 700, or another directory."));
 }
 
-// Returns 0 if a server answers at `path`, else errno.
+// Tries to connect to the socket file `path`. Returns 0 if a server answers, otherwise errno.
 int try_connect(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;

@@ -16,7 +16,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-// sockaddr_un holds 108 bytes, including the terminating zero
+// Maximum path length in bytes: sockaddr_un holds 108 bytes, including the terminating zero.
 constexpr std::size_t kMaxIpcPathLength = 107;
 constexpr std::string_view kAcceptedEndpoints = "ipc://PATH of up to 107 bytes, tcp://ADDRESS:PORT";
 

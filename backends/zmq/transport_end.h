@@ -64,13 +64,15 @@ class End final : public Transport {
 
  private:
   struct Peer {
-    // null for this rank, and for peers to which this transport does not connect
+    // Outgoing connection; null for this rank, and for peers to which this transport does not
+    // connect.
     std::unique_ptr<Link> link;
     std::vector<OutLane> out;
     std::vector<InLane> in;
     comm::Counter stale;
     std::uint32_t generation = 0;  // generation of messages between the two ranks
-    // true if the peer left normally, or if it was lost and the other ranks may continue without it
+    // True if the peer left normally, or if it was lost and the other ranks may continue without
+    // it.
     bool left = false;
     bool is_loss_allowed = false;
     bool knows_abort = false;
@@ -88,7 +90,7 @@ class End final : public Transport {
   base::Problem gone(int peer, const std::string& what) const;
   FrameHeader header(FrameKind kind, int peer) const;
 
-  // Receives up to kFramesAtOnce frames, then watches connections and sends pending
+  // Makes progress: receives up to kFramesAtOnce frames, then watches connections and sends pending
   // acknowledgments.
   void pump();
   bool take_frame();

@@ -24,8 +24,8 @@ struct FrameHeader {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t channel = 0;
-  // In a data frame: index of the message in its lane, from 0. In a consumed frame: number of
-  // consumed messages.
+  // In a data frame: index of the message in its lane, from 0. In an acknowledgment (kind
+  // `consumed`): number of consumed messages.
   std::uint64_t sequence = 0;
   std::uint32_t step = 0;
   std::uint32_t op = 0;

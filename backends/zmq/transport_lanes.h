@@ -19,7 +19,7 @@ struct OutLane {
   std::uint64_t posted = 0;
   std::uint64_t consumed = 0;
   std::uint64_t bytes_in_flight = 0;
-  // sizes of the messages in flight, by sequence number modulo kWindowMessages
+  // Sizes in bytes of the messages in flight, by sequence number modulo kWindowMessages.
   std::array<std::uint64_t, kWindowMessages> sizes{};
   comm::LaneCounters counters;
 

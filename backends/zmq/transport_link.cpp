@@ -48,8 +48,9 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  // Does not queue messages for a peer that is not connected. So every message that `post` accepts
-  // is really in flight, and leaving never waits for a peer that is gone.
+  // Makes ZeroMQ refuse messages for a peer that is not connected, instead of queueing them. So
+  // every message that `post` accepts is really in flight, and leaving never waits for a peer that
+  // is gone.
   socket_.set(::zmq::sockopt::immediate, 1);
   socket_.set(::zmq::sockopt::reconnect_ivl, 20);
   socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);

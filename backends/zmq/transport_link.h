@@ -17,7 +17,7 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options);
 
 class Link {
  public:
-  // Starts to connect. Throws ::zmq::error_t.
+  // Starts to connect to a peer. Throws ::zmq::error_t.
   Link(::zmq::context_t& context, const std::string& endpoint, int peer,
        const TransportOptions& options);
 
