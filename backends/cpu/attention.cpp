@@ -20,7 +20,7 @@ using compute::Tensor;
 
 constexpr std::int64_t kTileRows = 64;
 
-// Matrix in memory with row stride `stride`, in elements.
+// A matrix in memory. Consecutive rows are `stride` elements apart.
 template <class T>
 struct Matrix {
   T* data;
@@ -29,8 +29,8 @@ struct Matrix {
   Matrix from_row(std::int64_t row) const { return {data + row * stride, stride}; }
 };
 
-// Computes result [m,n] = left [m,k] right [k,n]. Adds to `result` if `adds` is true. Either input
-// may be transposed.
+// Matrix product: result [m,n] = left [m,k] right [k,n]. Adds to `result` if `adds` is true. Either
+// input may be transposed.
 template <class T>
 void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m, std::int64_t n,
               std::int64_t k, const Matrix<T>& left, const Matrix<T>& right,
@@ -47,7 +47,7 @@ void multiply(CBLAS_TRANSPOSE left_as, CBLAS_TRANSPOSE right_as, std::int64_t m,
                 to_blas(result.stride));
 }
 
-// Computes result[r] = dot(row r of left, row r of right).
+// Computes, for each row r, the dot product of that row of `left` and of `right`.
 template <class T>
 void dot_rows(std::int64_t rows, std::int64_t columns, const Matrix<T>& left,
               const Matrix<T>& right, T* result) {

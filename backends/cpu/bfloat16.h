@@ -14,15 +14,15 @@
 
 namespace trainyard::cpu {
 
-// Rounded copies of the inputs (factors) of one op. Does nothing unless `multiplies` is
-// Multiplies::bfloat16.
+// Copies of the inputs (factors) of a matrix multiplication, rounded to bfloat16. Does nothing
+// unless `multiplies` is Multiplies::bfloat16.
 class Factors {
  public:
   Factors(compute::Multiplies multiplies, int cores)
       : rounds_(multiplies == compute::Multiplies::bfloat16), cores_(cores) {}
 
-  // Adds an input. `memory` initially refers to `source`; it then refers to a rounded copy of
-  // `source` in the same plain layout.
+  // Adds an input to round. `memory` initially refers to `source`; it then refers to a rounded copy
+  // of `source` in the same plain layout.
   void add(const compute::Tensor& source, const dnnl::memory& memory);
 
   // Rounds all inputs. Call it before the primitives that read them. Allocates memory only if a

@@ -33,8 +33,8 @@ class ChannelSums {
 
   std::int64_t rows() const { return rows_; }
 
-  // Writes the sums to `total`. Calls run(begin, end, sums) for blocks of rows; it must add the
-  // contribution of rows [begin, end) to `sums`.
+  // Writes the sums per channel to `total`. Calls run(begin, end, sums) for blocks of rows; it must
+  // add the contribution of rows [begin, end) to `sums`.
   template <class Run>
   void operator()(const Run& run, double* total) {
     std::fill(partial_.begin(), partial_.end(), 0.0);

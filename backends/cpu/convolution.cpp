@@ -35,7 +35,8 @@ struct Sides {
 };
 Sides sides_of(const compute::Window& w) { return {{w.stride, w.stride}, {w.padding, w.padding}}; }
 
-// Returns the forward descriptor. oneDNN needs it as a hint to create the backward descriptors.
+// Returns oneDNN's descriptor of the forward convolution. oneDNN also needs it as a hint to create
+// the backward descriptors.
 dnnl::convolution_forward::primitive_desc describe(const Tensor& input, const Tensor& kernel,
                                                    const Tensor& output,
                                                    const compute::Window& window,
@@ -89,8 +90,7 @@ void run_all(std::initializer_list<std::optional<Primitive>*> primitives, Queue&
     if (*primitive) (*primitive)->run(static_cast<CpuQueue&>(queue));
 }
 
-// Returns a kernel that rounds the inputs, then runs two primitives in order. Either primitive may
-// be missing.
+// Returns a kernel that rounds the inputs, then runs up to two oneDNN primitives in order.
 std::unique_ptr<compute::Kernel> in_order(Factors factors, std::optional<Primitive> first,
                                           std::optional<Primitive> second) {
   return make_kernel([factors = std::move(factors), first = std::move(first),

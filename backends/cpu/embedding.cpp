@@ -23,7 +23,7 @@ void add(const T* row, std::int64_t width, T* sum) {
   for (std::int64_t w = 0; w < width; ++w) sum[w] += row[w];
 }
 
-// Adds the table rows that one sample looks up to `sum`.
+// Adds the embedding rows that one sample looks up to `sum`.
 template <class T>
 void add_bag(const T* sample, std::int64_t slots, const compute::Tensor& table, T* sum,
              std::int64_t first_row = 0, std::int64_t all_rows = 0) {

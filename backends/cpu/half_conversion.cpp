@@ -27,8 +27,8 @@ class InSlices final : public compute::Kernel {
   }
 
  private:
-  // Runs `part` on the slice with index `slice`. All earlier slices have as many elements as a
-  // slice of `each_`.
+  // Runs the op on the slice of rows with index `slice`: converts its inputs to fp32, and its
+  // results back. All earlier slices have as many elements as a slice of `each_`.
   void run(HalfSlice& part, std::int64_t slice, compute::Queue& queue) const {
     const auto halves = [&](std::size_t i) {
       return part.passing[i].half.data + slice * each_.passing[i].half.bytes();

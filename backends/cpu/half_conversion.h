@@ -19,7 +19,7 @@ void widen(compute::DType from, const std::byte* halves, float* values, std::int
 void round(compute::DType to, const float* values, std::byte* halves, std::int64_t elements,
            int cores);
 
-// Op that was prepared on fp32 copies of one slice of rows.
+// An op on 16-bit tensors, prepared for one slice of rows. It computes on fp32 copies of the slice.
 struct HalfSlice {
   std::unique_ptr<compute::Kernel> kernel;  // null if there are no rows
   std::vector<compute::Passing> passing;
@@ -35,8 +35,8 @@ std::unique_ptr<compute::Kernel> in_slices(HalfSlice each, std::int64_t count, H
 // another.
 class WideningScratch {
  public:
-  // Returns the buffer with the index `number`, with at least `elements` elements. All ops share
-  // it. Pointers from earlier calls stay valid.
+  // Returns scratch buffer number `number`, with at least `elements` elements. All ops share the
+  // buffer. Pointers from earlier calls stay valid.
   float* scratch_floats(std::size_t number, std::int64_t elements);
 
  private:
@@ -44,7 +44,8 @@ class WideningScratch {
     std::int64_t elements = 0;
     std::unique_ptr<float[]> memory;
   };
-  // blocks by buffer index; each block of a buffer is larger than the previous one
+  // Memory blocks of each buffer, by buffer number. Each block of a buffer is larger than the
+  // previous one.
   std::vector<std::vector<Block>> blocks_;
 };
 

@@ -28,7 +28,7 @@ constexpr bool kHasIndependentRows =
 constexpr std::int64_t kSliceElements =
     32768;  // fp32 elements of a slice: 128 KiB, so that several slices fit in the L2 cache
 
-// Number of rows in a slice (`each`), and in the full tensor (`all`).
+// Numbers of rows: in a slice (`each`), and in the full tensor (`all`).
 struct Slices {
   std::int64_t each = 0, all = 0;
 };

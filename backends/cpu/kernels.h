@@ -42,7 +42,8 @@ struct PoolArguments {
   std::int64_t height, width, channels, out_height, out_width, kernel, stride, padding;
 };
 
-// Matrix with rows of `columns` channels, and values per channel.
+// Arguments of loops over a matrix with rows of `columns` channels: the matrix, and values per
+// channel.
 template <class T>
 struct ChannelArguments {
   const T *values, *gradient;
@@ -79,7 +80,7 @@ struct Kernels {
               std::int64_t elements);
   void (*relu)(T* values, std::int64_t begin, std::int64_t end);
 
-  // Pooling of samples [begin, end).
+  // Pooling, forward and backward, of the samples [begin, end).
   void (*max_pool)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
   void (*average_pool)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
   void (*max_pool_backward)(const PoolArguments<T>&, std::int64_t begin, std::int64_t end);
@@ -91,9 +92,9 @@ struct Kernels {
                           double* sums);
   void (*channel_products)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end,
                            double* sums);
-  // result = (values - mean) scale + shift
+  // Normalization with per-channel values: result = (values - mean) scale + shift
   void (*normalize)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
-  // result = scale (gradient - shift - (values - mean) slope)
+  // Input gradient of `normalize`: result = scale (gradient - shift - (values - mean) slope)
   void (*normalize_backward)(const ChannelArguments<T>&, std::int64_t begin, std::int64_t end);
 
   // Row normalization of rows [begin, end). `row_norm` computes the output, `row_norm_backward` the
@@ -130,7 +131,7 @@ struct HalfKernels {
                      std::int64_t end);
   void (*round_fp16)(const float* values, std::uint16_t* halves, std::int64_t begin,
                      std::int64_t end);
-  // The same as column_sums, for a bfloat16 matrix with fp32 sums.
+  // Computes column sums of a bfloat16 matrix in fp32, as column_sums does for other matrices.
   void (*column_sums_bf16)(const std::uint16_t* matrix, std::int64_t rows, std::int64_t columns,
                            std::int64_t begin, std::int64_t end, float* sums);
 };

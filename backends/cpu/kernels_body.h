@@ -21,7 +21,7 @@ template <class T>
 using Lanes = typename LanesOf<T>::Type;
 using Doubles = Lanes<double>;
 
-// Access to eight elements in memory.
+// Loads and stores a full vector of eight elements.
 struct FullVector {
   template <class T>
   Lanes<T> load(const T* from) const {
@@ -35,8 +35,9 @@ struct FullVector {
   }
 };
 
-// Access to fewer than eight elements. The other lanes of the vector are 0 and are never loaded or
-// stored. Uses memcpy, as FullVector does, because data received from a socket may be unaligned.
+// Loads and stores fewer than eight elements. The other lanes of the vector are 0 and are never
+// loaded or stored. Uses memcpy, as FullVector does, because data received from a socket may be
+// unaligned.
 struct PartialVector {
   std::int64_t count;
   template <class T>
@@ -80,7 +81,8 @@ inline double total(Doubles lanes) {
          ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-// Sums of gradient^2, (new - old)^2 and new^2.
+// Statistics of an optimizer step: the sums of gradient^2, (new - old)^2 and new^2, where old and
+// new are parameters.
 struct Statistics {
   Doubles gradient{}, change{}, parameter{};
 

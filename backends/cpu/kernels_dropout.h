@@ -8,7 +8,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// 32-bit words in 64-bit lanes, so that products do not overflow
+// Eight 32-bit random words, each in a 64-bit lane, so that products do not overflow.
 using Words = Lanes<std::uint64_t>;
 
 struct Counters {
@@ -29,7 +29,8 @@ inline void philox(Counters& c, std::uint64_t key) {
 
 constexpr std::int64_t kWordsAtOnce = 4 * kLanes;
 
-// Generates the random words of the 32 elements [32 turn, 32 turn + 32).
+// Generates the random words that decide which of the elements [32 turn, 32 turn + 32) of a sample
+// are dropped.
 inline void draw(std::uint64_t key, std::uint32_t sample, std::uint32_t purpose, std::int64_t turn,
                  std::uint32_t* words) {
   const Words zero{}, step = {0, 1, 2, 3, 4, 5, 6, 7},

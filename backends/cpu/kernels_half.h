@@ -56,7 +56,7 @@ inline void round_fp16(const float* values, std::uint16_t* halves, std::int64_t 
     const std::int32_t bits = bits_of(values[i]), sign = (bits >> 16) & 0x8000,
                        magnitude = bits & 0x7FFFFFFF;
     const std::int32_t normal = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
-    // Adding 0.5 rounds to a multiple of 2^-24, which is the spacing of fp16 subnormals.
+    // Rounds to a multiple of 2^-24, the spacing of fp16 subnormals, by adding 0.5.
     const std::int32_t subnormal = bits_of(from_bits(magnitude) + 0.5F) - 0x3F000000;
     const std::int32_t number = magnitude < 0x38800000 ? subnormal : normal,
                        rounded = number < 0x7C00 ? number : 0x7C00;

@@ -7,7 +7,7 @@
 namespace trainyard::cpu {
 namespace {
 
-// Part of a window that is inside the image: rows [top, bottom), columns [left, right).
+// The part of a pooling window that is inside the image: rows [top, bottom), columns [left, right).
 struct Pixels {
   std::int64_t top, bottom, left, right;
 };
@@ -42,7 +42,8 @@ struct Side {
   static constexpr int value = number;
 };
 
-// Calls run(Side<n>) if there is code for windows of the side length n, otherwise run(Side<0>).
+// Calls run(Side<n>) with the side length n of the window if there is unrolled code for it,
+// otherwise run(Side<0>).
 template <class T, class Run>
 inline void with_side(const PoolArguments<T>& a, const Run& run) {
   if (a.padding == 0 && a.kernel == 2) run(Side<2>{});
@@ -65,7 +66,7 @@ inline void for_windows(const PoolArguments<T>& a, std::int64_t begin, std::int6
 template <class T>
 inline Lanes<T> larger(Lanes<T> largest, Lanes<T> value) {
   const Lanes<T> number = value > largest ? value : largest;  // correct if neither number is NaN
-  // the first NaN stays, because no number is larger than NaN
+  // Keeps the first NaN, because no number is larger than NaN.
   return value != value ? value : number;
 }
 

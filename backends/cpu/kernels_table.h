@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables of all loops, for the CPU of the including file.
+// Tables of pointers to all loops, compiled for the CPU of the including file.
 #pragma once
 
 #include "backends/cpu/kernels_attention.h"

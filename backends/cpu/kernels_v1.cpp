@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tables of loops, compiled for any x86-64 CPU.
+// Tables of pointers to the loops, compiled for any x86-64 CPU.
 #include "backends/cpu/kernels_table.h"
 
 namespace trainyard::cpu {

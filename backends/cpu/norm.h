@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Functions that sum over a tensor, used by several ops.
+// Sums over a tensor that several ops need: squared norms and column sums.
 #pragma once
 
 #include "backends/cpu/kernels.h"
@@ -13,7 +13,7 @@ namespace trainyard::cpu {
 template <class T>
 class TensorNorm {
  public:
-  // Accepts an empty tensor; its norm is 0.
+  // Prepares the norm of a tensor. The norm of an empty tensor is 0.
   TensorNorm(const compute::Tensor& tensor, int cores)
       : tensor_(tensor), sums_(cores, tensor.empty() ? 0 : tensor.elements()) {}
   double operator()() {

@@ -45,7 +45,7 @@ class Primitive {
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// Calls prepare(), which uses oneDNN. Returns a Problem if oneDNN refuses.
+// Calls prepare(), which creates oneDNN primitives. Returns a Problem if oneDNN reports an error.
 template <class Prepare>
 auto prepare_with_dnnl(int cores, const char* what, const Prepare& prepare)
     -> base::Result<decltype(prepare())> {

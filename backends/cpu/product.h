@@ -22,7 +22,7 @@
 
 namespace trainyard::cpu {
 
-// Tensor that is used as a matrix, or as its transpose.
+// Input of a matrix product: a tensor that is used as a matrix, or as its transpose.
 struct Operand {
   compute::Tensor tensor;
   bool transposed = false;

@@ -9,8 +9,8 @@
 
 namespace trainyard::cpu {
 
-// Reusable scratch memory. All callers get the same memory, so a caller must not use it after the
-// next caller has requested it.
+// Reusable scratch memory. All callers get the same memory, so its contents are valid only until
+// the next call of `reserve`.
 class ScratchBlock {
  public:
   // Returns at least `bytes` bytes, valid until the next call. Allocates memory only if a call

@@ -15,7 +15,7 @@ namespace {
 using compute::DType;
 using compute::Queue;
 
-// Adds the bias and applies the activation. Each row is processed independently.
+// Prepares the op that adds a bias and applies the activation. Rows are processed independently.
 template <class T>
 PreparedKernel prepare_add_bias(const compute::AddBias& op, const Device& device) {
   return make_kernel([op, cores = device.cores](Queue&) {

@@ -28,8 +28,8 @@ double squared_distance(const T* from, const T* to, std::int64_t count) {
   return sum;
 }
 
-// Skips the update: copies `origin` to the destination, or `parameters` if `origin` is empty.
-// Writes the statistics of a skipped update.
+// Skips the update of an optimizer: copies `origin` to the destination, or `parameters` if `origin`
+// is empty. Writes the statistics of a skipped update.
 template <class T>
 void skip(const UpdateInputs& in) {
   double* statistics = in.statistics.as<double>();
