@@ -57,8 +57,8 @@ Result<void> check_size(int fd, std::size_t expected) {
         base::system_problem("shared memory", "cannot get the state of the memfd", errno));
   if (static_cast<std::size_t>(status.st_size) != expected)
     return base::fail(foreign("the size of the file differs from its header"));
-  // Requires a seal against shrinking. If the file could shrink, a reader could access missing
-  // pages.
+  // Requires that the file is sealed against shrinking. Otherwise a reader could access pages that
+  // no longer exist.
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0)
     return base::fail(foreign("the file is not sealed"));

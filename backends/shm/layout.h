@@ -18,7 +18,7 @@ struct Header {
   std::uint32_t ranks = 0;
   std::uint32_t channels = 0;
   std::uint32_t reserved = 0;
-  // in the file, followed by the arena size of each rank (64 bits each)
+  // In the file, the header is followed by the arena size of each rank (64 bits each).
 };
 
 struct Region {
@@ -36,8 +36,8 @@ struct Layout {
   std::vector<Region> regions;
   std::size_t bytes = 0;  // size of the file
 
-  // Returns the offset of the staging slot with the index `slot`, for messages from the region's
-  // rank to `peer` on `channel`.
+  // Returns the offset in the memfd of a staging slot: the one with the index `slot`, for messages
+  // from the rank of `region` to `peer` on `channel`.
   std::size_t staging_slot(const Region& region, int peer, int channel, std::uint64_t slot) const;
 };
 

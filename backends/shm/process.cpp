@@ -41,7 +41,8 @@ std::optional<Status> parse(std::string_view text) {
   return status;
 }
 
-// Must not allocate memory, because it is called while a rank waits for its peers.
+// Reads the state and start time of a process. Must not allocate memory, because it is called while
+// a rank waits for its peers.
 std::optional<Status> read_status(std::int64_t id) {
   std::array<char, 32> path;
   std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(id));
@@ -65,8 +66,8 @@ ProcessIdentity this_process() {
 bool runs(const ProcessIdentity& process) {
   if (::kill(static_cast<pid_t>(process.id), 0) != 0 && errno == ESRCH) return false;
   const auto status = read_status(process.id);
-  // The process exists, because `kill` could signal it. Without /proc, its start time is unknown
-  // and cannot be compared.
+  // Without /proc the start time is unknown and cannot be compared. The process exists, because
+  // `kill` could signal it.
   if (!status || process.start == 0) return true;
   return status->start == process.start && status->state != 'Z' && status->state != 'X';
 }
