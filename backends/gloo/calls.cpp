@@ -77,7 +77,7 @@ void carry_out(Group& group, const CollectiveCall& call) {
                                        : all_reduce<float, DType::fp32>(group, call);
     case comm::CollectiveKind::broadcast: return broadcast(group, call);
     case comm::CollectiveKind::all_gather: return all_gather(group, call);
-    // never requested, because `supports` returns false for this kind
+    // Never requested, because `supports` returns false for reduce_scatter.
     case comm::CollectiveKind::reduce_scatter: return;
   }
 }

@@ -23,7 +23,7 @@ using base::Result;
 using comm::CollectiveCall;
 using Groups = std::vector<std::unique_ptr<Group>>;  // by group; null if this rank is not a member
 
-// State shared by the lanes of a rank.
+// State that the lanes of all groups of a rank share.
 struct Shared {
   int rank = 0;
   comm::FutexEvent wake_event;
@@ -43,7 +43,8 @@ std::string describe(const std::vector<int>& ranks) {
   return words;
 }
 
-// Lane of a group. It has its own thread, because Gloo's calls block until they are complete.
+// Lane that runs the collectives of one group. It has its own thread, because Gloo's calls block
+// until they are complete.
 class Lane {
  public:
   Lane(Group& group, Shared& shared)
@@ -94,7 +95,7 @@ class Lane {
     } catch (const std::exception& error) {
       if (!shared_.reason.get()) shared_.reason.give(problem(call, error.what()));
     }
-    // makes other ranks stop waiting for this call, because the call can no longer complete
+    // Makes other ranks stop waiting for this call, which can no longer complete.
     group_.give_up();
     ring(shared_.wake_event);
     return false;
@@ -172,7 +173,8 @@ class GlooCollectives final : public comm::Collectives {
   Groups groups_;
   Shared shared_;
   comm::Listener listener_;
-  // lanes by group; must be the last member, because the threads of the lanes use the other members
+  // Lanes by group. Must be the last member, because the threads of the lanes use the other
+  // members.
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
