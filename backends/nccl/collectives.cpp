@@ -28,7 +28,7 @@ constexpr std::chrono::microseconds kLook{50};  // poll interval while NCCL work
 constexpr std::chrono::milliseconds kMaxWait{
     100};  // Upper bound of a wait, because a broken GPU never signals the event.
 
-// Lane of a group, with its own stream.
+// Lane that runs the collectives of one group, on its own stream.
 struct Lane {
   Lane(const Library& library, int position, int size) : communicator(library, position, size) {}
   Communicator communicator;
@@ -102,8 +102,8 @@ class NcclCollectives final : public comm::Collectives {
     auto count = lane_of(group).and_then([this](Lane* lane) {
       return go_on(*lane).map([lane] { return lane->completed.load(std::memory_order_acquire); });
     });
-    // does not return the count after an abort, because the count then includes calls that the
-    // stream skipped
+    // After an abort, returns the error instead of the count. The count then includes calls that
+    // the stream skipped.
     if (auto ok = reason_.state(); !ok) return base::fail(ok.error());
     return count;
   }
@@ -135,7 +135,8 @@ class NcclCollectives final : public comm::Collectives {
   }
 
  private:
-  // Records the first reason. Ends all communicators, so that the GPU stops waiting for peers.
+  // Records the error if it is the first one. Ends all communicators, so that the GPU stops waiting
+  // for peers.
   Result<void> fail(const Problem& reason) const {
     reason_.give(reason);
     end_all();
@@ -155,7 +156,7 @@ class NcclCollectives final : public comm::Collectives {
             !wrong.empty())
           return fail(failed(*end_, fmt::format("start {}", base::name_of(call.kind)), wrong));
       lane.begun = true;
-      // ignores an error here, because `state` returns it later
+      // Ignores an error of NCCL here, because `state` returns it later.
       if (!lane.communicator.look().ready) return {};
       if (auto ok = end_->streams->then(lane.stream, Lane::done, &lane); !ok) return ok;
     }

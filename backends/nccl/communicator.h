@@ -14,7 +14,7 @@ namespace trainyard::nccl {
 
 class Communicator {
  public:
-  // State of the last operation that was started. `ready`: NCCL has finished it. `wrong`: NCCL's
+  // State of the operation that was started last. `ready`: NCCL has finished it. `wrong`: NCCL's
   // error message. If neither is set, the operation is in progress.
   struct Answer {
     bool ready = false;
@@ -48,7 +48,7 @@ class Communicator {
   ncclResult_t broadcast(const comm::CollectiveCall& one, cudaStream_t stream);
   ncclResult_t call_with_unequal_shards(const comm::CollectiveCall& one, cudaStream_t stream);
   Answer state() const;
-  // Returns an error message; empty if the operation succeeded or is in progress.
+  // Returns NCCL's error message for a result; empty if the operation succeeded or is in progress.
   std::string words(ncclResult_t result) const;
 
   const Library& library_;
