@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t queue_messages = 2000;
 
-// Takes the first element of `queue`. If the queue is empty, waits up to `limit` for an element.
+// Removes and returns the first element of `queue`. If the queue is empty, waits up to `limit` for
+// an element.
 template <class T>
 std::optional<T> take(std::unique_lock<std::mutex>& lock, std::condition_variable& filled,
                       std::deque<T>& queue, std::chrono::milliseconds limit) {

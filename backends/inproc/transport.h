@@ -14,7 +14,8 @@ namespace trainyard::inproc {
 
 struct Options {
   int channels = 8;  // numbered 0 .. channels - 1
-  // how long calls spin before they sleep; nullopt: chosen from the number of ranks on this machine
+  // How long calls spin before they sleep. If nullopt, it is chosen from the number of ranks on
+  // this machine.
   std::optional<comm::SpinPolicy> patience = {};
 };
 
