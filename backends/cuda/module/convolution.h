@@ -18,7 +18,7 @@ struct Convolution {
   compute::Tensor input, weight,
       output;  // [B,H,W,I], [O,K,K,I], [B,H',W',O], or the gradients of these
   compute::Window window;
-  // Applied to an output, which is rounded once after both.
+  // Bias and activation are applied to an output, which is rounded once after both.
   compute::Tensor bias = {};  // [O], or empty
   compute::Activation activation = compute::Activation::none;
   bool tf32 = false;  // for fp32: rounds inputs to TF32 for tensor cores

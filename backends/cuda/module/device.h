@@ -19,10 +19,10 @@
 
 namespace trainyard::cuda {
 
-// Prepared work. A call enqueues it without allocating.
+// Prepared work of an op. Calling it enqueues the work on a stream and allocates no memory.
 using Run = std::function<void(Stream&)>;
 
-// Returns the Run of an op that needs no memory besides its tensors.
+// Returns the prepared work of an op that needs no memory besides its tensors.
 template <class W, class OneOp>
 Run run_of(const OneOp& op) {
   return [op](Stream& stream) { run<W>(stream, op); };

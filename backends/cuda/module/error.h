@@ -9,7 +9,7 @@
 
 namespace trainyard::cuda {
 
-// Returns advice to the user about the error.
+// Returns advice to the user on how to find or remove the cause of a CUDA error.
 inline std::string advice_on(cudaError_t error) {
   switch (error) {
     case cudaErrorAssert:

@@ -54,7 +54,8 @@ struct Tile {
   }
 };
 
-// Position of a number of a matrix. `slot` is the index of its row in a PerRow.
+// Position of a number in a matrix. `slot` is the index of the number's row in a PerRow (one value
+// per row).
 struct Entry {
   int slot, row, column;
 };
@@ -63,11 +64,11 @@ struct Entry {
 
 #if defined(__CUDACC__)
 #include "backends/cuda/module/warp_gpu.h"
-// Defines which lane holds which numbers.
+// Defines which lane of a warp holds which numbers of a matrix.
 #include "backends/cuda/module/fragments_gpu.h"
 #elif defined(TRAINYARD_WARP)  // for a test that runs lanes as threads
 #include TRAINYARD_WARP
-// Defines which lane holds which numbers.
+// Defines which lane of a warp holds which numbers of a matrix.
 #include "backends/cuda/module/fragments_gpu.h"
 #else
 #include "backends/cuda/module/fragments_host.h"

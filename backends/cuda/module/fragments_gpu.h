@@ -15,7 +15,7 @@ struct Accumulator {
   float of[kRows / 16][kColumns / 8][4] = {};
 };
 
-// 16 x 16 numbers in quarters: upper left, lower left, upper right, lower right.
+// A 16 x 16 block of a matrix as its quarters: upper left, lower left, upper right, lower right.
 struct Block {
   std::uint32_t quarters[4];
 };
@@ -25,7 +25,8 @@ struct Operand {
   Block of[kRows / 16][kColumns / 16];
 };
 
-// Values per row. Of each 16 rows, a lane has the values of two; four lanes have the same values.
+// One value for each row of a matrix. Of each 16 rows, a lane has the values of two; four lanes
+// have the same values.
 template <int kRows>
 struct PerRow {
   float of[kRows / 8];
@@ -43,7 +44,7 @@ IN_REGISTERS void for_each_element(const Body& body) {
   });
 }
 
-// Calls body(i, j) for each 16 x 16 block.
+// Calls body(i, j) for each 16 x 16 block (i, j) of a matrix.
 template <int kRows, int kColumns, class Body>
 IN_REGISTERS void for_blocks(const Body& body) {
   unrolled<kRows / 16>([&](int i) { unrolled<kColumns / 16>([&](int j) { body(i, j); }); });

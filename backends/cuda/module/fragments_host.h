@@ -18,7 +18,7 @@ struct Accumulator {
   float of[kRows][kColumns] = {};
 };
 
-// Numbers rounded to values of T.
+// Left factor of a product. Its numbers are already rounded to values of T.
 template <class T, int kRows, int kColumns>
 struct Operand {
   float of[kRows][kColumns];
@@ -52,7 +52,8 @@ void for_each(const Warp&, PerRow<kRows>& numbers, const Body& body) {
   for (int row = 0; row < kRows; ++row) body(numbers.of[row], Entry{row, row, 0});
 }
 
-// Does nothing, because the thread has already processed full rows.
+// Combines partial values of rows over the lanes of a warp. Does nothing here, because the only
+// thread has already processed full rows.
 template <int kRows, class Body>
 void join(const Warp&, PerRow<kRows>&, const Body&) {}
 
@@ -74,7 +75,7 @@ Operand<T, kRows, kColumns> rounded(const Accumulator<kRows, kColumns>& numbers)
   return operand;
 }
 
-// Adds each sum in order of k.
+// Adds the product of `left` and `right` to the sums. Each sum is accumulated in order of k.
 template <class T, int kRows, int kColumns, int kInner, class Right>
 void add_products(Accumulator<kRows, kColumns>& sums, const Operand<T, kRows, kInner>& left,
                   const Right& right) {

@@ -39,7 +39,7 @@ class GpuDevice final : public Device {
     return device;
   }
 
-  // Names of the libraries in use.
+  // Returns the names and versions of the libraries in use.
   std::string libraries() const {
     return "cuBLASLt " + std::to_string(cublasLtGetVersion()) +
            (convolutions_ ? ", " + convolutions_->name() : ", no cuDNN: " + no_convolutions_);
@@ -58,7 +58,8 @@ class GpuDevice final : public Device {
         .map([](std::optional<cudnn::Work> work) -> std::optional<Run> {
           if (!work)
             static_cast<void>(
-                // Clears the error of the failed attempt, which a queue would otherwise report.
+                // Clears CUDA's error of the failed preparation, which a queue would otherwise
+                // report.
                 cudaGetLastError());
           if (!work) return std::nullopt;
           return [work = std::move(*work)](Stream& stream) {
@@ -81,12 +82,12 @@ class GpuDevice final : public Device {
 
   int number_;
   std::unique_ptr<Products> products_;
-  // null if cuDNN is not available; the next member says why
+  // Convolutions by cuDNN. Null if cuDNN is not available; the next member says why.
   std::unique_ptr<cudnn::Convolutions> convolutions_;
   std::string no_convolutions_;
 };
 
-// Copies between host and device memory in either direction, in stream order.
+// Copies bytes between host and device memory in either direction, in the order of the stream.
 cudaError_t copy_async(Stream& stream, std::byte* to, const std::byte* from, std::int64_t bytes) {
   return cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault,
                          stream.handle);
@@ -202,7 +203,8 @@ class GpuCompute final : public compute::Compute {
     convert(destination.dtype, source, room_.get());
     copy(destination.data, room_.get(), destination.bytes());
   }
-  // Sends the bytes over the bus instead of fp32 values, which are four times as much data.
+  // Sends samples as bytes over the bus instead of as fp32 values, which are four times as much
+  // data.
   void load_bytes(const Tensor& destination, std::span<const std::uint8_t> source,
                   std::span<const float, 256> value_of) override {
     cudaSetDevice(gpu_.number);
@@ -259,7 +261,7 @@ class GpuCompute final : public compute::Compute {
   std::unique_ptr<GpuMeter> meter_;  // null if NVML is not available
   std::unique_ptr<GpuDevice> device_;
   std::unique_ptr<GpuQueue> queue_;  // for sums and copies
-  // errors of sums and copies
+  // First CUDA error of sums and copies.
   const std::shared_ptr<FirstError> failed_ = std::make_shared<FirstError>();
   Memory stage_;  // kStageBytes bytes on the GPU
   std::vector<const std::byte*> brought_;

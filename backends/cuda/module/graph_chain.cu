@@ -78,10 +78,10 @@ class GraphChain final : public compute::Chain {
     return true;
   }
 
-  // Clears the error of a capture, which the next launch would otherwise report.
+  // Clears CUDA's error of a failed capture, which the next launch would otherwise report.
   static void forget_error() { cudaGetLastError(); }
 
-  // Queue that passes the stream under capture to kernels.
+  // Queue used during the capture of a CUDA graph. It passes the stream under capture to kernels.
   class CapturingQueue final : public StreamQueue {
    public:
     explicit CapturingQueue(Stream& stream) : stream_(stream) {}

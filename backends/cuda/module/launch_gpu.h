@@ -12,7 +12,7 @@
 #include "core/base/result.h"
 
 #define ON_DEVICE __device__
-// For functions on arrays that must stay in registers: inlining prevents a spill to local memory.
+// Marks functions on arrays that must stay in registers. Inlining prevents a spill to local memory.
 #define IN_REGISTERS __device__ __forceinline__
 
 namespace trainyard::cuda {
@@ -39,7 +39,8 @@ IN_REGISTERS void rolled(int first, int end, int step, const Body& body) {
   for (int i = first; i < end; i += step) body(i);
 }
 
-// Stream of launches. CUDA reports launch errors later; the queue checks for them.
+// Stream on which kernels are launched. CUDA reports launch errors later; the queue checks for
+// them.
 struct Stream {
   cudaStream_t handle = nullptr;
   std::optional<base::Problem> refused;  // first error that a library reported immediately
@@ -66,8 +67,8 @@ struct Team {
 
   __device__ void sync() const { __syncthreads(); }
 
-  // Reductions over the team. All threads must call them together, and each gets the result. The
-  // order of sums is fixed.
+  // Reductions over the threads of a team. All threads must call them together, and each gets the
+  // result. The order of sums is fixed.
   __device__ double sum(double own) const {
     __shared__ double of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2) own += __shfl_xor_sync(~0U, own, other);
@@ -78,7 +79,7 @@ struct Team {
     __syncthreads();  // all threads have read `of_warps` before the next call writes it
     return all;
   }
-  // Returns the sum over threads of lower rank.
+  // Returns the sum of `own` over all threads of lower rank.
   __device__ std::int64_t sum_before(std::int64_t own) const {
     __shared__ long long of_warps[kThreads / kWarp];
     long long sum = own;  // inclusive sum within the warp
@@ -108,7 +109,7 @@ struct Team {
     __syncthreads();  // all threads have read `last` before the next call writes it
     return answer;
   }
-  // Returns the maximum; of equal values, the one with the lowest index.
+  // Returns the maximum over all threads; of equal values, the one with the lowest index.
   __device__ Ranked first_maximum(Ranked own) const {
     __shared__ Ranked of_warps[kThreads / kWarp];
     for (int other = kWarp / 2; other > 0; other /= 2)

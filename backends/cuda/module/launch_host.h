@@ -17,7 +17,7 @@
 
 namespace trainyard::cuda {
 
-// bytes of shared memory per team
+// Bytes of shared memory that a team may use.
 inline constexpr std::int64_t kTeamMemory = std::int64_t{96} << 10;
 
 inline constexpr int kMaxThreads = 64;  // maximum team size
@@ -35,7 +35,7 @@ void rolled(int first, int end, int step, const Body& body) {
 // Returns the rounded product. An addition that follows is not fused with it.
 inline float rounded_product(float a, float b) { return a * b; }
 
-// Reads a value that another team wrote.
+// Reads a value that another team wrote. On the host this is a normal read.
 inline double load_uncached(const double& place) { return place; }
 
 // Adds atomically.
@@ -55,7 +55,7 @@ class ThreadTeam {
   using Task = void (*)(const void* with, int rank);
   virtual ~ThreadTeam() = default;
   virtual int size() const = 0;
-  // runs the task on all threads and waits for them
+  // Runs the task on all threads of the crew and waits for them.
   virtual void run(Task task, const void* with) = 0;
   virtual void sync() = 0;                              // barrier; all threads must call it
   virtual std::array<Ranked, kMaxThreads>& said() = 0;  // exchange buffer, by rank
@@ -82,7 +82,7 @@ struct Team {
                     })
         .value;
   }
-  // Returns the sum over threads of lower rank.
+  // Returns the sum of `own` over all threads of lower rank.
   std::int64_t sum_before(std::int64_t own) const {
     if (crew == nullptr) return 0;
     auto& said = crew->said();
@@ -101,7 +101,7 @@ struct Team {
     sync();  // all threads have read `arrived` before the next call writes it
     return last;
   }
-  // Returns the maximum; of equal values, the one with the lowest index.
+  // Returns the maximum over all threads; of equal values, the one with the lowest index.
   Ranked first_maximum(Ranked own) const {
     return together(own, [](Ranked a, Ranked b) {
       return b.value > a.value || (b.value == a.value && b.place < a.place) ? b : a;

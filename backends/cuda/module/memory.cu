@@ -60,7 +60,7 @@ int attribute(cudaDeviceAttr which, int gpu) {
   return cudaDeviceGetAttribute(&value, which, gpu) == cudaSuccess ? value : 0;
 }
 
-// Number of users of the pages locked by `lock`, by their begin address. It exists until the
+// Number of users of each range of locked pages, by its begin address. The object exists until the
 // process exits, which is longer than any user.
 struct PinnedPages {
   std::mutex mutex;
@@ -72,7 +72,7 @@ struct PinnedPages {
   }
 };
 
-// Locks the pages. Returns false if they are locked already.
+// Locks the pages in memory. Returns false if they are locked already.
 Result<bool> lock_pages(std::span<std::byte> memory) {
   const cudaError_t error = cudaHostRegister(memory.data(), memory.size(),
                                              cudaHostRegisterPortable | cudaHostRegisterMapped);

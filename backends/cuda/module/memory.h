@@ -9,7 +9,7 @@
 
 namespace trainyard::cuda::module {
 
-// Allocate memory on the GPU. If there is not enough, the Problem states how much is free.
+// Allocate memory on a GPU. If there is not enough, the Problem states how much is free.
 base::Result<Memory> allocate_on_gpu(int gpu, std::int64_t bytes);
 base::Result<Memory> allocate_zeros_on_gpu(int gpu, std::int64_t bytes);
 // Allocates page-locked host memory, which GPUs can access.

@@ -31,8 +31,8 @@ struct Field {                    // nvmlFieldValue_t
   unsigned long long value = 0;
 };
 constexpr unsigned kLinksSent = 138,
-                   // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX, in KiB since the driver was
-                   // loaded.
+                   // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX and _RX: bytes sent and received by
+                   // NVLink, in KiB since the driver was loaded.
     kLinksReceived = 139;
 constexpr unsigned kAllLinks = ~0U;  // scope of a field: the sum of all links
 constexpr unsigned kMaxLinks = 18;   // NVML_NVLINK_MAX_LINKS
@@ -47,7 +47,8 @@ struct Functions {
   int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
   int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, in KB/s
   int (*fields)(Handle, int, Field*) = nullptr;      // null with drivers older than NVLink
-  // Maximum PCIe generation. This and the following functions are null with old drivers.
+  // Returns the maximum PCIe generation. This and the following functions are null with old
+  // drivers.
   int (*generation)(Handle, unsigned*) = nullptr;
   int (*width)(Handle, unsigned*) = nullptr;      // maximum PCIe lanes
   int (*link)(Handle, unsigned, int*) = nullptr;  // whether an NVLink is up
@@ -93,7 +94,8 @@ static Problem refused(const nvml::Functions& driver, const std::string& library
           kAdvice};
 }
 
-// Describes the GPU's links. A GPU without NVLink has none that is up.
+// Describes how the GPU is connected (PCIe and NVLink). A GPU without NVLink has no link that is
+// up.
 static std::string links_text(const nvml::Functions& driver, nvml::Handle gpu) {
   std::string said;
   unsigned generation = 0, lanes = 0, up = 0;

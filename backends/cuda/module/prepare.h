@@ -8,13 +8,13 @@
 
 namespace trainyard::cuda {
 
-// Queue that has a stream of the device.
+// Queue whose ops run on a stream of the device.
 class StreamQueue : public compute::Queue {
  public:
   virtual Stream& stream() = 0;
 };
 
-// Kernel that runs prepared work on a StreamQueue.
+// Kernel that enqueues prepared work on the stream of a StreamQueue.
 class StreamKernel final : public compute::Kernel {
  public:
   explicit StreamKernel(Run work) : run_(std::move(work)) {}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Definition of prepare_op. Include it after the kernels of the family.
+// Definition of the template prepare_op. Include it after the kernels of a family of ops.
 #pragma once
 
 #include "backends/cuda/module/prepare_op.h"
 
 namespace trainyard::cuda {
 
-// True if the op computes in fp64. All other ops compute in fp32.
+// True if the op computes in fp64. Ops of all other dtypes compute in fp32.
 template <class OneOp>
 bool is_double(const OneOp& op) {
   DType dtype = DType::fp32;

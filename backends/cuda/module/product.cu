@@ -90,7 +90,8 @@ std::shared_ptr<cublasLtMatmulPreferenceOpaque_t> preference_of(const Product& p
   const std::uint64_t room = Workspace::kBytes;
   cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room,
                                        sizeof room);
-  // If k is split, the partial sums are added in fp32, whatever the dtype of the result is.
+  // If cuBLASLt splits the sum over k, it must add the partial sums in fp32, whatever the dtype of
+  // the result is.
   const std::uint32_t sums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   cublasLtMatmulPreferenceSetAttribute(made, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &sums,
                                        sizeof sums);

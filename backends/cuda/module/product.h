@@ -7,7 +7,7 @@
 
 namespace trainyard::cuda::module {
 
-// Workspace that matrix products share, one at a time.
+// Workspace of cuBLASLt. All matrix products share it, so only one may run at a time.
 struct Workspace {
   static constexpr std::int64_t kBytes = std::int64_t{32} << 20;
   Memory memory;

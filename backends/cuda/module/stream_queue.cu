@@ -75,7 +75,8 @@ bool GpuQueue::reached(std::uint64_t mark) {
   const MarkEvent& at = place(mark);
   const cudaError_t now = cudaEventQuery(at.event);
   if (now == cudaErrorNotReady) {
-    // CUDA keeps this as the last error, which would look like a failed launch.
+    // Clears cudaErrorNotReady, which CUDA keeps as the last error. It would look like a failed
+    // launch.
     cudaGetLastError();
     return false;
   }

@@ -11,7 +11,7 @@
 
 namespace trainyard::cuda::module {
 
-// First CUDA error noted by any thread.
+// First CUDA error that any thread noted.
 class FirstError {
  public:
   void note(cudaError_t error) {
@@ -49,11 +49,11 @@ class GpuQueue final : public StreamQueue {
  private:
   static constexpr std::size_t kEvents = 128;
 
-  // Event of a mark. An event of a graph may still have the time of the graph's previous launch. It
-  // counts only if its time is after the mark before the graph.
+  // CUDA event of a mark. An event of a graph may still have the time of the graph's previous
+  // launch. It counts only if its time is after the mark before the graph.
   struct MarkEvent {
     cudaEvent_t event = nullptr;
-    // marks before the graph and at its end; both 0 for an event of the queue
+    // Marks before the graph and at its end; both are 0 for an event of the queue.
     std::uint64_t before = 0, end = 0;
   };
 

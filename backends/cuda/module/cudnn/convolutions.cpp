@@ -167,7 +167,7 @@ class CudnnConvolutions final : public Convolutions {
     const auto make = [d, choice = *choice, started = started_](void* stream, std::byte* workspace,
                                                                 std::byte* output) {
       return started->on(
-          // cuDNN also adds a tensor z to the result. Here z is the output, scaled by 0.
+          // cuDNN also adds a tensor z to the result. Here z is the output, multiplied by 0.
           stream, [&] {
             return started->library.forward_with_bias(
                 started->handle, &kOne, d.input.descriptor.get(), d.input.data,

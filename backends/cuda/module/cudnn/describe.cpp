@@ -26,7 +26,7 @@ cudnnMathType_t arithmetic_of(const Convolution& convolution) {
   return convolution.tf32 ? CUDNN_DEFAULT_MATH : CUDNN_FMA_MATH;
 }
 
-// Creates descriptors one by one and stops at the first that cuDNN refuses.
+// Creates the descriptors of a convolution one by one, and stops at the first that cuDNN refuses.
 class Describer {
  public:
   explicit Describer(const Library& library) : library_(library) {}

@@ -9,7 +9,7 @@
 
 namespace trainyard::cuda::cudnn {
 
-// Tensor of a convolution in the form that cuDNN's functions take.
+// Tensor of a convolution as cuDNN's functions take it: a descriptor and an address.
 template <class Opaque>
 struct DescribedTensor {
   std::shared_ptr<Opaque> descriptor;
@@ -23,7 +23,7 @@ struct Description {
   std::shared_ptr<cudnnActivationStruct> activation;
 };
 
-// Describes the convolution for cuDNN. Returns nullopt if cuDNN cannot express it.
+// Describes a convolution for cuDNN. Returns nullopt if cuDNN cannot express it.
 std::optional<Description> describe(const Library& library, const Convolution& convolution);
 
 }  // namespace trainyard::cuda::cudnn

@@ -62,7 +62,8 @@ base::Result<Library> open_library(const std::string& file) {
   find_convolutions(functions, library);
   if (const auto found = functions.state(); !found) return base::fail(found.error());
   if (const std::size_t version = library.version();
-      // Versions before 9 are encoded with a factor of 1000, so this quotient is 0 for them.
+      // Versions before 9 encode the major version with a factor of 1000, so this quotient is 0 for
+      // them.
       version / 10'000 != CUDNN_MAJOR)
     return base::fail(functions.unavailable("the version of cuDNN is " + describe(version) +
                                             ", but Trainyard was built with " +

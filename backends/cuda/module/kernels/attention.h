@@ -151,7 +151,7 @@ void attend(Stream& stream, const compute::AttentionForward& op, const Heads& of
             });
 }
 
-// Values of a query for softmax and its derivative: p = exp(score - largest) / sum, and mean = g .
+// Softmax state of a query for the gradients: p = exp(score - largest) / sum, and mean = g .
 // output.
 template <class W>
 struct SoftmaxOfRow {
@@ -219,7 +219,8 @@ void differentiate_queries(Stream& stream, const compute::AttentionBackward& op,
             });
 }
 
-// Replaces scores[i,j] by p_ij and along[i,j] by d_ij.
+// Replaces scores[i,j] by the probabilities p_ij, and along[i,j] by the gradients d_ij of the
+// scores.
 template <class W>
 ON_DEVICE void differentiate(const Team& team, const Heads& of, std::int64_t query,
                              const SoftmaxOfRow<W>* all, W* scores, const W* gradients,

@@ -34,7 +34,8 @@ struct BackwardShape {
       2 * kNumbers + 2 * kStreamedRows * static_cast<int>(sizeof(SoftmaxOfQuery));
 };
 
-// Rows of two matrices that stay in shared memory, and two matrices that are streamed through it.
+// Tiles of a team: rows of two matrices that stay in shared memory, and rows of two matrices that
+// are streamed through it.
 template <int kWidth>
 struct BackwardTiles {
   TileOf<kWidth> left, right;
@@ -63,7 +64,7 @@ IN_REGISTERS BackwardTiles<kWidth> fetch_queries(const Team& team, const Heads& 
                                 rows_of(of, op.input, Projection::value, head));
 }
 
-// For a strip of rows: scores (query . key), and the products gradient . value.
+// Sums of a warp for a strip of rows: scores (query . key), and the products gradient . value.
 template <int kWidth>
 struct ScoredStrip {
   Accumulator<kStrip, BackwardShape<kWidth>::kStreamedRows> scores, along;
@@ -221,7 +222,7 @@ ON_DEVICE void differentiate_keys_by_warps(const Team& team, const Heads& of,
                      rows_of(of, op.input_gradient, Projection::value, head), first);
 }
 
-// Runs both passes. In each, the tiles with the most visible rows come first.
+// Runs both passes of the gradients. In each pass, the tiles with the most visible rows come first.
 template <class T, int kWidth>
 void differentiate_by_warps(Stream& stream, const compute::AttentionBackward& op, const Heads& of,
                             SoftmaxOfQuery* all) {

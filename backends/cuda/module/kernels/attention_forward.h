@@ -73,7 +73,8 @@ struct ForwardShape {
       2 * (numbers_of<kWidth>(kQueries) + StreamedRows<kWidth, kKeys>::kNumbers);
 };
 
-// State of a warp's queries.
+// State of the queries of a warp: the queries, their online softmax, and their weighted sums of
+// values.
 template <class T, int kWidth, int kRows = ForwardShape<kWidth>::kRows>
 struct QueryState {
   Operand<T, kRows, kWidth> queries;

@@ -45,8 +45,8 @@ struct alignas(2 * kPiece) Piece {
   std::uint16_t numbers[kPiece];
 };
 
-// Calls body(row, column) for each piece (or number) of a tile, divided among the threads of
-// a team.
+// Calls body(row, column) for each piece (kAtOnce numbers) of a tile. The threads of a team divide
+// the pieces among them.
 template <int kColumns, int kAtOnce, class Body>
 IN_REGISTERS void for_all(const Team& team, int rows, const Body& body) {
   constexpr int kOfRow = kColumns / kAtOnce;
@@ -126,8 +126,8 @@ struct StreamedRows {
   }
 };
 
-// Calls get(first, buffer), then work(first, buffer), for the tiles that begin at `first`,
-// first + step, ... below `end`.
+// Runs a double-buffered loop over tiles: calls get(first, buffer), then work(first, buffer), for
+// the tiles that begin at `first`, first + step, ... below `end`.
 template <class Get, class Work>
 IN_REGISTERS void for_tiles(const Team& team, std::int64_t first, std::int64_t end, int step,
                             const Get& get, const Work& work) {

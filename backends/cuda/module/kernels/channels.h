@@ -50,7 +50,7 @@ void sum_rows(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
       });
 }
 
-// Sums columns. All bias gradients use this.
+// Sums the columns of a matrix. All bias gradients are computed in this way.
 template <class W>
 void run(Stream& stream, const compute::SumRows& op, std::byte* scratch) {
   if constexpr (std::is_same_v<W, double>) sum_rows<W, DType::fp64>(stream, op, scratch);
@@ -139,7 +139,7 @@ template <class W>
 void run(Stream& stream, const compute::BatchNormBackwardWeight& op, std::byte* scratch) {
   const std::int64_t channels = channels_of(op.input);
   auto* const normals = reinterpret_cast<Normal*>(scratch);
-  // scratch of the norm, then of the column sums
+  // Scratch memory of the norm, followed by that of the column sums.
   auto* const memory = reinterpret_cast<double*>(normals + channels);
   for_each(stream, channels,
            [=] ON_DEVICE(std::int64_t c) { normals[c] = normal_of(op.sums, c, op.epsilon); });

@@ -123,7 +123,7 @@ inline void compress_random_k(Stream& stream, const compute::CompressGradient& o
       });
 }
 
-// Returns a number of scratch bytes that suffices for every scheme.
+// Returns a number of bytes of scratch memory that suffices for every compression scheme.
 inline std::int64_t scratch_bytes(const compute::CompressGradient& op) {
   return static_cast<std::int64_t>(sizeof(Shuffle)) + bytes_of_sums(2) +
          TopKMemory::bytes(parts(op.gradient.elements(), kOfBlock));
@@ -154,8 +154,8 @@ void decompress_cast(Stream& stream, const compute::DecompressGradient& op) {
                std::int64_t i) { gradient[i] = Half::decode(load<std::uint16_t>(encoded, i)); });
 }
 
-// Adds all parts to the gradient in order. value(part, i) is number i of the part that begins at
-// `part`.
+// Adds the encodings of all ranks (parts) to the gradient, in order. value(part, i) is number i of
+// the part that begins at `part`.
 template <class Value>
 void add_parts(Stream& stream, const compute::DecompressGradient& op, Value value) {
   const std::int64_t bytes = op.encoded.elements() / op.parts;

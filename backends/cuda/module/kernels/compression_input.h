@@ -32,7 +32,8 @@ struct Whole {
     if (residual != nullptr) residual[i] = compression::is_finite(left) ? left : 0;
     return static_cast<double>(left) * static_cast<double>(left);
   }
-  // The same for a number that was sent exactly or not at all.
+  // Sets the residual of element i for a number that was sent exactly (`taken`) or not at all.
+  // Returns the squared error.
   ON_DEVICE double sent_if(std::int64_t i, float value, bool taken) const {
     const float left = value - (taken ? value : 0);
     if (residual != nullptr) residual[i] = taken ? 0 : value;
@@ -40,7 +41,7 @@ struct Whole {
   }
 };
 
-// Sums value(i), the squared errors.
+// Sums the squared errors value(i) of the compression over i in [0, count).
 template <class Value>
 void sum_errors(Stream& stream, const compute::CompressGradient& op, std::int64_t count,
                 double* memory, Value value) {

@@ -8,7 +8,8 @@
 
 namespace trainyard::cuda {
 
-// Runs that copy tensors to and from temporary memory, before and after a convolution.
+// Prepared copies of tensors to and from temporary memory, which run before and after a
+// convolution.
 struct ConversionSteps {
   std::vector<Run> before, after;
   std::vector<Memory> memory;
@@ -22,7 +23,8 @@ inline base::Result<Tensor> allocate_padded(Device& device, DType dtype, const S
   return padded_copy->tensor;
 }
 
-// Copies a tensor through temporary memory if it is not aligned for the device.
+// Makes a convolution use an aligned copy of a tensor in temporary memory, if the tensor is not
+// aligned for the device.
 template <class W>
 base::Result<void> align(Device& device, Tensor& tensor, bool is_made, ConversionSteps& around) {
   if (reinterpret_cast<std::uintptr_t>(tensor.data) % Convolution::kAlignment == 0) return {};

@@ -47,7 +47,7 @@ void scatter(Stream& stream, const Tensor& columns, const Window& window, const 
   });
 }
 
-// Returns `count` samples from `first` on.
+// Returns a view of `count` samples of a batch of images, from sample `first` on.
 inline Tensor samples_of(const Tensor& images, std::int64_t first, std::int64_t count) {
   Tensor some = images;
   some.data += first * (images.elements() / std::max<std::int64_t>(1, images.shape[0])) *
@@ -63,7 +63,7 @@ inline Tensor as_rows(const Tensor& images) {
           images.data};
 }
 
-// Slices of a batch: the columns of `samples` samples at a time.
+// Slices of a batch. A slice has `samples` samples, and its columns are in memory at one time.
 struct Slices {
   std::int64_t batch, samples;
   Owned columns;
@@ -86,7 +86,8 @@ inline base::Result<Slices> make_slices(Device& device, DType dtype, const Shape
   return Slices{result[0], samples, std::move(*columns)};
 }
 
-// Prepares make_one(first sample, count) for each slice, in order.
+// Prepares the work of all slices of a batch, in order. make_one(first sample, count) prepares the
+// work of one slice.
 template <class Make>
 base::Result<Run> by_slices(const Slices& slices, const Make& make_one) {
   std::vector<Run> runs;
@@ -124,7 +125,7 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dForward& op) {
   });
 }
 
-// Input gradient. Columns are summed into pixels before rounding.
+// Prepares the input gradient of a convolution. Columns are summed into pixels before rounding.
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardInput& op) {
   const Tensor weight = as_matrix(op.weight);
@@ -146,7 +147,8 @@ base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardInput&
   });
 }
 
-// Weight gradient. The slices are added one after another.
+// Prepares the weight gradient of a convolution. The slices of the batch are added one after
+// another.
 template <class W>
 base::Result<Run> by_columns(Device& device, const compute::Conv2dBackwardWeight& op) {
   const Tensor weight = as_matrix(op.weight_gradient);

@@ -14,7 +14,7 @@ namespace trainyard::cuda {
 
 using compute::Multiplies;
 
-// Returns a run that executes `runs` in order.
+// Returns prepared work that executes `runs` in order.
 inline Run in_order(std::vector<Run> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   return [runs = std::move(runs)](Stream& stream) {
@@ -22,7 +22,7 @@ inline Run in_order(std::vector<Run> runs) {
   };
 }
 
-// Tensor with its own memory.
+// A tensor, and the memory that it owns.
 struct Owned {
   Tensor tensor;
   Memory memory;
@@ -37,7 +37,7 @@ inline base::Result<Owned> allocate(Device& device, DType dtype, const compute::
   return owned;
 }
 
-// Returns a run that also keeps its temporary memory alive.
+// Returns prepared work that also keeps its temporary memory alive.
 inline Run keeping(std::vector<Memory> memory, Run work) {
   return [memory = std::move(memory), work = std::move(work)](Stream& stream) { work(stream); };
 }

@@ -31,7 +31,7 @@ ON_DEVICE Softmax softmax_of(const Team& team, const Tensor& logits, std::int64_
   return {largest.value, largest.place, team.sum(sum)};
 }
 
-// Factor of a loss gradient: a constant, or a value in device memory.
+// Factor by which a loss gradient is multiplied: a constant, or a value in device memory.
 struct LossScale {
   double number;
   const double* held;  // null: the factor is `number`
@@ -63,7 +63,7 @@ ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tenso
   });
 }
 
-// Contribution of a row to the metrics.
+// What one row adds to the metrics: its loss, and 1 if its prediction is correct.
 struct RowMetrics {
   double loss, correct;
 };
@@ -129,7 +129,8 @@ void run(Stream& stream, const compute::SoftmaxSummary& op) {
   });
 }
 
-// Softmax state of a row over the summaries of all shards, and the logit of its label.
+// Softmax state of a row, combined from the summaries of all shards of the classes, and the logit
+// of the row's label.
 struct CombinedSoftmax {
   Softmax of;
   double own;

@@ -72,7 +72,7 @@ struct Vector4<float> {
     const auto half = static_cast<std::uint16_t>(packed.word[k / 2] >> (k % 2 * 16));
     return dtype == DType::bf16 ? Bf16::decode(half) : Fp16::decode(half);
   }
-  // Must be called in the order of k.
+  // Stores number k of the vector. Must be called in the order of k.
   ON_DEVICE void put(DType dtype, int k, float value) {
     using compute::compression::Bf16;
     using compute::compression::Fp16;

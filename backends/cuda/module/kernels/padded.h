@@ -15,8 +15,8 @@
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
-// Minimum of m, n and k. From this size on, each number is multiplied so often that copying an
-// input costs less than it saves.
+// Minimum of m, n and k from which padding is used. From this size on, each number is multiplied so
+// often that copying an input costs less than it saves.
 inline constexpr std::int64_t kPaddingPays = 128;
 
 // Rows and columns of an input or a result as stored, row-major.
@@ -66,7 +66,8 @@ ON_DEVICE inline std::uint64_t four_at(const std::uint16_t* four) {
   return shift == 0 ? words[0] : words[0] >> shift | words[1] << (64 - shift);
 }
 
-// The same as `fit`, for 16-bit numbers, if the rows of `to` are multiples of four numbers.
+// Copies and pads a matrix as `fit` does, but for 16-bit numbers, and only if the rows of `to` are
+// multiples of four numbers.
 inline void fit_halves(Stream& stream, const Tensor& from, MatrixExtent is, const Tensor& to,
                        MatrixExtent becomes) {
   const std::byte* const end = from.data + is.elements() * 2;

@@ -47,7 +47,7 @@ ON_DEVICE void in_window(const Window& w, const Shape& image, std::int64_t row, 
     }
 }
 
-// Range of the windows that contain a pixel along one axis with `windows` windows.
+// Range of the windows that contain a pixel, along one axis (rows or columns).
 struct WindowRange {
   std::int64_t first, last;
 };

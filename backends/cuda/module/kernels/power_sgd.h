@@ -11,10 +11,10 @@ namespace trainyard::cuda {
 using compression::PowerSgdBlock;
 using compression::PowerSgdLayout;
 
-// number of columns of a thin matrix that one pass processes
+// Number of columns of a thin matrix that one pass over the gradient matrix computes.
 inline constexpr int kColumnsAtOnce = 4;
 
-// Returns the maximum of bytes(block) over all blocks.
+// Returns the maximum of bytes(block) over all blocks (parameters) of the layout.
 template <class Bytes>
 std::int64_t max_bytes(const PowerSgdLayout& layout, const Bytes& bytes) {
   std::int64_t most = 8;
@@ -81,7 +81,8 @@ inline void multiply(Stream& stream, const float* matrix, const float* guess,
   });
 }
 
-// Orthonormalizes the columns of P in place, by one team. Each thread owns some rows.
+// Orthonormalizes the columns of P in place, with a single team (thread block). Each thread owns
+// some rows.
 inline void make_orthonormal(Stream& stream, float* basis, const PowerSgdBlock& block) {
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     const std::int64_t rows = block.matrix.rows, rank = block.rank;

@@ -10,13 +10,14 @@ namespace trainyard::cuda {
 
 using compute::RowNorm;
 
-// Position of a number in the registers of a thread: the group of four, and the index in it.
+// Position of a number of the row in the registers of a thread: the group of four, and the index in
+// it.
 struct Slot {
   int four, place;
 };
 
-// Row that every pass reads from memory again. visit(slot, c) is called for each number of a
-// thread; this kind of row does not use slots.
+// A row that is too long for registers, so every pass reads it from memory again. visit(slot, c) is
+// called for each number of a thread; this kind of row does not use slots.
 template <class W>
 struct LooseRow {
   const Tensor& tensor;

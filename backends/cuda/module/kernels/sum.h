@@ -16,7 +16,7 @@ struct Sources {
   int count;
 };
 
-// Four adjacent numbers that a thread takes at once if they are aligned.
+// Four adjacent numbers, which a thread loads at once if they are aligned.
 template <class T>
 struct alignas(sizeof(T) < 4 ? 4 * sizeof(T) : 16) Vector4Of {
   T of[4];
@@ -52,7 +52,7 @@ void add(Stream& stream, std::byte* destination, const Sources& sources, std::in
   });
 }
 
-// Adds values of T, which is unsigned for integers.
+// Addition of two values of T, which is unsigned for integers, so that sums wrap around.
 template <class T>
 struct Plus {
   ON_DEVICE T operator()(T a, T b) const { return a + b; }

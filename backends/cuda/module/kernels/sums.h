@@ -9,14 +9,15 @@
 
 namespace trainyard::cuda {
 
-// V sums computed together.
+// Results of V sums that are computed in one pass.
 template <int V>
 struct Sums {
   double value[V] = {};
 };
 
 inline constexpr std::int64_t kMaxSumTeams = 1024,
-                              // numbers per team, until the maximum number of teams is reached
+                              // Number of values that a team (thread block) sums, until the maximum
+                              // number of teams is reached.
     kOfSumTeam = 1024;
 constexpr std::int64_t sum_teams(std::int64_t count) {
   return std::clamp<std::int64_t>(parts(count, kOfSumTeam), 1, kMaxSumTeams);
@@ -73,7 +74,7 @@ constexpr std::int64_t bytes_of_column_sums(std::int64_t rows, std::int64_t colu
          static_cast<std::int64_t>(sizeof(double));
 }
 
-// Adds the partial sums of a column over lanes.
+// Returns the sum of a column, by adding the partial sums of all lanes.
 ON_DEVICE inline double sum_of_lanes(const double* first) {
   double sum = 0;
   for (std::int64_t lane = 0; lane < kSumLanes; ++lane) sum += first[lane * kSumColumns];

@@ -13,8 +13,8 @@ inline constexpr int kMaxBins = 1 << 11;
 inline constexpr std::int64_t kMaxTeams = 1024;
 inline constexpr std::int64_t kOfBlock = compression::kBlock;
 
-// Threshold as far as it is known: its upper bits, and how many of the numbers with these upper
-// bits are selected.
+// The threshold as far as it is known: its upper bits, and how many of the numbers with these upper
+// bits are selected (sent).
 struct Least {
   std::int32_t magnitude;
   std::int64_t taken;
@@ -63,7 +63,7 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
               for (int b = team.rank; b < count; b += team.size)
                 if (own[b] > 0) atomic_add(memory.bins[b], own[b]);
             });
-  // Each thread scans some adjacent bins; thread 0 has the highest.
+  // Each thread scans some adjacent bins of the histogram; thread 0 has the highest bins.
   for_teams(stream, 1, 0, [=] ON_DEVICE(const Team& team, std::int64_t) {
     const Least least = *memory.least;
     const int each = static_cast<int>(parts(count, team.size)),
@@ -79,7 +79,7 @@ inline void narrow(Stream& stream, const Whole& whole, int shift, int bits,
   });
 }
 
-// Exclusive prefix sum, in place.
+// Replaces counts by their exclusive prefix sums, in place.
 ON_DEVICE inline void exclusive_scan(const Team& team, std::int64_t* counts, std::int64_t count) {
   const std::int64_t each = parts(count, team.size), first = team.rank * each,
                      end = first + each < count ? first + each : count;

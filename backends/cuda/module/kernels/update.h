@@ -9,7 +9,7 @@ namespace trainyard::cuda {
 
 using compute::UpdateInputs;
 
-// Bias corrections of Adam's moments, which start at 0.
+// Factors that correct the bias of Adam's moments, which start at 0.
 struct Corrections {
   double first = 1, second = 1;
 };
@@ -35,7 +35,7 @@ inline constexpr std::int64_t kUpdateBytes =
 inline std::int64_t scratch_bytes(const compute::SgdUpdate&) { return kUpdateBytes; }
 inline std::int64_t scratch_bytes(const compute::AdamUpdate&) { return kUpdateBytes; }
 
-// Tensors of an op by element. Empty ones are neither read nor written.
+// Tensors of an update op, accessed by element. Empty tensors are neither read nor written.
 template <class W>
 struct Elements {
   const W *parameters, *gradient, *origin;
