@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // All-to-all, the naive all-reduce: every member sends its full buffer to every other, and each
-// sums locally in order of position. One round of sends, one chunk. Each of the n members sends (n
-// - 1) S, where S is the bytes of the buffer. Sums stay in scratch until the peers have read the
-// buffer, which takes another S of memory.
+// sums locally in order of position. One round of sends, one chunk. With n members and a buffer of
+// S bytes, every member sends S to each of n - 1 others. Sums stay in scratch until the peers have
+// read the buffer, which takes another S of memory.
 #include "core/collective/member_ring.h"
 
 namespace trainyard::collective {
