@@ -10,7 +10,8 @@
 namespace trainyard::experiment {
 namespace {
 
-// Breadth-first search from rank 0: records the side of each rank and its predecessor.
+// Breadth-first search of the neighbor graph from rank 0. For each rank it records the side (0 or
+// 1) and the rank from which the search reached it.
 class Walk {
  public:
   explicit Walk(const Graph& graph) : side_(graph.size(), -1), from_(graph.size(), -1) {
@@ -31,9 +32,9 @@ class Walk {
   int side(std::size_t rank) const { return side_[rank]; }
 
  private:
-  // Returns the cycle that an edge between two ranks of one side closes: follows the predecessors
-  // of both ends of the edge to their common ancestor. Both paths are equally long, so the cycle is
-  // odd.
+  // Returns an odd cycle that contains the edge between ranks a and b, which are on the same side:
+  // the edge, and the search paths from a and from b to their common ancestor. Both paths have the
+  // same length, so the cycle is odd.
   std::vector<int> circle(int a, int b) const {
     const std::vector<int> left = path_to_root(a), right = path_to_root(b);
     const auto meets = std::find_first_of(left.begin(), left.end(), right.begin(), right.end());
@@ -63,7 +64,7 @@ std::string describe(const std::vector<int>& ranks) {
 }
 
 std::string advice_for(const Experiment& experiment) {
-  const char* const otherwise = ", or set strategy.gossip.mode to synchronous.";
+  const char* const otherwise = ". Or set strategy.gossip.mode to synchronous.";
   switch (experiment.strategy.gossip.graph) {
     case GossipGraph::ring: return std::string("Add or remove one worker") + otherwise;
     case GossipGraph::torus:
@@ -80,14 +81,15 @@ std::string advice_for(const Experiment& experiment) {
 }
 
 base::Problem not_bipartite_problem(const Experiment& experiment, const std::vector<int>& circle) {
-  return {"gossip_graph_not_bipartite",
-          base::ProblemCode::bad_input,
-          "strategy.gossip.graph",
-          fmt::format("asynchronous gossip needs a bipartite graph, but ranks {} form a cycle of "
-                      "odd length ({} ranks)",
-                      describe(circle), base::format_count(std::ssize(circle))),
-          "a bipartite graph: no two active and no two passive ranks are neighbors",
-          advice_for(experiment)};
+  return {
+      "gossip_graph_not_bipartite",
+      base::ProblemCode::bad_input,
+      "strategy.gossip.graph",
+      fmt::format("asynchronous gossip needs a bipartite graph, but ranks {} form a cycle of "
+                  "odd length ({} ranks)",
+                  describe(circle), base::format_count(std::ssize(circle))),
+      "a bipartite graph: each edge joins a rank that requests averages and a rank that answers",
+      advice_for(experiment)};
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ std::vector<Bucket> buckets(const Resolved& e) {
     const bool goes_on = !list.empty() && list.back().first_segment == next.last_segment + 1 &&
                          at(owners, next.last_segment) == at(owners, next.last_segment + 1);
     if (next.count > 0) list.push_back(next);
-    // Segments before the first one with parameters are added to the last bucket.
+    // Segments (layers or parts of layers) before the first segment with parameters are added to
+    // the last bucket.
     else if (goes_on) list.back().first_segment = s;
     next = {0, s - 1, 0, 0};
   }
@@ -58,10 +59,11 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
   return work;
 }
 
-// Returns the largest of three collectives: the sum of a layer's outputs among ranks that split it
-// (every micro-batch), the sum of gradients among replicas (once a step), and the sum of a table
-// that two stages hold (once a step). A reduce-scatter among replicas takes precedence over sums of
-// layers, because some algorithms do not support reduce-scatter.
+// Returns the largest of three collectives: the sum of a layer's outputs over the ranks that split
+// the layer (once per micro-batch), the sum of gradients over replicas (once per step), and the sum
+// of the gradient of a table that two stages hold (once per step). If replicas reduce-scatter their
+// gradients, returns that collective instead of a sum of outputs, because some algorithms do not
+// support reduce-scatter.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);

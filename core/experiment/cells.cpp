@@ -14,8 +14,9 @@ std::vector<int> stages_on(const std::vector<int>& ranks, int rank) {
   return stages;
 }
 
-// Returns the cells of a rank for a schedule in which each group of `of_round` micro-batches passes
-// all stages forward, then all stages backward, before the next group starts.
+// Returns the cells (passes of micro-batches) of a rank for a schedule with groups of `of_round`
+// micro-batches. A group passes all stages forward, then all stages backward; then the next group
+// starts.
 std::vector<Cell> in_rounds(const std::vector<int>& stages, int micro_batches, int of_round) {
   std::vector<Cell> cells;
   for (int first = 0; first < micro_batches; first += of_round) {
@@ -47,8 +48,8 @@ void forward_then_backward(int count, int ahead, Forward forward, Backward backw
   }
 }
 
-// If `has_weight_pass`, the weight gradients of a micro-batch are computed `stage` backward passes
-// later than the input gradients of this micro-batch.
+// Returns the cells of the 1f1b schedule for one stage. If `has_weight_pass` (zb_h1), the weight
+// gradients of a micro-batch are computed `stage` backward passes later than its input gradients.
 std::vector<Cell> one_forward_one_backward(int stage, int stages, int micro_batches,
                                            bool has_weight_pass) {
   std::vector<Cell> cells;

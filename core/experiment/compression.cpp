@@ -62,7 +62,7 @@ std::vector<Payload> of_power_sgd(const Resolved& e, const Bucket& bucket) {
   return list;
 }
 
-// Returns the bytes that all ranks together send.
+// Returns the bytes that all ranks together send in the collective of this payload.
 std::int64_t sent_bytes_of(const Resolved& e, const Payload& payload) {
   const collective::Work work{payload.elements, static_cast<int>(base::size_of(payload.dtype)),
                               e.ranks, e.hosts, payload.collective};

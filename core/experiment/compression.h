@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Payloads of the gradient's collectives. With compression they differ from the buckets in bytes,
-// and a bucket may need two collectives.
+// Payloads of the collectives that reduce gradient buckets. With compression, a payload has fewer
+// bytes than its bucket, and a bucket may need two collectives.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace trainyard::experiment {
 
-// Payload of one collective of a bucket.
+// Payload of one of the collectives that reduce a bucket.
 struct Payload {
   // all_reduce or all_gather.
   collective::Collective collective = collective::Collective::all_reduce;
@@ -26,8 +26,8 @@ struct Payload {
 // True if the experiment requests compression and several ranks reduce gradients.
 bool compresses(const Resolved& experiment);
 
-// Returns the payloads in execution order. Only power_sgd has a second payload for a bucket: its
-// right matrices.
+// Returns the payloads of a bucket in execution order. Only power_sgd has a second payload: the
+// right matrices of its low-rank factors.
 std::vector<Payload> payloads(const Resolved& experiment, const Bucket& bucket);
 
 // Compression ratios, relative to no compression. `encoded`: ratio for the size of a rank's encoded
@@ -39,7 +39,7 @@ struct Savings {
   std::optional<double> sent;  // Unset for engines other than own, which do not report sent bytes.
   bool operator==(const Savings&) const = default;
 };
-// Returns nothing if gradients are not compressed.
+// Returns the compression ratios; nothing if gradients are not compressed.
 std::optional<Savings> savings(const Resolved& experiment);
 // Returns a text such as "encoded 3.98x smaller, traffic 1.99x less than uncompressed".
 std::string savings_line(const Savings& savings);

@@ -40,7 +40,8 @@ NumberedName numbered(const std::string& name) {
   return {name.substr(0, at), std::stoll(name.substr(at)), true};
 }
 
-// Name of a group whose first device has this name.
+// Returns the name of the group whose first device has the name `first`: "cpu" for "cpu0", "gpu4"
+// for "gpu4".
 std::string group_name(const std::string& first) {
   const NumberedName name = numbered(first);
   const bool is_clear =
@@ -53,7 +54,8 @@ std::string text_of(const Json& device, const char* key) {
   return at != device.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// CUDA index of a device; -1: none.
+// Returns the CUDA index that the field `gpu` of a device states; -1 if the device has no such
+// field.
 std::int64_t gpu_of(const Json& device) {
   const auto at = device.find("gpu");
   return at != device.end() && at->is_number_integer() ? at->get<std::int64_t>() : -1;
@@ -69,7 +71,8 @@ Problem bad_count(const std::string& path, const Json& count, std::size_t free) 
           "Remove the count if the entry is a single device."};
 }
 
-// `free`: number of devices that the host may still have.
+// True if `count` is an integer from 1 to `free`, the number of devices that the host may still
+// have.
 bool is_count(const Json& count, std::size_t free) {
   return count.is_number_integer() && count.get<double>() >= 1 &&
          count.get<double>() <= static_cast<double>(free);
@@ -86,7 +89,8 @@ void append_members(const Json& group, std::int64_t count, Json& devices) {
   }
 }
 
-// Calls `visit` with the list of devices of each host, and its path.
+// Calls `visit` for each host with the list of its devices and the path of this list in the
+// document.
 template <class Visit>
 void for_each_device_list(Json& document, Visit visit) {
   if (!document.is_object() || !document.contains("topology")) return;

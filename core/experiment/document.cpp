@@ -66,8 +66,8 @@ bool is_within(const std::string& place, const std::string& whole) {
          (place.size() == whole.size() || place[whole.size()] == '.' || place[whole.size()] == '[');
 }
 
-// True if the problem is at a value that the override set, or at an object that only the override
-// created. In both cases the file does not contain the value.
+// True if the problem at `place` was caused by the override `path_and_value`: the override set this
+// value, or created the object that contains it. In both cases the file does not contain the value.
 bool is_of(const std::string& path_and_value, const std::string& place, const Json& written) {
   const std::string path = path_and_value.substr(0, path_and_value.find('='));
   return is_within(place, path) || (is_within(path, place) && !base::value_at(written, place));
@@ -83,8 +83,8 @@ Problems in_file(const std::filesystem::path& file, const Json& written,
   return problems;
 }
 
-// Appends the semantic problems of the fields whose values could be read. Appends none if the
-// document is not an object or its version is unknown.
+// Appends semantic problems to the problems of rejected fields. Checks only fields whose values
+// could be read. Appends none if the document is not an object or its version is unknown.
 Problems add_semantic_problems(Problems refused, const Json& written,
                                const std::filesystem::path* directory) {
   const auto is_of_version = [](const Problem& problem) { return problem.where == "version"; };

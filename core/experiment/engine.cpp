@@ -16,7 +16,7 @@ namespace {
 using base::ProblemCode;
 using base::Problems;
 
-// Each constant is true if the build contains the library.
+// True if this build contains the library Gloo or NCCL.
 constexpr bool kGloo = TRAINYARD_WITH_GLOO != 0, kNccl = TRAINYARD_WITH_NCCL != 0;
 
 std::string listed(std::span<const Engine> engines) {
@@ -26,7 +26,7 @@ std::string listed(std::span<const Engine> engines) {
   return text;
 }
 
-// Reports ranks that are not on GPUs.
+// Returns a problem for the first device that trains but is not mapped to a GPU.
 Problems not_on_gpus(const topology::Topology& topology) {
   for (std::size_t h = 0; h < topology.hosts.size(); ++h)
     for (std::size_t d = 0; d < topology.hosts[h].devices.size(); ++d) {
@@ -41,8 +41,8 @@ Problems not_on_gpus(const topology::Topology& topology) {
   return {};
 }
 
-// True if the engine does not support the strategy, because its ranks exchange data other than by
-// collectives of all ranks.
+// True if the engine does not support the strategy. Such a strategy exchanges data by other
+// operations than collectives of all ranks.
 bool is_beyond(Engine engine, StrategyKind kind) {
   if (engine == Engine::nccl && has_stages(kind)) return kind == StrategyKind::rpc;
   return fixed_algorithm(kind).has_value();

@@ -108,7 +108,7 @@ enum class StalenessRate {
   divided,
 };
 
-// Part of an embedding table that workers pull and push.
+// Transfer of embedding tables: the rows that workers pull from servers and push to them.
 enum class TablePull {
   rows,   // Only the rows that the samples of the round look up.
   whole,  // The full table.
@@ -139,8 +139,8 @@ enum class GossipMode {
 // Neighbor graph (mixing_matrix.h).
 enum class GossipGraph { ring, exponential, torus, complete, drawn };
 
-// Weight of the parameters of rank b in the average of rank a, and of the parameters of a in the
-// average of b.
+// Gossip weight of two neighbors a and b: weight of the parameters of b when a averages, and of the
+// parameters of a when b averages.
 struct GossipWeight {
   std::int64_t a = 0, b = 0;
   double weight = 0;
@@ -178,13 +178,13 @@ enum class Partition {
   cost,     // Minimizes the longest time per sample of any stage, from operation counts.
   memory,   // Minimizes the largest memory (parameters, moments, activations) of any stage.
   by_hand,  // Layers are assigned as listed in `places`.
-  // As `cost`, but with times of segments (`times`) that were measured on this machine before the
-  // run.
+  // Minimizes the longest time per sample of any stage, from times of segments (`times`) that were
+  // measured on this machine before the run.
   measured,
 };
 
-// First segment of a stage, and rank of the stage. The stage ends before the first segment of the
-// next entry.
+// Entry of a list of stages: name of the first segment of a stage, and rank of the stage. The stage
+// ends before the first segment of the next entry.
 struct StagePlace {
   std::string segment;  // Name of the first segment: "2", or "1.4" for a part of a block.
   std::int64_t rank = 0;
@@ -192,7 +192,7 @@ struct StagePlace {
   bool operator==(const StagePlace&) const = default;
 };
 
-// Measured time of a segment per sample, forward and backward.
+// Measured time of one segment (layer or part of a block) per sample, forward and backward.
 struct SegmentTime {
   std::string segment;
   double seconds = 0;
@@ -218,7 +218,7 @@ struct StageSpec {
   // Schedule of a pipeline; model_parallel always uses naive.
   PipelineSchedule schedule = PipelineSchedule::one_forward_one_backward;
   std::int64_t chunks = 2;  // Number of stages per rank for interleaved_1f1b.
-  // Measured times. A resolved experiment has them if `partition` is `measured`.
+  // Measured times of segments. Set in a resolved experiment if `partition` is `measured`.
   std::vector<SegmentTime> times = {};
 
   bool operator==(const StageSpec&) const = default;
@@ -284,8 +284,9 @@ struct StrategySpec {
   StrategyKind kind = StrategyKind::mirrored;
   collective::Algorithm algorithm = collective::Algorithm::ring;
   std::int64_t bucket_bytes = 1'000'000;
-  // Size of a pipelined piece of a bucket. 0: chosen automatically, depending on whether ranks
-  // share memory. In a resolved experiment, 0 means that a bucket is reduced in one piece.
+  // Size of the pieces in which a bucket is reduced, so that transfer and addition overlap. 0:
+  // chosen automatically, depending on whether ranks share memory. In a resolved experiment, 0
+  // means that a bucket is reduced in one piece.
   std::int64_t segment_bytes = 0;
   // `algorithm` and `segment_bytes` have no effect if the engine is not `own`.
   Engine engine = Engine::own;

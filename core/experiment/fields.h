@@ -342,8 +342,8 @@ struct Fields<experiment::StageSpec> {
         field("partition", &S::partition, "", {},
               "Partition of layers over devices; cost: minimizes the longest compute time per "
               "sample of any device; memory: minimizes the largest memory of any device; by_hand: "
-              "as listed in places; measured: as cost, but with layer times that are measured once "
-              "on this machine before the run"),
+              "as listed in places; measured: minimizes the longest time per sample of any device, "
+              "with layer times that are measured once on this machine before the run"),
         field("places", &S::places, "", {0, 100'000},
               "Layer placement for by_hand: the first layer of each range, and the worker that has "
               "the range (in hybrid the stage, in rpc the server)",

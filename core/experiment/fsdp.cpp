@@ -93,8 +93,8 @@ std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved) {
 
 namespace {
 
-// Key of a shard: its pipeline and tensor position in the mesh, and its number among the shards at
-// this position.
+// Identifies a shard: its pipeline and tensor position in the mesh, and its index among the shards
+// at this position.
 using ShardPosition = std::pair<int, int>;
 
 ShardPosition part_of(const Resolved& resolved, const std::vector<std::vector<int>>& groups,

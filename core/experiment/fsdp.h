@@ -12,7 +12,7 @@
 
 namespace trainyard::experiment {
 
-// Elements [first, first + count) of the flat parameters.
+// Range of the flat parameters, such as a rank's shard of a unit: elements [first, first + count).
 struct ElementRange {
   std::int64_t first = 0, count = 0;
 };
@@ -21,8 +21,8 @@ struct ElementRange {
 bool shards(const Resolved& resolved);
 bool shards_parameters(const Resolved& resolved);  // True if parameters are sharded as well.
 
-// True if ranks have only a part of the parameters at the end of a step. All ranks then write the
-// checkpoint together.
+// True if each rank has only a part of the parameters at the end of a step. All ranks then write
+// the checkpoint together.
 bool has_partial_parameters(const Resolved& resolved);
 
 // Returns groups of ranks whose parameters are bit-identical at the end: all ranks, or, if
@@ -35,11 +35,11 @@ std::vector<std::vector<int>> identical_parameter_groups(const Resolved& resolve
 std::vector<std::vector<int>> shard_groups_within(const Resolved& resolved,
                                                   const std::vector<int>& ranks);
 
-// Returns the groups of ranks that shard one model, or one part of it in a mesh. Ranks are in
-// ascending order.
+// Returns the groups of ranks among which one model, or in a mesh one part of the model, is
+// sharded. The ranks of a group are in ascending order.
 std::vector<std::vector<int>> shard_groups(const Resolved& resolved);
-// If several groups shard the same part, returns the groups of ranks that hold the same shard; else
-// none.
+// Returns the groups of ranks that hold the same shard, which exist if several shard groups shard
+// the same part of the model. Otherwise returns no groups.
 std::vector<std::vector<int>> same_shard_groups(const Resolved& resolved);
 const std::vector<int>& group_with(const std::vector<std::vector<int>>& groups, int rank);
 
@@ -55,11 +55,11 @@ bool has_shared_table(const model::Model& model, const Bucket& unit);
 // contains a table that another layer also uses.
 bool stays_gathered(const Resolved& resolved, const Bucket& unit);
 
-// True if micro-steps accumulate the unit's full gradient, which is summed over ranks once a step.
-// This is the case if gradients are not sharded, or if the unit has a table that another layer also
-// uses. It is also the case for batch normalization with zb_h1, whose gradients are computed before
-// the separate weight gradient cells (cells.h). Otherwise each micro-step reduce-scatters its
-// gradient and adds the result to the rank's shard.
+// True if micro-steps accumulate the full gradient of the unit, and ranks sum this gradient once
+// per step. Otherwise every micro-step reduce-scatters its gradient, and adds the result to the
+// rank's shard. Gradients are accumulated if they are not sharded, and if the unit has a table that
+// another layer also uses. They are also accumulated for batch normalization with zb_h1, whose
+// gradients are computed before the separate weight gradient cells (cells.h).
 bool accumulates_gradient(const Resolved& resolved, const Bucket& unit);
 
 // Returns the units of each stage of the rank's local model (stages.h), in the order of the
@@ -67,9 +67,9 @@ bool accumulates_gradient(const Resolved& resolved, const Bucket& unit);
 std::vector<std::vector<int>> units_by_stage(const Resolved& resolved,
                                              const std::vector<Bucket>& units);
 
-// Rounds of one evaluation, in each of which all ranks (or replicas) process a batch of held-out
-// samples. In the first `whole` rounds every rank has a full batch. If `rest` is true, a last round
-// follows, in which some ranks may have no samples.
+// Number of rounds of one evaluation. In each round all ranks (or replicas) process a batch of
+// held-out samples. In the first `whole` rounds every rank has a full batch. If `rest` is true, one
+// more round follows, in which some ranks may have no samples.
 struct HeldOutRounds {
   std::int64_t whole = 0;
   bool rest = false;

@@ -10,7 +10,8 @@
 namespace trainyard::experiment {
 namespace {
 
-// Lowest and highest bandwidth in bit/s for which the arithmetic of link shares is valid.
+// Limits of a scaled bandwidth, in bit/s. Within these limits the computation of bandwidth shares
+// is valid.
 constexpr double kSlowest = 1, kFastest = 1e16;
 
 bool imposes_links(const RunSpec& run) { return run.links == LinkSpeed::imposed; }

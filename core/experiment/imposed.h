@@ -13,9 +13,9 @@ namespace trainyard::experiment {
 // scaled by run.link_scale; otherwise they are as drawn.
 topology::Topology as_imposed(const Experiment& experiment);
 
-// Returns an upper bound of the time in which no op may complete because links are throttled: every
-// rank sends its full gradient to every rank over the slowest link, plus all latencies. Returns 0
-// if links are not throttled.
+// Returns for how many seconds a healthy run may complete no op because its links are throttled.
+// The bound assumes that every rank sends its full gradient to every rank over the slowest link,
+// and adds all latencies. Returns 0 if links are not throttled.
 double max_op_gap_seconds(const Resolved& resolved);
 
 // Returns which speed applies to links: "drawn, not imposed", "imposed" or "imposed at 0.1 of

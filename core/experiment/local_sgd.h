@@ -18,18 +18,18 @@
 
 namespace trainyard::experiment {
 
-// The fraction beta = n alpha, as moves / of in lowest terms, so that a plan can contain it. alpha
-// is rounded to 12 decimals. `ranks` is n.
+// The fraction beta = n alpha of the elastic rule, as a reduced fraction moves / of, so that a plan
+// can contain it. alpha is rounded to 12 decimals. `ranks` is n.
 struct Elasticity {
   std::int64_t moves = 0, ranks = 1, of = 1;
   bool operator==(const Elasticity&) const = default;
 };
 Elasticity elasticity(double alpha, std::int64_t ranks);
 
-// Returns the elasticity of the elastic rule; nothing for other experiments.
+// Returns the elasticity of the elastic rule; nothing for experiments without this rule.
 std::optional<Elasticity> elasticity(const Resolved& experiment);
 
-// Returns 0.9 / ranks, that is beta = 0.9 as in the paper.
+// Returns the default of alpha, 0.9 / ranks. beta is then 0.9, as in the paper.
 double usual_elasticity(std::int64_t ranks);
 
 // Returns problems of local SGD with other settings. The drawing must be valid and have workers.

@@ -48,8 +48,8 @@ std::string segment_times_text(const Resolved& resolved) {
 base::Problems time_problems(const StageSpec& stages, const model::Model& model) {
   if (stages.partition != Partition::measured || stages.times.empty()) return {};
   const std::string all =
-      fmt::format("every layer once, {} to {}", place_name(model.segments.front()),
-                  place_name(model.segments.back()));
+      fmt::format("every layer from {} to {} once, in model order",
+                  place_name(model.segments.front()), place_name(model.segments.back()));
   const std::string advice =
       "Clear strategy.stages.times. The times are then measured before the run.";
   for (std::size_t i = 0; i < std::min(stages.times.size(), model.segments.size()); ++i)

@@ -19,7 +19,8 @@ bool needs_measured_times(const StrategySpec& strategy);
 // for a partition by cost. Returns nothing if no times are to be measured.
 std::optional<std::string> times_pending_line(const StrategySpec& strategy);
 
-// Sets the measured times of all segments, in order, and the stage places computed from them.
+// Sets the measured times of all segments, in model order, and assigns stages to ranks by these
+// times.
 void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times);
 
 // Returns a text such as "; as measured, 1.2 ms, 800 us for a sample", with one time per rank. If

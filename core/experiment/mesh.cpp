@@ -201,7 +201,7 @@ std::vector<std::vector<int>> summing_groups(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const bool shards =
       strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data && mesh.data > 1;
-  // If all layers are remote, trainers have no parameters.
+  // If all layers are remote, trainers have no parameters, so no replicas sum gradients.
   const bool have_alike = !mesh.calls || strategy.rpc.remote == RemoteLayers::embeddings;
   std::vector<std::vector<int>> groups;
   for (int rank = 0; rank < mesh.ranks() && mesh.tensor > 1; rank += mesh.tensor)
@@ -239,7 +239,7 @@ base::Problems mesh_problems(const Experiment& experiment) {
   const std::int64_t workers = count_workers(experiment.topology);
   const MeshSpec& mesh = experiment.strategy.mesh;
   base::Problems problems;
-  // Other checks report an invalid drawing or invalid numbers of the mesh.
+  // Skips an invalid drawing or invalid mesh sizes, which other checks report.
   if (workers == 0 || mesh.pipeline < 1 || mesh.tensor < 1) return problems;
   const std::int64_t replica = mesh.pipeline * mesh.tensor;
   if (workers % replica != 0 || (mesh.data > 0 && mesh.data != workers / replica))

@@ -22,13 +22,13 @@ struct MeshCoordinates {
   bool operator==(const MeshCoordinates&) const = default;
 };
 
-// Shape of the mesh, and the order of its ranks: part varies fastest, then replica, then stage. So
-// ranks that all-reduce within layers are neighbors, ranks that all-reduce gradients are further
-// apart, and stages, which have the least traffic, are furthest apart (Narayanan et al. 2021, 3.3;
-// the order of Megatron-LM).
+// Shape of the mesh, and the order of its ranks: the part of a stage (tensor parallelism) varies
+// fastest, then the replica, then the stage. So ranks that all-reduce within layers are neighbors,
+// ranks that all-reduce gradients are further apart, and stages, which have the least traffic, are
+// furthest apart (Narayanan et al. 2021, 3.3; the order of Megatron-LM).
 struct Mesh {
   int data = 1, pipeline = 1, tensor = 1;
-  // true for rpc: each replica has its own first stage, and all replicas call the later stages,
+  // True for rpc: each replica has its own first stage, and all replicas call the later stages,
   // each of which exists only once.
   bool calls = false;
 
@@ -49,9 +49,9 @@ struct Mesh {
   }  // A called rank has no samples.
   bool operator==(const Mesh&) const = default;
 
-  // Each returns `rank` and the ranks that differ from it in one coordinate only, in ascending
-  // order. `replicas_of`: ranks with the same part of the model. `tensor_group`: ranks that split
-  // the same layers.
+  // Both return groups of ranks that include `rank`, in ascending order. `replicas_of`: the ranks
+  // with the same part of the model in all replicas. `tensor_group`: the ranks that split the same
+  // layers.
   std::vector<int> replicas_of(int rank) const;
   std::vector<int> tensor_group(int rank) const;
   std::vector<int> stage(int number) const;  // All ranks of a stage.
@@ -66,14 +66,14 @@ struct Mesh {
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
-// Returns the index, for `Resolved::shares`, of the samples that the rank takes: the number of the
-// rank itself, or of its replica if the model is split. -1 for a rank that is called remotely.
+// Returns which samples a rank takes, as an index for `Resolved::shares`: the number of the rank,
+// or the number of its replica if the model is split. -1 for a rank that is called remotely.
 int share_of(const Resolved& resolved, int rank);
 
-// Returns the groups of ranks that sum values with strategy.algorithm, computed from the document.
-// The document's mesh must be valid. The groups are: parts that split layers, replicas of the same
-// layers, all ranks of a sharded stage, and ranks that hold a table used by two stages. If norms
-// must be summed, all ranks are a group, too. A group may be listed twice.
+// Returns the groups of ranks that sum values with strategy.algorithm. Requires a valid mesh. The
+// groups are: ranks that split layers, replicas of the same layers, all ranks of a sharded stage,
+// and ranks that hold a table used by two stages. If gradient norms must be summed, a group of all
+// ranks is added. A group may be listed twice.
 std::vector<std::vector<int>> summing_groups(const Experiment& experiment);
 
 // Returns a text such as "2 x 2 x 2: 2 replicas of 2 stages, in each of which 2 devices share the

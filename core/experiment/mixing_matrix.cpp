@@ -102,7 +102,7 @@ std::int64_t metropolis_parts(const Graph& graph, int i, int j) {
   return 1 + std::max(std::ssize(graph[at_rank(i)]), std::ssize(graph[at_rank(j)]));
 }
 
-// Returns the least common multiple of the weights' denominators, or kMaxDenominator if the
+// Returns the least common multiple of the denominators of all weights, or kMaxDenominator if the
 // multiple is larger.
 std::int64_t common_denominator(const Graph& graph) {
   std::int64_t common = 1;
@@ -156,8 +156,8 @@ std::int64_t to_numerator(double weight) {
 
 using Given = std::map<std::pair<int, int>, double>;
 
-// Returns the weights that the document gives. A weight counts for both directions of its pair,
-// unless the document gives the other direction as well.
+// Returns the weights given in the document. A weight applies to both directions of its pair of
+// ranks, unless the document gives the other direction as well.
 Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   Given given;
   const auto there = [&](const GossipWeight& one) { return one.a < ranks && one.b < ranks; };
@@ -168,8 +168,8 @@ Given given_weights(const std::vector<GossipWeight>& list, int ranks) {
   return given;
 }
 
-// Corrects a self-weight if it differs from the exact value only by rounding. For example,
-// three weights of 0.333333333333 do not sum to exactly 1.
+// Corrects the weight of a rank for itself if it differs from the exact value only by rounding. For
+// example, three weights of 0.333333333333 do not sum to exactly 1.
 void round_own_weight(int rank, int ranks, Writer& writer) {
   constexpr std::int64_t kRounding = 1000;
   const std::int64_t written = writer.at(rank, rank);
@@ -238,8 +238,9 @@ std::optional<Problem> other_sum(const MixingMatrix& m, const std::string& where
   return std::nullopt;
 }
 
-// Assigns ranks that can be reached from rank 0 alternately to side 0 and 1; -1 marks a rank that
-// cannot be reached. Sets `two_sided` to false if two neighbors are on the same side.
+// Assigns neighbors to opposite sides 0 and 1 of the graph, starting at rank 0. -1 marks a rank
+// that cannot be reached from rank 0. Sets `two_sided` to false if two neighbors are on the same
+// side.
 std::vector<int> sides_from_first(const MixingMatrix& m, bool& two_sided) {
   std::vector<int> side(at_rank(m.ranks), -1), open{0};
   side[0] = 0;
@@ -316,8 +317,8 @@ void add_weight_problems(const Experiment& e, const Graph& graph, Problems& prob
 
 // Eigenvalues
 
-// Diagonalizes a symmetric matrix by rotations. The columns of the product of the rotations become
-// eigenvectors.
+// Computes the eigenvalues of a symmetric matrix by Jacobi rotations, which make the matrix
+// diagonal. The columns of the product of all rotations are then the eigenvectors.
 class Jacobi {
  public:
   explicit Jacobi(const MixingMatrix& m)
@@ -330,8 +331,8 @@ class Jacobi {
 
   void run() {
     constexpr int kMaxSweeps = 60;
-    // Rounding error of `off_diagonal` if entries are at most 1. Rotations stop at this value,
-    // because they cannot reach a smaller one.
+    // Stops the rotations when `off_diagonal` reaches its rounding error for entries of at most 1.
+    // Further rotations could not make it smaller.
     const double rounding = 1e-31 * n_ * n_;
     for (int sweep = 0; sweep < kMaxSweeps && off_diagonal() > rounding; ++sweep)
       for (int p = 0; p < n_; ++p)

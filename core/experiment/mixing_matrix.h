@@ -37,7 +37,8 @@ struct MixingMatrix {
   bool operator==(const MixingMatrix&) const = default;
 };
 
-// Neighbor graph: the neighbors of each rank, ascending. For n ranks, those of rank i are:
+// Neighbor graph: by rank, its neighbors in ascending order. For n ranks, the neighbors of rank i
+// are:
 //
 // ring         i - 1 and i + 1, modulo n
 // exponential  i - 2^k and i + 2^k, modulo n, for every 2^k < n (the static exponential
@@ -57,8 +58,9 @@ Graph graph_of(const Experiment& experiment);
 MixingMatrix metropolis(const Graph& graph);
 
 // Returns the mixing matrix of the experiment: Metropolis weights, replaced by the weights in the
-// document, to 12 decimals. If only one of W_ij and W_ji is given, both are equal. If W_ii is not
-// given, it makes the row sum to one. `mixing_problems` validates the result.
+// document, which are rounded to 12 decimals. If only one of W_ij and W_ji is given, the other one
+// is equal. If W_ii is not given, it makes the row sum to one. `mixing_problems` validates the
+// result.
 MixingMatrix mixing(const Experiment& experiment);
 
 // Returns problems of the matrix: negative entries, asymmetry, rows or columns that do not sum to

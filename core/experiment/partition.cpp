@@ -25,8 +25,8 @@ double flops_per_second(const topology::Device& device) {
   return device.peak_flops / (device.slow_down * (1 + device.jitter / 2));
 }
 
-// Returns the speed of each stage. All parts of a stage are equally large, so the slowest device of
-// the stage determines the speed.
+// Returns the computing speed of each stage: its slowest device times the number of its devices,
+// because the devices of a stage split its layers into equal parts.
 std::vector<double> speeds_of_stages(const Resolved& e) {
   const topology::Network network(e.document.topology);
   const std::vector<topology::DeviceId> ranks = network.ranks();
@@ -47,7 +47,8 @@ int moments_of(const OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Partition of segments into runs of consecutive segments. Runs are assigned to ranks in turn.
+// Assignment of runs (groups of consecutive segments) to ranks in turn: run i belongs to rank
+// `first` + i modulo `ranks`.
 struct Turns {
   int ranks = 1, runs = 1, first = 0;
   int rank_of(int run) const { return first + run % ranks; }
@@ -61,7 +62,8 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// Cost of a segment if it is in run `run`. It depends on the rank to which this run is assigned.
+// Returns the cost of a segment if it is in run `run`. The cost depends on the rank to which this
+// run is assigned.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
@@ -112,8 +114,8 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   };
 }
 
-// Cuts consecutive segments into nonempty runs. The most expensive run is as cheap as possible;
-// among such cuts, the sum of squared costs is smallest.
+// Cuts the segments into nonempty runs of consecutive segments so that the most expensive run costs
+// as little as possible. Among equally good cuts, chooses the least sum of squared costs.
 class RunPartitioner {
  public:
   RunPartitioner(int segments, int runs, const CostOf& cost)
@@ -149,7 +151,8 @@ class RunPartitioner {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // By number n of segments: true if a run can end (or the next one begin) after n segments.
+  // Possible ends of a run: element n is true if the run can end after the first n segments of the
+  // model. The next run can then begin there.
   using Ends = std::vector<bool>;
 
   std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
@@ -161,12 +164,12 @@ class RunPartitioner {
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Returns the positions at which a run can end if it begins at one of `begins` and costs at most
-  // `limit`.
+  // Returns the positions at which run `run` can end if it begins at one of `begins` and costs at
+  // most `limit`.
   Ends ends_of(int run, const Ends& begins, double limit) const {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
-      // Number of possible begins of a run in [low, end).
+      // Number of positions in [low, end) at which this run can begin.
       within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;
       for (; low < end && cost(run, low, end) > limit; ++low)
         within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
@@ -182,8 +185,9 @@ class RunPartitioner {
     return ends.back();
   }
 
-  // Bisects over the bit patterns of costs, because non-negative floating-point numbers have the
-  // same order as their bit patterns.
+  // Returns the least cost limit with which all segments can be cut into runs. Bisects over the bit
+  // patterns of costs, because non-negative floating-point numbers have the same order as their bit
+  // patterns.
   double min_limit() const {
     double all = 0;
     for (const auto& sums : sums_) all = std::max(all, sums.back());
@@ -196,8 +200,9 @@ class RunPartitioner {
     return std::bit_cast<double>(high);
   }
 
-  // Finds the best begin in [from, to] of a run for each of `ends`, by divide and conquer. A later
-  // end never has an earlier best begin, because squares are convex.
+  // Finds for each end in `ends` the begin in [from, to] of run `run` with the least sum of squared
+  // costs, by divide and conquer. A later end never has an earlier best begin, because squares are
+  // convex.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;
@@ -247,8 +252,8 @@ bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks)
   return static_cast<std::int64_t>(stages.size()) % ranks == 0;
 }
 
-// If a segment is tied to the first segment and must be in the same stage, its cost is added to the
-// first one, and it belongs to no run.
+// Partitions segments into stages by cost, measured time or memory. A segment that is tied to the
+// first segment and must be in the same stage is in no run; its cost is added to the first segment.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool together = e.model.ties() && !may_span_stages(e.document.strategy);

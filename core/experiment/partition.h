@@ -10,16 +10,15 @@
 
 namespace trainyard::experiment {
 
-// Returns the first position in the pipeline that gets partitioned layers: 0, or 1 for rpc, where
-// position 0 is the trainers.
+// Returns the first pipeline position to which layers are assigned by the partition: 1 for rpc,
+// where position 0 is the trainers; otherwise 0.
 int first_place(const StrategySpec& strategy);
 
-// Returns the index of the segment that has this name in a list of places (`place_name`); -1 if
-// there is none.
+// Returns the index of the segment with this name (as made by `place_name`); -1 if there is none.
 int segment_named(const model::Model& model, const std::string& name);
 
-// Returns the position in the pipeline of each segment. `places` names the first segment of each
-// stage; the segments after it belong to the same stage.
+// Returns the pipeline position of each segment. `places` names the first segment of each stage;
+// the segments after it belong to the same stage.
 std::vector<int> owners_by(const std::vector<StagePlace>& places, const model::Model& model);
 
 // True if stages are assigned to ranks in turn, the same number to each rank.

@@ -73,7 +73,8 @@ void check_several_hosts(const Network& network, Problems& problems) {
                       "Draw another host with a worker, or set strategy.kind to mirrored."});
 }
 
-// "of the 6 ranks that sum with rank 0, 4 are on \"host0\" and 2 on \"host1\""
+// Returns a text such as "of the 6 ranks that reduce with rank 0, 4 are on \"host0\" and 2 on
+// \"host1\"".
 std::string uneven_hosts_text(const std::vector<int>& group, const collective::Formation& formation,
                               const std::vector<int>& hosts, const Topology& topology) {
   const auto& first = formation.hosts.front();
@@ -177,7 +178,7 @@ bool computes_on_both(const Topology& topology) {
   return std::ranges::any_of(workers, on_gpu) && !std::ranges::all_of(workers, on_gpu);
 }
 
-// Sums `figure(device)` over devices that ranks run on.
+// Returns the sum of `figure(device)` over all devices that ranks run on.
 template <class Figure>
 std::int64_t sum_over_ranks(const Topology& topology, Figure figure) {
   std::int64_t sum = 0;

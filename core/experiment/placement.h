@@ -39,8 +39,8 @@ std::optional<std::string> shared_cores_caveat(const topology::Topology& topolog
 // by 3: times include waiting for each other".
 std::optional<std::string> shared_gpus_caveat(const topology::Topology& topology);
 
-// Index of a rank among the ranks that share its GPU, in the order of rank numbers. Ranks with
-// equal index never share a GPU.
+// Returns the index of a rank among the ranks that share its GPU, in the order of rank numbers.
+// Ranks with the same index never share a GPU.
 int index_on_gpu(const topology::Network& network, const std::vector<topology::DeviceId>& ranks,
                  int rank);
 

@@ -83,8 +83,8 @@ Problems of_one(std::optional<Problem> first, std::optional<Problem> second) {
   return second ? Problems{*second} : Problems{};
 }
 
-// Maximum number of workers. Rank 0 forms a group with every other rank, each group needs a
-// channel, and a machine has only a few channels.
+// Maximum number of workers of data_parallel. Rank 0 forms a group with every other rank, each
+// group needs a channel, and the number of channels of a machine is limited.
 constexpr std::int64_t kMaxParallel = 16;
 
 Problems data_parallel_problems(const Experiment& experiment) {

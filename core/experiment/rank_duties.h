@@ -29,15 +29,15 @@ bool keeps_parameters(const Experiment& experiment, int rank);
 // "evaluator".
 std::string_view duty_of(const Experiment& experiment, int rank);
 
-// The only algorithm with which a strategy sums gradients, and why.
+// The only all-reduce algorithm that a strategy supports, and the reason, for messages.
 struct FixedAlgorithm {
   collective::Algorithm algorithm;
   std::string_view reason;
 };
 std::optional<FixedAlgorithm> fixed_algorithm(StrategyKind kind);
 
-// Returns the only all-reduce that a strategy supports; the document must name it or `auto`.
-// Returns nothing for other strategies.
+// Returns the only all-reduce algorithm that a strategy supports; the document must name this
+// algorithm or `auto`. Returns nothing for strategies that support several.
 std::optional<FixedAlgorithm> required_all_reduce(StrategyKind kind);
 
 // True if every rank trains local parameters, so that there is no global gradient.

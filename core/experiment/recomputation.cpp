@@ -32,8 +32,8 @@ void drop_last(Runs& runs) {
   if (!runs.empty()) runs.pop_back();
 }
 
-// True if in every step the rank runs the backward pass of each micro-batch through the stage right
-// after the forward pass of that micro-batch.
+// True if the rank always runs the backward pass of a micro-batch through the stage right after the
+// forward pass of the same micro-batch.
 bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage>& stages,
                                int stage, int rank) {
   const Mesh mesh = mesh_of(e);
@@ -57,7 +57,7 @@ bool runs_backward_immediately(const Resolved& e, const std::vector<model::Stage
   return true;
 }
 
-// Determines which outputs a rank frees.
+// Determines which segment outputs a rank frees after the forward pass, to recompute them later.
 class FreedOutputs {
  public:
   FreedOutputs(const Resolved& e, int rank)
@@ -111,8 +111,8 @@ class FreedOutputs {
         add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
-  // Skips the first layer if it is split by columns: its output is summed over ranks, so it is
-  // kept.
+  // Finds the runs of recomputed segments of a rank that has all layers. Skips a first layer that
+  // is split by columns: its output is summed over ranks, so it is kept.
   void find_replica(const Resolved& e, std::int64_t k) {
     add_runs(shards_columns(e) ? 1 : 0, last(), k, runs_);
     drop_last(runs_);
@@ -140,8 +140,8 @@ class FreedOutputs {
     return !returns_to_rank(output);
   }
 
-  // True if the output returns to this rank: a later stage of this rank receives it and sends it
-  // on.
+  // True if an output leaves this rank and returns to a later stage of this rank, which sends it on
+  // to another stage.
   bool returns_to_rank(int output) const {
     if (paths_.empty()) return false;
     const auto& path = paths_[static_cast<std::size_t>(output)];
@@ -182,7 +182,7 @@ class FreedOutputs {
   std::vector<std::vector<int>> paths_;
 };
 
-// Totals over all ranks, per sample.
+// Floating-point operations per sample, summed over all ranks.
 struct Sum {
   std::int64_t freed = 0, again = 0;  // Number of outputs that are freed, and that are recomputed.
   std::int64_t flops = 0, flops_again = 0;

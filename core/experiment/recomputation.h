@@ -25,8 +25,8 @@ namespace trainyard::experiment {
 
 struct Run {
   int first = 0, last = 0;
-  // Segments whose output is recomputed, ascending. The run's backward pass reads these outputs, or
-  // other recomputed outputs are computed from them.
+  // Segments whose output is recomputed, ascending: the outputs that the run's backward pass reads,
+  // and the outputs from which these are computed.
   std::vector<int> again;
 };
 

@@ -11,7 +11,7 @@ using base::Json;
 using base::Problem;
 using base::Problems;
 
-// True if `where` is `place` or inside it.
+// True if the document path `where` is `place`, or a field inside the object or list at `place`.
 bool is_inside(const std::string& where, const std::string& place) {
   return where.starts_with(place) &&
          (where.size() == place.size() || where[place.size()] == '.' || where[place.size()] == '[');

@@ -141,7 +141,8 @@ void fill_automatic_values(Resolved& resolved) {
   document.training.steps = resolved.steps;
   document.training.multiplies = factor_format_of(document);
   if (document.training.precision == Precision::fp16)
-    // The search for the loss scale relies on skipped updates.
+    // The search for the loss scale needs skipped updates: a step with a non-finite gradient lowers
+    // the scale and changes no weight.
     document.training.non_finite = NonFinite::skip;
   LocalSgdSpec& local = document.strategy.local_sgd;
   if (elasticity(resolved) && local.elasticity == 0)
@@ -186,7 +187,7 @@ Problems summary_problems(const data::DataSummary& data) {
   if (!labeled)
     return {{"bad_data_summary", ProblemCode::bad_input, "data.labels_of_sample",
              "the number of labels per sample is neither 1 nor the length of the sample",
-             "1, or one label per element of a sequence", ""}};
+             "1 label, or one label per element of a sequence", ""}};
   if (features <= kMaxFeatures) return {};
   return {{"bad_data_summary", ProblemCode::bad_input, "data.sample_shape",
            "the shape is not a valid shape of a sample",
@@ -203,17 +204,18 @@ base::Result<data::DataSummary> read_summary(const Json& json) {
 }
 
 base::Problem other_shards(const data::DataSummary& data, std::int64_t ranks) {
-  return {"bad_shards",
-          ProblemCode::bad_input,
-          "shards",
-          "the table does not have one list per rank with the number of samples of each class",
-          fmt::format("{} lists of {} numbers, with a sum of {}", base::format_count(ranks),
-                      base::format_count(data.classes), base::format_count(data.train_samples)),
-          ""};
+  return {
+      "bad_shards",
+      ProblemCode::bad_input,
+      "shards",
+      "the table must have one list per rank, with the number of this rank's samples of each class",
+      fmt::format("{} lists of {} numbers, with a sum of {}", base::format_count(ranks),
+                  base::format_count(data.classes), base::format_count(data.train_samples)),
+      ""};
 }
 
-// Reads for one rank the number of its samples of each class. Each number must be at most the total
-// number of samples.
+// Reads the list of one rank: its number of samples of each class. Each number must be at most the
+// total number of samples.
 std::optional<std::vector<std::int64_t>> read_counts(const Json& json,
                                                      const data::DataSummary& data) {
   if (!json.is_array() || static_cast<std::int64_t>(json.size()) != data.classes)
@@ -322,8 +324,8 @@ base::Result<data::Sampler> sampler(const Resolved& resolved) {
 
 namespace {
 
-// Fastest worker that computes. If several are equally fast, the chief, or the first one if the
-// chief is not among them.
+// Returns the index of the fastest worker that computes. Of equally fast workers, prefers the
+// chief, otherwise the first one.
 std::size_t fastest_worker(const Resolved& resolved) {
   std::vector<double> flops;  // Drawn flops per second of each worker, with its slowdown.
   for (const topology::Host& host : resolved.document.topology.hosts)

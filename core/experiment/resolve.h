@@ -22,7 +22,8 @@ struct Resolved {
   Experiment document;
   data::DataSummary data;
   model::Model model;
-  // Device of each rank: workers first, then servers if the strategy has any, last an evaluator.
+  // Device of each rank, by rank number: workers first, then parameter servers if the strategy has
+  // any, last an evaluator.
   std::vector<topology::DeviceId> ranks;
   std::vector<int> hosts;  // Host index of each rank.
   std::int64_t global_batch =
@@ -76,24 +77,24 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 base::Result<Resolved> resolve(const Experiment& experiment,
                                const std::filesystem::path& directory);
 
-// Number of evaluations in the run.
+// Returns the number of evaluations on held-out samples in the full run.
 std::int64_t count_evaluations(const Resolved& resolved);
 
-// Returns the same training on the fastest computing device, with all others idle. The global batch
-// is unchanged, so with iid sharding the result trains on the same samples as the original
-// experiment.
+// Returns the experiment reduced to its fastest computing device, with all other devices idle. The
+// global batch is unchanged, so with iid sharding the reduced experiment trains on the same samples
+// as the original one.
 Resolved on_one_device(Resolved resolved);
 
 // Returns the samples of each step. If ranks own samples, reads the labels; returns a Problem if
 // the labels differ from those that were counted when the experiment was resolved.
 base::Result<data::Sampler> sampler(const Resolved& resolved);
 
-// Returns the JSON that the coordinator sends: document, data summary and shards. With it all ranks
-// agree without reading the data again.
+// Returns the JSON that the coordinator sends to ranks: document, data summary and shards. Ranks
+// then agree on these without reading the data again.
 base::Json to_json(const Resolved& resolved);
 base::Result<Resolved> resolved_from_json(const base::Json& json);
-// Returns the shards of a recorded resolved experiment of any software version; empty if it
-// contains none that can be read.
+// Reads the shards (samples by rank and class) from a recorded resolved experiment of any software
+// version. Returns an empty table if there are none that can be read.
 data::ShardTable shards_of(const base::Json& resolved);
 
 // Returns the learning rate of `step` (from 0) of `steps`. During warm-up it is lr (step + 1) /

@@ -84,7 +84,7 @@ void add_other_chief(const Experiment& experiment, Problems& problems) {
     refuse("the chief must be a rank that takes samples, but this device only keeps the variables",
            "a device that computes");
   if (!keeps_parameters(experiment, rank))
-    refuse(fmt::format("in {} only rank 0 keeps the parameters",
+    refuse(fmt::format("in {} only rank 0 keeps the parameters, so only rank 0 can be the chief",
                        base::name_of(experiment.strategy.kind)),
            "rank 0");
 }

@@ -17,16 +17,17 @@ model::RemoteCalls calls_of(const StrategySpec& strategy);  // Returns `none` fo
 // keep tables and layers tied to tables; otherwise they keep all segments with parameters.
 bool is_remote(const RpcSpec& rpc, const model::Model& model, int segment);
 
-// Returns the segments that are partitioned over servers, ascending: the tables, or all segments.
-// Layers without parameters are included, so that activations need not return to the trainer for
-// such a layer. A tied layer is on the same server as the table whose weights it uses, and is not
-// listed. For other strategies, returns all segments, including a tied one if it may be in another
-// stage (ties.h).
+// Returns the segments that are partitioned over servers, ascending: all segments, or, if
+// strategy.rpc.remote is embeddings, only the tables. Segments without parameters are included, so
+// that activations need not return to the trainer for them. A tied layer is on the server of the
+// table whose weights it uses, and is not listed. For other strategies, returns all segments,
+// including a tied one if it may be in another stage (ties.h).
 std::vector<int> partitioned_segments(const StrategySpec& strategy, const model::Model& model);
 
-// Each returns problems of rpc. `rpc_problems`: problems of the drawing and the document.
-// `remote_problems`: too many servers for the model. `remote_place_problems`: problems of places by
-// hand; `owners` has for each segment 0 for the trainers, or the number of a server, from 1.
+// These functions return problems of rpc. `rpc_problems`: problems of the drawing and the document.
+// `remote_problems`: too many servers for the model. `remote_place_problems`: problems of layers
+// placed by hand; `owners` has for each segment 0 for the trainers, or the number of a server, from
+// 1.
 base::Problems rpc_problems(const Experiment& experiment);
 base::Problems remote_problems(const Experiment& experiment, const model::Model& model);
 base::Problems remote_place_problems(const Experiment& experiment, const model::Model& model,

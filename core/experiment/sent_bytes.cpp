@@ -20,7 +20,7 @@ namespace {
 
 using collective::Collective;
 
-// Accumulates sent bytes by rank, for collectives among subsets of all ranks.
+// Sums of sent bytes by rank. Each function adds the bytes of collectives among some of the ranks.
 class Sent {
  public:
   explicit Sent(const Resolved& e) : e_(e), sent_(e.ranks.size(), 0) {}
@@ -49,8 +49,8 @@ class Sent {
   }
   void add(int rank, std::int64_t bytes) { sent_[static_cast<std::size_t>(rank)] += bytes; }
 
-  // Adds collectives of ranks that hold the same part of the model: within each shard group, and
-  // among ranks with the same shard.
+  // Adds the bytes of all collectives among ranks that hold the same part of the model: within each
+  // shard group, and among the ranks with the same shard.
   void add_sharded_replicas(const std::vector<int>& ranks, const Resolved& own) {
     const auto groups = shard_groups_within(e_, ranks);
     for (const auto& members : groups) among_sharers(members, own);
@@ -70,7 +70,7 @@ class Sent {
   std::vector<std::int64_t> take() { return std::move(sent_); }
 
  private:
-  // Adds all-gathers and reduce-scatters of units within one shard group.
+  // Adds the bytes of the all-gathers and reduce-scatters of all units within one shard group.
   void among_sharers(const std::vector<int>& ranks, const Resolved& own) {
     const bool gathers = own.document.strategy.fsdp.shard == Shard::full;
     const std::int64_t micro_steps = count_micro_steps(own),
@@ -116,7 +116,8 @@ class ShardedBytes {
   Sent sent_;
 };
 
-// Computes the bytes that ranks send if a strategy splits the model in a mesh.
+// Computes the bytes that ranks send if the model is split over the stages and tensor parts of a
+// mesh.
 class MeshBytes {
  public:
   explicit MeshBytes(const Resolved& e)
@@ -150,8 +151,8 @@ class MeshBytes {
     return ranks;
   }
 
-  // Adds what a rank sends to other stages: activations and their gradients, or samples. A called
-  // rank (rpc server) sends to all its callers.
+  // Adds the bytes that a rank sends to other stages: activations and their gradients, or samples.
+  // A server of rpc sends to all trainers that call it.
   void add_crossings(int rank) {
     const MeshCoordinates at = mesh_.place_of(rank);
     const model::Model own = of_rank(e_, rank).model;
@@ -178,8 +179,7 @@ class MeshBytes {
            base::size_of(activation_dtype(e_));
   }
 
-  // Adds the bytes of sums within layers, which are all-reduced among the ranks that split these
-  // layers.
+  // Adds the bytes of the all-reduces within layers, among the ranks that split these layers.
   void add_layers(const MeshCoordinates& at) {
     const int rank = mesh_.rank_of(at);
     const std::vector<int> parts = mesh_.tensor_group(rank);
@@ -203,7 +203,7 @@ class MeshBytes {
         e_.steps);
   }
 
-  // Adds the bytes of collectives among replicas.
+  // Adds the bytes of the collectives that sum gradients over the replicas of a stage.
   void add_gradients(const MeshCoordinates& at) {
     const Resolved own = of_rank(e_, mesh_.rank_of(at));
     const std::vector<int> replicas = mesh_.replicas_of(mesh_.rank_of(at));

@@ -7,10 +7,10 @@
 
 namespace trainyard::experiment {
 
-// Returns a problem if model, data and sharding do not match: Sequences require an embedding as
+// Returns a problem if model, data and sharding do not match. Sequences require an embedding as
 // first layer, with a row for every class; other data allow no embedding. The model must predict
-// one class per label of a sample. Sharding must be iid, because a sequence has no single class and
-// no columns. `data` is the summary of the actual data.
+// one class for each label of a sample. Sequences require iid sharding, because a sequence has no
+// single class and no feature columns. `data` is the summary of the actual data.
 base::Problems sequence_problems(const Experiment& experiment, const data::DataSummary& data);
 
 }  // namespace trainyard::experiment

@@ -92,14 +92,14 @@ std::vector<Share> placed(const Resolved& e) {
   return {};
 }
 
-// Returns the part of a share that is within the elements [first, end).
+// Returns the part of a share whose elements are within [first, end); nothing if there are none.
 std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t end) {
   first = std::max(first, share.first), end = std::min(end, share.first + share.count);
   if (first >= end) return std::nullopt;
   return Share{share.server, first, end - first, share.table};
 }
 
-// Makes a separate share for each table of which workers pull only rows.
+// Splits shares so that each table of which workers pull only rows has separate shares.
 std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
   std::vector<Share> list;
   for (const Share& share : shares)
@@ -179,7 +179,7 @@ void add_servers_of_backups(const Experiment& experiment, Problems& problems) {
 void refuse(const char* where, const std::string& what, const char* accepted, const char* advice,
             Problems& problems) {
   problems.push_back({"servers_do_not_support", ProblemCode::bad_input, where,
-                      fmt::format("servers update with the gradient of each worker: {}", what),
+                      fmt::format("parameter_server does not support this setting: {}", what),
                       accepted, advice});
 }
 
@@ -312,7 +312,7 @@ StalenessTheory staleness_of_stages(const Resolved& e) {
         most = std::max(most, behind);
       }
   }
-  return {sum / gradients, most, "p - 1 - s at stage s, less at the beginning of a step"};
+  return {sum / gradients, most, "stage s of p: p - 1 - s, less at the beginning of a step"};
 }
 
 }  // namespace

@@ -18,15 +18,15 @@ bool has_servers(StrategyKind kind);
 // batch. Otherwise a worker gets the next batch whenever it requests one.
 bool is_lockstep(const ServerSpec& servers);
 
-// Returns the number of ranks whose samples make a step: all that take samples. It is 1 for
-// asynchronous workers, and the number of replicas if the model is split.
+// Returns the number of ranks whose samples together make a step: all ranks that take samples. If
+// the model is split, each replica counts once. With asynchronous workers the number is 1.
 std::int64_t ranks_of_step(const Experiment& experiment);
 
 // Returns the number of gradients per update for λ workers, by mode: 1, λ, floor(λ / n) or λ - b.
 int gradients_per_update(const ServerSpec& servers, int workers);
 
-// Returns a message if mode is softsync and n does not divide the number of workers: the message
-// says how many gradients an update takes, and which other setting is equal to that.
+// Returns a message if mode is softsync and n does not divide the number of workers. The message
+// says how many gradients an update takes, and which other setting has the same effect.
 std::optional<std::string> softsync_line(const Experiment& experiment);
 
 // Returns a message if run.restarts is set but has no effect; otherwise nothing.
@@ -36,8 +36,8 @@ std::optional<std::string> unused_restarts_line(const Experiment& experiment);
 // at a time.
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step);
 
-// Returns the minimum number of workers that an update needs: the number of gradients per update if
-// workers are in lockstep, else one.
+// Returns the minimum number of workers with which training can continue: the number of gradients
+// per update if workers run in lockstep, else one.
 int min_workers(const ServerSpec& servers, int workers);
 
 // True if each rank is a separate process. Otherwise ranks are threads of one process, or all ranks
@@ -67,7 +67,8 @@ StalenessTheory staleness_theory(const ServerSpec& servers, int workers);
 // every micro-batch. Returns nothing if no gradient is stale.
 std::optional<StalenessTheory> staleness_theory(const Resolved& experiment);
 
-// Elements [first, first + count) of the flat parameters, kept by server number `server` (from 0).
+// Range of the flat parameters that one server keeps: elements [first, first + count) on server
+// number `server` (from 0).
 struct Share {
   int server = 0;
   std::int64_t first = 0, count = 0;

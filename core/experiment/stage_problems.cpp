@@ -124,18 +124,18 @@ Problems problems_of_schedule(const Experiment& experiment, const model::Model& 
           ? std::string("strategy.stages.places assigns ranges of layers in another way")
           : fmt::format("one {0} has layers both before and after the layers of another {0}", one);
   const std::string name(base::name_of(schedule));
-  return {
-      {"schedule_does_not_fit", ProblemCode::bad_input, "strategy.stages.schedule",
-       interleaves
-           ? fmt::format("{} gives all {}s the same number of ranges of layers, in turn, but {}",
-                         name, one, why)
-           : fmt::format("{} gives each {} one range of layers, but {}", name, one, why),
-       bound && schedule == PipelineSchedule::pipedream
-           ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
-           : "naive, gpipe",
-       bound ? "Untie the last layer, or set strategy.stages.schedule to another schedule."
-             : "Change strategy.stages.places, or set strategy.stages.schedule to another "
-               "schedule."}};
+  return {{"schedule_does_not_fit", ProblemCode::bad_input, "strategy.stages.schedule",
+           interleaves
+               ? fmt::format(
+                     "{} assigns ranges of layers to {}s in turn, the same number to each, but {}",
+                     name, one, why)
+               : fmt::format("{} gives each {} one range of layers, but {}", name, one, why),
+           bound && schedule == PipelineSchedule::pipedream
+               ? "naive, gpipe, 1f1b, interleaved_1f1b, zb_h1"
+               : "naive, gpipe",
+           bound ? "Untie the last layer, or set strategy.stages.schedule to another schedule."
+                 : "Change strategy.stages.places, or set strategy.stages.schedule to another "
+                   "schedule."}};
 }
 
 Problems problems_of_owners(const Experiment& experiment, const model::Model& model,

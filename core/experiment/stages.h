@@ -17,10 +17,11 @@ std::string place_name(const model::Segment& segment);
 // gradient is counted for segments up to the first one with parameters, because none is computed.
 std::int64_t flops_of_sample(const model::Model& model, int segment);
 
-// Returns the position in the pipeline of each segment, from strategy.stages.places. Requires a
+// Returns the pipeline position of each segment, as assigned by strategy.stages.places. Requires a
 // resolved experiment with stages.
 std::vector<int> owners_of(const Resolved& resolved);
-// Like `owners_of`, but for any strategy: if there are no stages, all segments are at position 0.
+// Returns the pipeline position of each segment for any strategy: as `owners_of`, or 0 for all
+// segments if there are no stages.
 std::vector<int> owners_by_segment(const Resolved& resolved);
 
 // Returns the stages that samples pass, in order, and the values sent between them. If the model is
@@ -48,7 +49,8 @@ Resolved of_rank(const Resolved& resolved, int rank);
 // position 0, the trainers.
 std::vector<StagePlace> places_of(const Resolved& resolved);
 
-// Schedule that the strategy actually uses: naive unless stages overlap.
+// Returns the schedule that the strategy actually uses: naive if its stages do not overlap,
+// otherwise the schedule that the document names.
 PipelineSchedule schedule_of(const StrategySpec& strategy);
 
 // True if a step makes one update for every micro-batch instead of one per step.

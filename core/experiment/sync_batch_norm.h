@@ -9,15 +9,16 @@
 
 namespace trainyard::experiment {
 
-// True if a layer requests synchronization and there are several ranks.
+// True if a batch normalization layer requests synchronization and there are several ranks.
 bool synchronizes(const Resolved& experiment);
 
-// True if the layer's backward pass also needs sums over ranks, that is, if it computes an input
-// gradient.
+// True if the backward pass of a batch normalization layer also needs sums over ranks, that is, if
+// the layer computes an input gradient.
 bool sums_gradients(const model::Model& model, int segment);
 
-// Returns the number of fp64 elements of each all-reduce of one micro-step. A layer of C channels
-// needs 2 C + 1 forward (sum, sum of squares, count), and 2 C backward if it has an input gradient.
+// Returns the number of fp64 elements of each all-reduce of one micro-step. A batch normalization
+// layer of C channels needs 2 C + 1 elements forward (sum, sum of squares, count), and 2 C backward
+// if it computes an input gradient.
 std::vector<std::int64_t> summed_elements(const Resolved& experiment);
 
 // Returns the largest number of samples that a rank has in a step. It determines the number of

@@ -39,7 +39,7 @@ base::Problem refused(std::string where, std::string what, std::string accepted,
           std::move(what),       std::move(accepted),    std::move(advice)};
 }
 
-// Returns the document path of the layer whose attention has this number of heads.
+// Returns the document path of the first attention or transformer layer with this number of heads.
 std::string place_of_heads(const model::ModelSpec& spec, std::int64_t heads) {
   const auto has = [heads](const model::LayerSpec& layer) {
     return (layer.kind == model::LayerKind::attention ||
@@ -93,7 +93,8 @@ void for_each_micro_batch(
   cut(e.held_out(rank).second, 0, count_evaluations(e));
 }
 
-// False for a mesh, because ranks that split layers are then on one host.
+// True if ranks that split layers are on several hosts. False for a mesh, because a mesh requires
+// each tensor group to be on one host.
 bool is_on_several_hosts(const Resolved& e) {
   return e.document.strategy.kind == StrategyKind::tensor_parallel &&
          std::ranges::count(e.hosts, e.hosts.front()) < std::ssize(e.hosts);

@@ -14,10 +14,10 @@ namespace trainyard::experiment {
 
 bool splits_layers(const Resolved& resolved);
 
-// Collective among ranks that split layers, for one sample. There are three kinds. An all-reduce
-// sums the outputs of the second layer of a pair, or of a table (forward). An all-reduce sums the
-// input gradients of the first layer of a pair (backward). An all-gather of four numbers per rank
-// combines each row of split logits.
+// Collective of the ranks that split a layer, per sample. There are three kinds. Forward, an
+// all-reduce sums the outputs of the second of two consecutive layers, or of a table. Backward, an
+// all-reduce sums the input gradients of the first of the two layers. If logits are split, an
+// all-gather of four numbers per rank combines each row.
 struct LayerSum {
   int segment = 0;
   bool backward = false;

@@ -10,7 +10,7 @@
 namespace trainyard::experiment {
 namespace {
 
-// True if replicas shard their stages; a single replica is not sharded.
+// True if the mesh has several replicas that shard the state of their stages.
 bool shards_stages(const StrategySpec& strategy) {
   return strategy.kind == StrategyKind::hybrid && strategy.mesh.shards_data &&
          strategy.mesh.data != 1;

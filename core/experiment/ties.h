@@ -18,18 +18,18 @@ namespace trainyard::experiment {
 // rpc (a called stage would also use gradients of other trainers' samples).
 bool may_span_stages(const StrategySpec& strategy);
 
-// Numbers of the two stages.
+// Numbers of the two stages that hold the table of a tied layer: `table` has the embedding, `tied`
+// has the output layer that uses its weights.
 struct Tie {
   int table = 0, tied = 0;
 };
 
-// Returns the stages of the table and of the tied layer. It is computed from the document alone,
-// with its stage places or the balanced partition. Returns nothing if both are in one stage, or if
-// no layer is tied.
+// Returns the two stages that hold the table, or nothing if both layers are in one stage or no
+// layer is tied. Uses only the document: its stage places, or the balanced partition.
 std::optional<Tie> split_tie(const Experiment& experiment);
 
-// Returns one group per tensor part of the table: the ranks that hold that part and sum its
-// gradient. Empty if table and tied layer are in one stage.
+// Returns the groups of ranks that sum the gradient of the table, one group per tensor part of the
+// table. Empty if table and tied layer are in one stage.
 std::vector<std::vector<int>> tie_groups(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -11,10 +11,11 @@
 
 namespace trainyard::experiment {
 
-// Reports workers that are not TPUs. Expects a valid drawing.
+// Returns a problem if a worker is not a TPU. Requires a valid drawing.
 base::Problems non_tpu_problems(const topology::Topology& topology);
 
-// Reports an algorithm or engine that does not sum gradients along the torus.
+// Returns a problem if the all-reduce algorithm or the engine does not sum gradients along the
+// torus.
 base::Problems torus_problems(const StrategySpec& strategy);
 
 // Describes the torus of these ranks (`hosts`: host of each rank): "torus: tpu sums gradients along

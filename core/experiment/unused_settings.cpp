@@ -21,14 +21,14 @@ void add_schedule(const StrategySpec& strategy, std::vector<std::string>& said) 
   const PipelineSchedule asked = strategy.stages.schedule;
   if (asked == schedule_of(strategy) || asked == StageSpec{}.schedule) return;
   const char* passed = strategy.kind == StrategyKind::hybrid ? "the only stage"
-                       : strategy.kind == StrategyKind::rpc  ? "the servers of its layers"
+                       : strategy.kind == StrategyKind::rpc  ? "the servers that keep its layers"
                                                              : "all stages";
   said.push_back(
       unused_setting("strategy.stages.schedule", asked,
                      fmt::format("micro-batches pass through {} one at a time", passed)));
 }
 
-// Partitions by hand are checked elsewhere (stage_problems.cpp).
+// Ignores partitions by hand, because stage_problems.cpp checks them.
 void add_partition(const Resolved& resolved, const Mesh& mesh, std::vector<std::string>& said) {
   const StrategySpec& strategy = resolved.document.strategy;
   const Partition asked = strategy.stages.partition;

@@ -36,7 +36,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Problems;
 
-// Appends problems. Of several problems of one field, appends only the first.
+// Appends the problems in `more` to `problems`, but at most one for each field.
 void append(Problems& problems, Problems more) {
   std::set<std::string> judged;
   for (const Problem& known : problems) judged.insert(known.where);
@@ -51,7 +51,8 @@ Problems form_problems(const Experiment& experiment) {
   return read ? Problems{} : std::move(read.error());
 }
 
-// " on each of 4 ranks", or " on each of 2 replicas" if the model is split; empty for one.
+// Returns " on each of 4 ranks", or " on each of 2 replicas" if the model is split; empty for one
+// consumer of samples.
 std::string on_each_rank_text(const Experiment& e, std::int64_t consumers) {
   if (consumers == 1) return "";
   const bool are_replicas = splits_model(e.strategy.kind) && e.strategy.kind != StrategyKind::rpc;
@@ -121,7 +122,7 @@ Problems accumulation_problems(const Experiment& experiment) {
 // samples, labels are read only if they determine which rank owns which samples.
 constexpr std::int64_t kCountedAtMost = 2'000'000;
 
-// Reads labels only if they are needed.
+// Summarizes the data set. Reads its labels only if they are needed.
 base::Result<data::Survey> looked_at(const data::DataSpec& spec,
                                      const std::filesystem::path& directory) {
   if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost)
@@ -136,7 +137,8 @@ bool is_at(const Problem& problem, std::initializer_list<const char*> places) {
                              [&](const char* place) { return problem.where.starts_with(place); });
 }
 
-// True if shards can be counted: no problem in data, topology or training.
+// True if the samples of each rank can be counted, that is, if there is no problem in data,
+// topology or training.
 bool can_be_sharded(const Problems& problems) {
   return std::ranges::none_of(problems, [](const Problem& problem) {
     return is_at(problem, {"data", "topology", "training"});

@@ -25,7 +25,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 
-// Maximum value of run.evaluate_every_steps; with it, no evaluation takes place.
+// Value of run.evaluate_every_steps (its maximum) with which no evaluation takes place.
 constexpr std::int64_t kNoStep = 1'000'000'000'000;
 
 std::string counted_ranks(std::int64_t ranks) {

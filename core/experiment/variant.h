@@ -13,7 +13,7 @@ enum class Scaling {
 
 struct Variant {
   std::int64_t ranks = 1;
-  // Algorithm of the all-reduce; without effect on one rank.
+  // Requested all-reduce algorithm; unused on one rank.
   collective::Algorithm algorithm = collective::Algorithm::ring;
   Scaling scaling = Scaling::weak;
   std::int64_t steps = 50;

@@ -27,8 +27,8 @@ Problem refused(std::string what, std::string advice) {
           std::move(advice)};
 }
 
-// Returns the reason why ranks cannot exchange the partial products of their columns; empty if they
-// can.
+// Returns the reason why the strategy does not support vertical sharding, in which ranks exchange
+// the partial products of their columns. Empty if it is supported.
 std::string unsupported_reason(const StrategySpec& strategy) {
   const std::string kind(base::name_of(strategy.kind));
   if (strategy.kind == StrategyKind::data_parallel)
@@ -107,8 +107,8 @@ base::Problems lookup_problems(const model::ModelSpec& model) {
                   "Set data.sharding.kind to iid.")};
 }
 
-// Returns the number of rows in each micro-step of one step. The rank with the most samples
-// determines how many micro-steps there are.
+// Returns the number of rows in each micro-step of one step, summed over ranks. The rank with the
+// most samples determines the number of micro-steps.
 std::vector<std::int64_t> rows_in_batches(const std::vector<std::int64_t>& samples,
                                           std::int64_t batch) {
   const std::int64_t most = *std::max_element(samples.begin(), samples.end());
@@ -126,7 +126,8 @@ void add(std::vector<Exchange>& list, std::int64_t rows, std::int64_t times, boo
   if (times > 0) list.push_back({rows, times, backward});
 }
 
-// Returns how often a step of `stretch` (equal steps of an epoch) occurs in the run.
+// Returns how often the steps of an epoch in `stretch`, which all have equal sizes, occur in the
+// full run.
 std::int64_t times_in_run(const Resolved& e, const data::StepRange& stretch) {
   const std::int64_t epochs = e.steps / e.steps_per_epoch, rest = e.steps % e.steps_per_epoch;
   return epochs * stretch.steps +

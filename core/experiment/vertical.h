@@ -28,16 +28,17 @@ std::vector<std::string> columns_text(const Resolved& experiment);
 // these rows (`collective::part`), as in iid sharding.
 std::vector<std::int64_t> rows_of_micro_steps(const Resolved& experiment, std::int64_t step);
 
-// Returns the total rows of all ranks in each round of an evaluation. In a round every rank takes a
-// batch of its held-out samples, until none is left.
+// Returns the total rows of all ranks in each round of an evaluation. In each round every rank
+// takes a batch of its held-out samples, until all ranks have processed all of them.
 std::vector<std::int64_t> rows_of_evaluation(const Resolved& experiment);
 
-// Returns the collective over `rows` rows of the first layer's output. Rows are not split among
-// ranks.
+// Returns the collective that exchanges `rows` rows of the first layer's output. Each row stays on
+// one rank as a whole.
 collective::Work exchanged(const Resolved& experiment, std::int64_t rows,
                            collective::Collective collective);
 
-// Number of exchanges of each size in the full run.
+// Exchanges of partial products with the same number of rows, and how often they occur in the full
+// run.
 struct Exchange {
   std::int64_t rows = 0, times = 0;
   bool backward = false;  // True in training, where an all-gather of gradients follows.
