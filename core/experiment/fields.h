@@ -317,7 +317,8 @@ struct Fields<experiment::StagePlace> {
               "layer and the part, for example 1.4"),
         field("rank", &P::rank, "", {0, 100'000},
               "Number, from 0, of the worker that has the layers from this layer up to the next "
-              "entry. hybrid: number of the stage, from 0; rpc: 0 for the trainers, 1 for the "
+              "entry of the list. hybrid: number of the stage, from 0; rpc: 0 for the trainers, 1 "
+              "for the "
               "first parameter server")};
   }
 };

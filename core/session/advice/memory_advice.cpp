@@ -52,8 +52,8 @@ class FittingOptions {
                  const CostOfStep& cost)
       : e_(e), lacking_(lacking), cost_(cost), network_(e.document.topology) {
     if (!e.algorithm_reason.empty())
-      // Sets the algorithm back to auto if the user chose auto. The resolved experiment names the
-      // algorithm that auto selected.
+      // Sets the algorithm back to auto if the user chose auto, because the resolved experiment
+      // names the algorithm that auto selected.
       document_.strategy.algorithm = collective::Algorithm::automatic;
     written_ = experiment::to_json(document_);
   }
@@ -93,9 +93,9 @@ class FittingOptions {
     return resolved ? std::optional(std::move(*resolved)) : std::nullopt;
   }
 
-  // Returns the largest memory that a rank needs with the settings of `other`. Considers only ranks
-  // that lack memory with the drawn settings. Returns nothing if one of these ranks would still
-  // lack memory.
+  // Returns the largest memory that a rank would need with the settings of `other`. Considers only
+  // the ranks whose devices lack memory now. Returns nothing if one of these ranks would still lack
+  // memory.
   std::optional<std::int64_t> fits(const Resolved& other) const {
     const auto plan = strategy::make_plan(other);
     if (!plan) return std::nullopt;
@@ -109,7 +109,8 @@ class FittingOptions {
     return most;
   }
 
-  // Returns true if the settings fit and were added.
+  // Adds the settings as an option if all ranks fit into memory with them. Returns true if it was
+  // added.
   bool add(const Settings& settings, const Words& other_cost) {
     if (std::chrono::steady_clock::now() > ends_) return false;
     const auto other = with(settings);
@@ -185,7 +186,7 @@ class FittingOptions {
                               kind == fsdp || kind == data_parallel);
   }
 
-  // For one kind of option, the settings that save the most memory, and their other cost.
+  // Settings of one kind of option that save the most memory, and what they cost besides time.
   struct StrongOption {
     Settings settings;
     Words other_cost;
@@ -223,8 +224,8 @@ class FittingOptions {
     });
   }
 
-  // Combines options if no single one fits: tries all pairs, then as many compatible options as
-  // possible.
+  // Combines several options if no single option fits: tries all pairs, then as many compatible
+  // options as possible.
   void several() {
     const std::vector<StrongOption> all =
         ways_.empty() ? strong_options() : std::vector<StrongOption>{};
@@ -326,8 +327,8 @@ class FittingOptions {
     Settings settings = settings_of(mesh);
     if (mesh.pipeline > 1 && document_.strategy.stages.partition != experiment::Partition::memory)
       settings.emplace_back("strategy.stages.partition=memory");
-    // If the drawn strategy allows only one algorithm (a pipeline reduces nothing), the user did
-    // not choose the algorithm.
+    // If the drawn strategy allows only one algorithm, the user did not choose it, so auto chooses
+    // the algorithm of the new mesh.
     if (mesh.data * mesh.tensor > 1 && experiment::fixed_algorithm(document_.strategy.kind))
       settings.emplace_back("strategy.algorithm=auto");
     if (mesh.data != drawn.data)
@@ -378,7 +379,8 @@ class FittingOptions {
   void stages_by_memory() {
     if (experiment::has_stages(document_.strategy.kind) &&
         document_.strategy.stages.partition != experiment::Partition::memory)
-      add({"strategy.stages.partition=memory"}, words("the times of the stages may differ more"));
+      add({"strategy.stages.partition=memory"},
+          words("the stages may differ more in time per sample"));
   }
 
   const Resolved& e_;

@@ -14,7 +14,7 @@
 
 namespace trainyard::session {
 
-// Return the memory of one rank's buffers, or of the buffers of all ranks, by rank.
+// These functions return the memory of the buffers of one rank, or of every rank, by rank number.
 run::MemoryUse memory_of(const plan::Plan& plan, int rank);
 std::vector<run::MemoryUse> memory_of(const plan::Plan& plan);
 
@@ -24,15 +24,15 @@ struct StepCost {
   double seconds = 0;
   std::int64_t wire_bytes = 0;
 };
-// Function of the caller that simulates a step and returns its cost; a Problem if the experiment
-// cannot be simulated.
+// Simulates a step and returns its cost; a Problem if the experiment cannot be simulated. Provided
+// by the caller.
 using CostOfStep = std::function<base::Result<StepCost>(const experiment::Resolved& experiment)>;
 
 struct MemoryOption {
   std::vector<std::string> settings;  // In the form "PATH=VALUE" of `--set`.
   std::string other_cost;             // Cost other than time and bytes.
-  // Largest memory that a rank needs with these settings. Considers only ranks whose device lacks
-  // memory for the drawn experiment.
+  // Largest memory that a rank needs with these settings, of the ranks whose devices lack memory
+  // with the drawn settings.
   std::int64_t bytes = 0;
   std::optional<StepCost> step = std::nullopt;
 };

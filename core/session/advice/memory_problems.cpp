@@ -23,7 +23,8 @@ std::string path_of(const topology::Topology& topology, const std::string& devic
 
 std::string said(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
 
-// Returns "12 ms" or, if bytes are known, "12 ms and 3.4 MB on links".
+// Returns the cost of a step as text: "12 ms" or, if the sent bytes are known, "12 ms and 3.4 MB on
+// links".
 std::string said(const StepCost& step) {
   return step.wire_bytes >= 0
              ? fmt::format("{} and {} on links", base::format_seconds(step.seconds),
@@ -31,7 +32,7 @@ std::string said(const StepCost& step) {
              : base::format_seconds(step.seconds);
 }
 
-// Returns "a=1 with b=2 and c=3".
+// Returns a list of settings as text, such as "a=1 with b=2 and c=3".
 std::string said(const std::vector<std::string>& settings) {
   std::string text = settings.front();
   for (std::size_t i = 1; i < settings.size(); ++i)
@@ -89,7 +90,7 @@ base::Problems find_memory_problems(const experiment::Resolved& e,
     const auto number = static_cast<std::size_t>(rank);
     if (lacking[number] == 0) continue;
     const topology::Device& device = network.device(e.ranks[number]);
-    // If needed and available memory look the same when rounded, exact bytes are shown.
+    // Shows exact bytes if the needed and the available memory look the same when rounded.
     const bool alike = said(memory[number].total()) == said(device.memory_bytes);
     const auto room = [alike](std::int64_t bytes) {
       return alike ? base::format_count(bytes) + " B" : said(bytes);

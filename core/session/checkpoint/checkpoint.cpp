@@ -46,8 +46,8 @@ Problem no_checkpoint_problem(const fs::path& directory) {
           ""};
 }
 
-// The name contains the hash of the content, so a new file never replaces a file that a manifest
-// still names.
+// Returns the name of a checkpoint file. It contains the hash of the content, so a new file never
+// replaces a file that a manifest still names.
 std::string file_name(const std::string& part, const std::string& xxh64) {
   return part + "-" + xxh64 + std::string(kSuffix);
 }
@@ -70,7 +70,7 @@ fs::path step_path(const fs::path& directory, std::int64_t step) {
   return directory / (std::string(kStepPrefix) + std::to_string(step));
 }
 
-// Returns N of a path .../step-N, or nothing if the path has another form.
+// Returns the step N of a checkpoint directory .../step-N, or nothing if the path has another form.
 std::optional<std::int64_t> step_of(const fs::path& path) {
   const std::string name = path.filename();
   if (!name.starts_with(kStepPrefix)) return std::nullopt;
@@ -175,7 +175,8 @@ Result<std::string> read_part_file(const fs::path& path, const CheckpointFile& f
   return content;
 }
 
-// Writes a part and reads it back, because an unreadable file must not become part of a checkpoint.
+// Writes one file of a checkpoint and reads it back, because an unreadable file must not become
+// part of a checkpoint.
 Result<void> write_part_file(const fs::path& path, const std::string& content,
                              const CheckpointFile& file) {
   if (auto ok = base::write_file_atomically(path, content); !ok) return ok;
@@ -270,8 +271,8 @@ Result<void> check_manifest(const fs::path& checkpoint, const CheckpointInfo& in
   return parsed ? Result<void>() : base::fail(parsed.error());
 }
 
-// Combines the problems of all checkpoints, newest first, into one. A missing file counts as
-// damage.
+// Combines the problems of all damaged checkpoints, newest first, into one problem. A missing file
+// counts as damage.
 Problem no_complete_checkpoint(const base::Problems& all) {
   Problem problem = all.front();
   problem.code = ProblemCode::bad_input;
@@ -293,8 +294,8 @@ Result<Read> read_one(const fs::path& checkpoint, const model::Model& model,
                       const CheckpointTensors& wanted) {
   const auto manifest = read_manifest(checkpoint / kManifestName);
   if (!manifest) return base::fail(manifest.error());
-  // Limits the number of bytes that are read. Files may hold up to two optimizer moments, even if
-  // the caller does not request them.
+  // Limits the number of bytes that are read from checkpoint files. Files may hold up to two
+  // optimizer moments, even if the caller does not request them.
   const std::int64_t max_bytes = 3 * wanted.parameters.bytes() + wanted.state.bytes() +
                                  kMaxHeaderBytes * std::ssize(manifest->files);
   std::int64_t bytes = 0;

@@ -40,8 +40,8 @@ struct CheckpointTensors {
   std::vector<compute::Tensor> moments;
 };
 
-// A flat buffer of `CheckpointTensors`. A writer that holds only a part of the model passes spans
-// of these buffers.
+// Identifies a flat buffer of `CheckpointTensors`. A rank that holds only a part of the model
+// writes spans of these buffers.
 enum class CheckpointBuffer : std::uint8_t { parameters, state, moment1, moment2 };
 struct CheckpointSpan {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;

@@ -37,8 +37,8 @@ struct Range {
   bool within(std::int64_t count) const { return first >= 0 && first < end && end <= count; }
 };
 
-// Position of a piece in the model: a box of rows and columns of an entry. A flat range of elements
-// counts as one row.
+// Position of a piece of a tensor in the model: a box of rows and columns of a parameter (entry). A
+// flat range of elements counts as one row.
 struct PieceLocation {
   CheckpointBuffer buffer = CheckpointBuffer::parameters;
   const model::Parameter* entry = nullptr;  // Null if the model has no entry of that name.
@@ -56,7 +56,7 @@ std::int64_t row_elements(const compute::Shape& shape) {
   return shape.elements() / std::max<std::int64_t>(shape[0], 1);
 }
 
-// Parses "100:250" and removes it from the front of `text`.
+// Parses an element range such as "100:250" at the front of `text`, and removes it from `text`.
 bool read_range(std::string_view& text, Range& range) {
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, range.first);
@@ -66,7 +66,8 @@ bool read_range(std::string_view& text, Range& range) {
   return last.ec == std::errc{} && !text.empty();
 }
 
-// Parses the ranges of a name, "100:250]" or "0:128,64:128]", into `place`. False if malformed.
+// Parses the ranges in a tensor's name, such as "100:250]" or "0:128,64:128]", into `place`.
+// Returns false if they are malformed.
 bool read_ranges(std::string_view text, PieceLocation& place) {
   place.rows = {0, 1};
   place.row_elements = place.entry->shape.elements();
@@ -118,8 +119,8 @@ const Tensor* wanted_at(const CheckpointTensors& tensors, CheckpointBuffer buffe
 Result<void> check_one(const std::filesystem::path& path, const NamedTensor& piece,
                        const PieceLocation& place, const Tensor& wanted) {
   const std::string found =
-      fmt::format("tensor \"{}\" is {}, but \"{}\" of the model is {}", piece.name,
-                  compute::to_text(piece.dtype, piece.shape), place.entry->name,
+      fmt::format("tensor \"{}\" of the checkpoint is {}, but \"{}\" of the model is {}",
+                  piece.name, compute::to_text(piece.dtype, piece.shape), place.entry->name,
                   compute::to_text(wanted.dtype, place.entry->shape));
   const std::int64_t rows =
       place.row_elements > 0 ? place.entry->shape.elements() / place.row_elements : 0;
@@ -154,8 +155,9 @@ bool has_whole_rows(const model::Parameter& entry) {
   return row_elements(entry.shape) == row_elements(entry.box.whole);
 }
 
-// Adds the elements of a box from `first` on as pieces. If the box does not have full rows, there
-// are up to three pieces: the rest of one row, complete rows, and the beginning of a row.
+// Adds the elements of a box, beginning with element `first`, as pieces of a tensor. If the box
+// does not have full rows, there are up to three pieces: the end of one row, complete rows, and the
+// beginning of a row.
 void add_pieces_of_box(const std::string& name, const model::Parameter& entry, const Tensor& values,
                        std::int64_t first, std::vector<NamedTensor>& pieces) {
   const std::int64_t columns = row_elements(entry.shape), end = first + values.elements(),

@@ -28,7 +28,7 @@ base::Result<void> check_pieces(const std::filesystem::path& where,
                                 const std::vector<NamedTensor>& pieces, const model::Model& model,
                                 const CheckpointTensors& wanted);
 
-// Copies pieces that `check_pieces` accepted into `to`.
+// Copies the pieces to their positions in `to`. The pieces must have passed `check_pieces`.
 void copy_pieces(const std::vector<NamedTensor>& pieces, const model::Model& model,
                  const CheckpointTensors& to);
 

@@ -14,8 +14,8 @@ bool Committer::is_complete(const CheckpointFiles& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
-// Takes the report of a written part. As soon as a checkpoint is complete, discards incomplete ones
-// of older steps.
+// Records the report that a rank has written its part of a checkpoint. As soon as a checkpoint is
+// complete, discards incomplete checkpoints of older steps.
 void Committer::take(const Saved& saved) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
   CheckpointFiles& parts = parts_[saved.step];
@@ -33,7 +33,7 @@ void Committer::take(const Saved& saved) {
 
 void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
-  // If several checkpoints are complete, commits only the newest.
+  // Commits only the newest complete checkpoint if several are waiting.
   const auto [step, files] = *whole_.rbegin();
   whole_.clear();
   running_ =

@@ -14,8 +14,9 @@ namespace trainyard::session {
 
 class Committer {
  public:
-  // A checkpoint is complete when it has `parts` parts of parameters, one per rank. If
-  // `with_state`, it also needs one part with the model's state besides parameters.
+  // `parts`: number of ranks that write a part of the parameters; a checkpoint is complete with all
+  // these parts. `with_state`: the checkpoint also needs one part with the model's state besides
+  // parameters.
   Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
   void take(const Saved& saved);
@@ -25,7 +26,7 @@ class Committer {
     std::int64_t bytes = 0;
     std::optional<base::Problem> problem;
   };
-  // Returns the outcome of a commit that ended since the last call.
+  // Returns the outcome of the commit that ended since the last call; nothing if none did.
   std::optional<Outcome> look();
 
   bool busy() const { return running_.valid() || !whole_.empty(); }

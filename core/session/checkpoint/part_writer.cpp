@@ -50,8 +50,9 @@ void PartWriter::take(const std::vector<CheckpointSpan>& spans, Copy& copy) cons
   }
 }
 
-// Skips a part that has already been written with this step and version. A commit removes files
-// that its manifest does not name, so a second file could be removed while this function writes it.
+// Writes the part unless it has already been written with this step and version. A second file with
+// the same content could be removed during the write, because a commit removes files that its
+// manifest does not name.
 base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version,
                                          const std::vector<CheckpointSpan>& spans) {
   std::unique_lock lock(mutex_);

@@ -15,7 +15,8 @@
 
 namespace trainyard::session {
 
-// Queue of written parts, from the writing thread to the thread that reports the parts.
+// Queue of reports about written checkpoint parts, from the writing thread to the thread that sends
+// the reports to the coordinator.
 class SavedQueue {
  public:
   void put(Saved saved) {
@@ -34,8 +35,8 @@ class SavedQueue {
 
 class PartWriter {
  public:
-  // `name`: name of the parts. `state`: as in `Saved`. `model`, `device` (which holds the data) and
-  // `box` must outlive the writer.
+  // `name`: name of the checkpoint parts. `state`: true if the parts hold the model's state besides
+  // parameters. `model`, `device` (which holds the data) and `box` must outlive the writer.
   PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
              const model::Model& model, compute::Compute* device, SavedQueue& box);
   ~PartWriter();  // Waits for the write in progress.
@@ -45,8 +46,8 @@ class PartWriter {
   // Copies the data and returns. Returns false, without a copy, if the previous write is still in
   // progress.
   bool offer(std::int64_t step, std::int64_t version, const std::vector<CheckpointSpan>& spans);
-  // Writes synchronously, after any write in progress. Does nothing if the last write had the same
-  // step and version. Like a background write, puts the result into the box.
+  // Writes the part before it returns, after any write in progress has ended. Does nothing if the
+  // last write had the same step and version. Puts a report into `box`, as a background write does.
   base::Result<void> write_now(std::int64_t step, std::int64_t version,
                                const std::vector<CheckpointSpan>& spans);
 

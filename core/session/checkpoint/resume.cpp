@@ -141,8 +141,8 @@ bool is_of_chief(const experiment::Resolved& e, int rank) {
   return peer_in_chief_replica(e, rank) == rank;
 }
 
-// Returns the checkpoint spans of the parameters that a rank holds. Its shards are stored one after
-// another in `parameters`. A rank that holds all parameters has one span.
+// Returns the positions of a rank's parameters in the full model, as checkpoint spans. `parameters`
+// holds the rank's shards one after another. A rank that holds all parameters has one span.
 std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int rank,
                                           const compute::Tensor& parameters) {
   std::vector<CheckpointSpan> spans;
@@ -156,7 +156,7 @@ std::vector<CheckpointSpan> spans_of_kept(const experiment::Resolved& e, int ran
   return spans;
 }
 
-// Returns the intersection of the span with the parameter.
+// Returns the part of the span that lies within the parameter `p`.
 CheckpointSpan within(const CheckpointSpan& span, const model::Parameter& p) {
   const std::int64_t first = std::max(span.first, p.offset),
                      end = std::min(span.first + span.values.elements(),

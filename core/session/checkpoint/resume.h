@@ -17,7 +17,8 @@ namespace trainyard::session {
 // were skipped as damaged.
 base::Result<base::Problems> resume(experiment::Resolved& resolved);
 
-// Complete state with which a resumed run begins.
+// Initial state of a resumed run, read from the checkpoint: parameters, other model state, and
+// moments of the full model.
 struct InitialState {
   std::vector<std::byte> parameters, state;
   std::vector<std::vector<std::byte>> moments;
@@ -25,9 +26,10 @@ struct InitialState {
 };
 base::Result<InitialState> initial_state(const experiment::Resolved& e);
 
-// Functions for ranks that hold only some of the parameters (`experiment::has_partial_parameters`).
-// `writes_part`: true if the rank writes a part. `count_parts`: number of ranks that write a part.
-// `spans_of_part`: spans that the rank writes. The chief writes the running statistics.
+// These functions are for ranks that hold only some of the parameters
+// (`experiment::has_partial_parameters`). `writes_part`: true if the rank writes a part of the
+// checkpoint. `count_parts`: number of ranks that write a part. `spans_of_part`: spans that the
+// rank writes. The chief writes the running statistics.
 bool writes_part(const experiment::Resolved& e, int rank);
 int count_parts(const experiment::Resolved& e);
 std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int rank,

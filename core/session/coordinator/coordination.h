@@ -25,7 +25,7 @@ class Coordination {
   base::Json header() const;
   base::Result<void> launch();
 
-  // Main loop. Each function checks one thing, and may end the run.
+  // Functions of the main loop. Each one checks one condition and may end the run.
   void tick();
   void receive_all();
   void check_processes(std::int64_t now);
@@ -70,7 +70,7 @@ class Coordination {
   Status status(std::uint64_t answers) const;
   std::string rank_state(const RankEntry& entry, const Progress& last) const;
 
-  // Failed ranks, and whether the run continues without them.
+  // Functions for failed ranks: decide if the run continues without a rank, and restart it.
   base::Problem add_earlier_losses(base::Problem problem, const RankEntry& entry) const;
   bool can_continue_without(const RankEntry& entry) const;
   void mark_lost(RankEntry& entry, const std::string& why);
@@ -104,7 +104,7 @@ class Coordination {
   void set_state(RunState state);
   std::int64_t clock_ns() const;  // Time on the clock of the recording.
   void record_state(const base::Json& fault = nullptr);
-  // True if the run's step is derived from this rank's step.
+  // True if the run's step is determined from the steps of ranks such as this one.
   bool counts(const RankEntry& entry) const;
   std::int64_t slowest_step() const;
   void say(const std::string& level, const std::string& text, int rank = -1);
@@ -113,22 +113,23 @@ class Coordination {
   CoordinatorParts p_;
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
-  // Fraction of its drawn bandwidth that a link has, by link number. Only links that differ from
-  // the drawing have an entry.
+  // Links with an injected fault: by link number, the remaining fraction of the drawn bandwidth.
+  // Other links have no entry.
   std::map<std::int32_t, double> links_;
   plan::Plan plan_;
   std::string plan_hash_;
   std::uint64_t run_key_;  // Random number that identifies this run in frames of the data plane.
   std::optional<Journal> journal_;
-  // Commits parts that are written by servers, or by ranks that hold only some of the parameters.
-  // Not set if one rank, the chief, writes complete checkpoints.
+  // Commits checkpoints whose parts are written by servers, or by ranks that hold only some of the
+  // parameters. Not set if one rank, the chief, writes complete checkpoints.
   std::optional<Committer> committer_;
   // Generates text from committed checkpoints, if no rank has the full model.
   std::optional<TextGenerator> text_generator_;
   Pacer pacer_;
   LivenessMonitor liveness_monitor_;
   RankEntries entries_;
-  // Peers and the ranks they represent; one peer may represent several ranks.
+  // Pairs of a peer (connection) and a rank that it represents. One peer may represent several
+  // ranks.
   std::set<std::pair<PeerId, std::int32_t>> peers_;
   std::map<PeerId, std::uint64_t> asked_;
   Horizon last_grant_;

@@ -34,7 +34,8 @@ constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanosecond
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
-// Time to wait, after the first report of a mismatch, for the reports of the other ranks.
+// Nanoseconds to wait for the plan hashes and versions of the other ranks after one rank reports a
+// mismatch. The problem then lists the values of all ranks.
 constexpr std::int64_t kTableTime = kSecond;
 constexpr std::int64_t kEndLimit = 5 * kSecond;  // Time for ranks to exit after they finish.
 constexpr std::int64_t kAbortLimit = kSecond;    // Time for ranks to exit after an abort.
@@ -95,8 +96,8 @@ void Coordination::check_processes(std::int64_t now) {
     if (entry.reported_end || !entry.handle) continue;
     const auto how = entry.handle->ended();
     if (!how || entry.finished) continue;
-    // Waits for messages that the rank sent before it exited, because messages explain more than an
-    // exit status.
+    // Waits for messages that the rank sent before it exited: a message explains a failure better
+    // than an exit status.
     if (!entry.handle->killed() && !entry.end.over(now)) continue;
     entry.reported_end = true;
     if (ended_) continue;
@@ -109,8 +110,9 @@ void Coordination::check_processes(std::int64_t now) {
   }
 }
 
-// Ends the run because of a failure that a rank reported. Waits a moment first: if the report is
-// about a peer that died, the coordinator may notice the death itself, which explains more.
+// Ends the run because of a failure that a rank reported. Waits a moment first. If the report says
+// that a peer is gone, the coordinator may then notice the exit of this peer itself, which explains
+// the failure better.
 void Coordination::check_failure_reports(std::int64_t now) {
   if (reported_ && !ended_ && reported_since_.over(now)) end(RunState::failed, *reported_);
 }
@@ -124,8 +126,8 @@ void Coordination::check_interrupts() {
   if (interrupts >= 2) end(RunState::canceled, canceled());
 }
 
-// Waits a moment for the other ranks' reports, so that the table in the problem shows which rank
-// differs.
+// Waits a moment for the reports of the other ranks, so that the table in the problem shows which
+// rank differs.
 void Coordination::check_agreement(std::int64_t now) {
   struct Subject {
     const char* of;
@@ -149,10 +151,10 @@ void Coordination::check_heartbeats(std::int64_t now) {
                                    base::format_seconds(p_.unresponsive_seconds)));
   auto problem = liveness_monitor_.judge(pacer_.horizon(), now);
   if (!problem) return;
-  // Training is over, so the rank is an evaluator.
+  // After the end of training, the rank that the problem names can only be an evaluator.
   if (trained_ && drop_evaluators(problem->what)) return;
   end(RunState::failed, std::move(problem));
-  // An unresponsive rank does not react to an abort either.
+  // Kills unresponsive ranks, because they do not react to an abort.
   for (RankEntry& entry : entries_)
     if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && entry.handle)
       entry.handle->kill();
@@ -173,15 +175,17 @@ void Coordination::check_commits() {
     if (text_generator_) text_generator_->notify(outcome->step);
     return notify_evaluators();
   }
-  say("warning", fmt::format("no checkpoint of step {}: {}", base::format_count(outcome->step),
-                             base::to_string(*outcome->problem)));
+  say("warning",
+      fmt::format("the checkpoint of step {} could not be committed: {}",
+                  base::format_count(outcome->step), base::to_string(*outcome->problem)));
 }
 
 void Coordination::collect_generated_text() {
   const auto said = text_generator_ ? text_generator_->look() : std::nullopt;
   if (said)
     say(*said ? "text" : "warning",
-        *said ? **said : fmt::format("no text was generated: {}", base::to_string(said->error())));
+        *said ? **said
+              : fmt::format("text could not be generated: {}", base::to_string(said->error())));
 }
 
 // Waits for a commit in progress when a run fails, so that the message can name that checkpoint for
@@ -286,8 +290,9 @@ void Coordination::kill_remaining_ranks() {
 Result<CoordinatorResult> Coordination::close() {
   const std::int64_t now = base::now_nanoseconds();
   if (const auto malformed_count = p_.server->malformed(); malformed_count > 0)
-    say("warning", std::to_string(malformed_count) +
-                       " control messages were damaged or from another program; they were dropped");
+    say("warning",
+        std::to_string(malformed_count) +
+            " control messages were dropped, because they were damaged or from another program");
   if (ended_well(state_) && p_.simulated_step_seconds)
     simulated_step_seconds_ = p_.simulated_step_seconds();
   journal_->conclude();
@@ -370,9 +375,10 @@ void Coordination::cannot_record(const Problem& problem) {
       "Free space, or make the run directory writable, and run again; what was recorded until now "
       "can be opened.";
   if (!ended_) return end(RunState::failed, said);
-  // If the run has already failed, the earlier failure explains more.
+  // Keeps the problem of a run that has already failed, because the earlier failure explains more.
   if (!ended_well(state_)) return;
-  // Training is complete, but the end of the recording is not on disk.
+  // Training is complete, but the end of the recording could not be written, so the run counts as
+  // failed.
   state_ = RunState::failed;
   problem_ = said;
 }

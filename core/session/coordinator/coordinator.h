@@ -42,10 +42,10 @@ struct LaunchRequest {
 };
 struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;
-  // Starts a replacement for a failed rank; null if that is not possible.
+  // Starts a replacement for a failed rank; null if failed ranks cannot be replaced.
   std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
-  // Sets the fraction of its drawn bandwidth that link number `link` has from now on. Null if the
-  // run does not limit links to their drawn bandwidth.
+  // Limits a link from now on to the fraction `part` of its drawn bandwidth. `link`: number of the
+  // link. Null if the run does not limit links to their drawn bandwidth.
   std::function<base::Result<void>(int link, double part)> set_link;
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
@@ -59,7 +59,8 @@ struct CoordinatorParts {
   // Returns how often Ctrl-C was pressed. The first Ctrl-C stops the run properly and keeps its
   // result; the second one stops it immediately.
   std::function<int()> interrupts;
-  // Called with the state of the run a few times a second.
+  // Observer of the run, such as the output of the command line. Called a few times a second with
+  // the state of the run.
   std::function<void(const Status& status, const telemetry::History& history)> observe;
   std::int64_t started_ns = 0;  // Start time of this process (CLOCK_MONOTONIC).
   // Returns the step time simulated with the drawn speeds; called once, after training.

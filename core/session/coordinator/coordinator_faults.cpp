@@ -32,7 +32,7 @@ std::int64_t Coordination::remaining_workers() const {
                        [](const RankEntry& one) { return !one.lost; });
 }
 
-// If other workers failed earlier, adds their number to the problem of the failed worker.
+// If other workers failed earlier, appends their number to the description of the problem.
 base::Problem Coordination::add_earlier_losses(base::Problem problem,
                                                const RankEntry& entry) const {
   const std::int64_t lost = p_.resolved.workers() - remaining_workers();
@@ -113,10 +113,10 @@ void Coordination::take(const PeerId& from, const Order& order) {
       ++entries_[static_cast<std::size_t>(event.worker)].departures_seen;
 }
 
-// Tells the servers that the rank is gone. The rank is not replaced until every server has
-// confirmed that it has seen the rank leave.
+// Tells the servers that the rank's process is gone. The rank is not replaced until every server
+// has confirmed that it has seen the rank leave.
 void Coordination::announce_gone(RankEntry& entry) {
-  // Evaluators exchange no data with servers.
+  // Skips evaluators, which exchange no data with servers.
   if (p_.resolved.is_evaluator(entry.identity.rank)) return;
   entry.leave_confirmations_due += p_.resolved.servers;
   for (int server = p_.resolved.workers(); server < p_.resolved.trainers_and_servers(); ++server)
@@ -138,7 +138,7 @@ void Coordination::restart_rank(RankEntry& entry) {
   entry.identity.token = new_token();
   auto handle = launch_again_(entry.identity);
   if (!handle)
-    return say("warning", fmt::format("could not be restarted: {}", handle.error().what),
+    return say("warning", fmt::format("the rank could not be restarted: {}", handle.error().what),
                entry.identity.rank);
   ++entry.generation;
   entry.handle = std::move(*handle);
@@ -150,7 +150,8 @@ void Coordination::restart_rank(RankEntry& entry) {
 
 void Coordination::abandon_rejoin(RankEntry& entry, const std::string& how) {
   entry.returning = false;
-  say("warning", fmt::format("could not rejoin: ended by {}", how), entry.identity.rank);
+  say("warning", fmt::format("the restarted rank could not rejoin: its process ended with {}", how),
+      entry.identity.rank);
   announce_gone(entry);
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 using base::ProblemCode;
 
-// Returns `text`, or "(none)" if it is empty: an empty string means that the rank has not reported
-// yet.
+// Returns the text that a rank reported, or "(none)" if it is empty, that is, if the rank has not
+// reported yet.
 std::string said(const std::string& text) { return text.empty() ? "(none)" : text; }
 
 telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t now) {
@@ -40,7 +40,7 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   RankEntry& entry = entries_[static_cast<std::size_t>(hello.rank)];
   if (hello.token != entry.identity.token) return refuse(from, hello);
   peers_.emplace(from, hello.rank);
-  // The main connection is known, so this is the heartbeat connection.
+  // If the rank's main connection is already known, this Hello came over its heartbeat connection.
   if (!entry.peer.empty()) return;
   entry.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
@@ -135,7 +135,7 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   if (p_.resolved.is_evaluator(failed.rank) && can_continue_without(*entry))
     return mark_lost(*entry, fmt::format("failed: {}", failed.problem.what));
   entry->reported_end = true;
-  // The rank only repeats the problem of the Abort that it received.
+  // Ignores the report if the rank only repeats the problem of the Abort that it received.
   if (problem_ && failed.problem == *problem_) return;
   say("error", base::to_string(failed.problem), failed.rank);
   if (!reported_) reported_ = failed.problem;
@@ -180,8 +180,8 @@ void Coordination::carry_out(const Ask& ask) {
   if (training()) set_state(ask.command == Command::set_pace ? state_ : training_state());
 }
 
-// Sends the slowdown to the rank and records it. A rank that has not started training gets the
-// slowdown when it starts.
+// Sends a slowdown to the rank and records it. A rank that has not started training yet gets it
+// when it starts.
 void Coordination::slow(const Slow& asked) {
   if (asked.rank < 0 || static_cast<std::size_t>(asked.rank) >= entries_.size()) return;
   if (!(asked.slow_down >= 1 && asked.slow_down <= 1000 && asked.jitter >= 0 && asked.jitter <= 10))

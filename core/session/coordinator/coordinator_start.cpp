@@ -28,8 +28,8 @@ namespace {
 using base::Json;
 using base::Result;
 
-// Returns the number of steps in progress at the same time: with asynchronous servers the number of
-// workers, else 1.
+// Returns how many steps may be in progress at the same time: the number of workers with
+// asynchronous servers, otherwise 1.
 int steps_together(const experiment::Resolved& resolved) {
   return resolved.servers > 0 && !experiment::is_lockstep(resolved.document.strategy.servers)
              ? resolved.workers()
@@ -50,8 +50,8 @@ std::int64_t evaluated_between(const experiment::Resolved& resolved) {
   return resolved.evaluators > 0 ? 0 : resolved.document.run.evaluate_every_steps;
 }
 
-// Returns the limits for the heartbeat check. NCCL ranks connect within a minute, or report an
-// error.
+// Returns the time limits of the heartbeat check. NCCL ranks get a longer limit until their first
+// op: they connect within a minute or report an error.
 LivenessLimits limits_of(const CoordinatorParts& parts) {
   constexpr double kFound = 90;
   LivenessLimits limits;

@@ -34,13 +34,14 @@ class Journal {
                                     const base::Json& header, const plan::Plan& plan,
                                     std::int64_t started_ns);
 
-  // Entries are written on arrival. Entries of two ranks may be out of order; their times show it.
+  // Writes entries of run.log as they arrive. Entries of two ranks may be out of order; their times
+  // show the true order.
   void log(const LogEntry& entry);
   void state(const base::Json& state);
   // Writes metrics to the recording and the history. Ops go only to the recording, because there
   // are too many to keep in memory.
   void events(int rank, std::span<const telemetry::Event> events);
-  // Drops payloads that do not decode as chunk values.
+  // Writes sampled chunk values of a rank. Drops bytes that cannot be decoded as chunk values.
   void samples(int rank, std::span<const std::byte> values);
   // Writes events of a server or passive rank (`run::keeps_order`) to a separate file
   // (order_file.h), which is created on first use.

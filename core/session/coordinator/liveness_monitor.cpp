@@ -56,8 +56,8 @@ std::optional<Problem> LivenessMonitor::judge(std::int64_t horizon, std::int64_t
   return std::nullopt;
 }
 
-// Shifts deadlines by the time that this process itself did not run. Heartbeats may have arrived in
-// that time and not been read yet.
+// Extends deadlines by the time during which this process was suspended itself. Heartbeats that
+// arrived in that time may not have been read yet.
 void LivenessMonitor::exclude_own_pause(std::int64_t now_ns) {
   const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
   looked_ns_ = now_ns;
@@ -88,7 +88,8 @@ bool LivenessMonitor::is_unresponsive(int rank, std::int64_t now_ns) const {
          now_ns - seen.heard_ns > nanoseconds(limits_.unresponsive_seconds);
 }
 
-// Follows the chain of waiting ranks to its end, or once around a cycle, and returns that rank.
+// Returns the rank that causes a hang: the last one of a chain of ranks, each of which waits for
+// the next. If the chain is a cycle, returns a rank of this cycle.
 int LivenessMonitor::find_hung_rank() const {
   int at = 0;
   while (static_cast<std::size_t>(at) < ranks_.size() && ranks_[static_cast<std::size_t>(at)].done)

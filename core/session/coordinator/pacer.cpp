@@ -71,7 +71,8 @@ std::int64_t Pacer::wanted(std::int64_t now_ns) {
 // may take longer than many steps, and step times do not include it. So a stop waits for at most
 // two evaluations.
 std::int64_t Pacer::full_speed() const {
-  // The slowest rank's step time is unknown before its first step.
+  // True if fast ranks may be ahead of the slowest rank. The step time of the slowest rank is
+  // unknown before its first step.
   const bool apart = max_lead_seconds_ > 0 && slowest_ > 0;
   const double ahead = step_seconds_ > 0
                            ? std::ceil((apart ? max_lead_seconds_ : seconds_ahead) / step_seconds_)

@@ -11,9 +11,9 @@
 
 namespace trainyard::session {
 
-// Grace period for messages still in transit, counted from the first call. Elapsed time alone is
-// not enough: on a busy machine this process may not have read messages that arrived long ago. So a
-// minimum number of calls is required as well.
+// Grace period for messages that are still in transit, counted from the first call. It needs a
+// minimum time and a minimum number of calls: on a busy machine, this process may not have read
+// messages that arrived long ago.
 class GracePeriod {
  public:
   bool over(std::int64_t now_ns) {
@@ -41,11 +41,11 @@ struct RankEntry {
   bool slow_requested = false;
   bool planned = false, reported_end = false;
   bool lost = false, stalled = false;
-  // Flags of a failed rank. `wanted`: a replacement is requested. `returning`: the replacement has
+  // State of a failed rank. `wanted`: a replacement is requested. `returning`: the replacement has
   // started and is getting ready.
   bool wanted = false, returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  // Number of confirmations by servers that this rank, or an earlier process of this rank, left.
+  // Number of confirmations that servers have sent after a process of this rank left the run.
   int departures_seen = 0;
   int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
   // Grace period that begins when the exit of the rank is noticed.

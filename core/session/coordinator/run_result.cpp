@@ -29,7 +29,7 @@ std::string status_text(RunState state) {
 Json first_step_seconds(const RunFacts& facts) {
   std::int64_t latest = 0;
   for (std::size_t r = 0; r < facts.finished.size(); ++r) {
-    // Evaluators make no steps.
+    // Skips evaluators, which make no steps.
     if (r < facts.duties.size() && facts.duties[r] == "evaluator") continue;
     const auto& rank = facts.finished[r];
     if (!rank || rank->first_step_done_ns == 0) return {};
@@ -95,8 +95,8 @@ Json wire_bytes(const RunFacts& facts, const telemetry::Summary& summary) {
   return {{"payload", payload}, {"header", header}};
 }
 
-// Returns by how many seconds ops took longer than on the drawn device, in a run that is paced to
-// the drawn speeds: the value of the worst rank.
+// Returns for a paced run by how many seconds ops took longer than predicted for the drawn device;
+// the largest value of any rank.
 double slower_than_drawn_seconds(const telemetry::History& history) {
   double most = 0;
   for (int rank = 0; rank < history.ranks(); ++rank)
@@ -133,9 +133,9 @@ Json staleness(const telemetry::History& history) {
           {"max", *std::max_element(values.begin(), values.end())}};
 }
 
-// Returns (bytes of full tables) / (bytes transferred), over all rounds. All rounds have the same
-// full size, so this is the harmonic mean of the rounds' ratios. Nothing if full tables are pulled
-// or there are no tables.
+// Returns how much pulling only table rows saves: (bytes of full tables) / (transferred bytes),
+// over all rounds. All rounds have the same full size, so this is the harmonic mean of the rounds'
+// ratios. Returns nothing if full tables are pulled or there are no tables.
 std::optional<double> table_ratio(const telemetry::History& history) {
   double inverse = 0, rounds = 0;
   for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
@@ -152,15 +152,15 @@ double dropped_gradients(const telemetry::History& history) {
   return sum;
 }
 
-// Returns the last factor by which a rank was artificially slowed down.
+// Returns the last slowdown factor of the rank's computation; nothing if it was not slowed down.
 std::optional<double> slow_down(const telemetry::History& history, int rank) {
   const auto* factors = history.find({telemetry::Metric::slow_down, rank, 0});
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
-// Adds the largest observed memory of a rank's buffers by purpose, under the names used by `check`;
-// adds nothing if it was not measured. Also adds the rank's total according to the plan, all of it
-// on the device.
+// Adds the largest measured memory of a rank's buffers by purpose, under the names that `check`
+// uses; adds nothing if it was not measured. Also adds the total that the plan predicts for the
+// rank.
 void add_memory(Json& json, const telemetry::History& history, int rank) {
   run::MemoryUse seen;
   Json parts;
@@ -216,8 +216,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
             {"status", status_text(facts.state)},
-            // The step count of summaries misses a failed worker's last step, although another
-            // worker completed that step.
+            // `summary.steps` may miss the last step of a failed worker, which another worker
+            // completed.
             {"steps", facts.last_step ? *facts.last_step - facts.first_step : summary.steps},
             {"samples", static_cast<std::int64_t>(summary.samples)},
             {"wall_seconds", facts.wall_seconds}};

@@ -18,7 +18,7 @@ struct RunFacts {
   std::optional<base::Problem> problem;
   double wall_seconds = 0;      // Seconds since the user started the run.
   std::int64_t started_ns = 0;  // Start time of the run (CLOCK_MONOTONIC).
-  // Final report of each rank, by rank.
+  // Final reports of ranks, by rank number; nothing for a rank that did not finish.
   std::vector<std::optional<Finished>> finished;
   std::filesystem::path run_directory;
   // By rank: true if it runs on another device than drawn.
@@ -27,7 +27,7 @@ struct RunFacts {
   std::optional<double> simulated_step_seconds;
   data::ShardingKind sharding = data::ShardingKind::iid;
   data::ShardTable shards;  // Samples by rank and class, as in `experiment::Resolved`.
-  // Settings of the run, such as whether it was limited to the drawn speeds.
+  // Settings of the run, for example whether links and devices were limited to the drawn speeds.
   experiment::RunSpec run;
   experiment::CompressionSpec compression;
   // Engine of the collectives. Only the engine `own` reports bytes.

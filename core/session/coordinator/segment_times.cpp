@@ -18,8 +18,8 @@ using experiment::Resolved;
 using plan::OpKind;
 
 constexpr int kRounds = 7;
-// Time limit in nanoseconds. After this time no further round of measuring starts, even if fewer
-// than kRounds are complete.
+// Time limit of the measurement in nanoseconds. No further round starts after this time, even if
+// fewer than kRounds are complete.
 constexpr std::int64_t kLongEnough = 3'000'000'000;
 
 // Returns the experiment with a single micro-batch on one device, without recomputation and

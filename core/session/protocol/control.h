@@ -28,7 +28,7 @@ class ControlServer {
   // Returns the next message, or nothing after `limit`. Messages that cannot be decoded are dropped
   // and counted.
   virtual base::Result<std::optional<Received>> receive(std::chrono::milliseconds limit) = 0;
-  // Drops the message if the peer is gone.
+  // Sends a message. Drops it if the peer is gone.
   virtual void send(const PeerId& to, const Message& message) = 0;
   virtual std::uint64_t malformed() const = 0;
 };

@@ -80,13 +80,14 @@ struct Events {
   std::vector<telemetry::Event> events;
 };
 
-// Sampled values of collectives' chunks, for a few steps.
+// Sampled values of chunks (pieces of buffers that a collective sends), recorded for a few steps.
 struct Samples {
   std::int32_t rank = -1;
   std::string values;  // Bytes in the format of a recording (telemetry/chunk_values.h).
 };
 
-// Events of a server or passive rank (`run::keeps_order`) since its last Order message.
+// Events of a server or of a passive gossip rank (`run::keeps_order`) since its last Order message.
+// A replay needs their order.
 struct Order {
   std::int32_t rank = -1;
   // Events of a server in the format of `plan::served_of`, or events of a passive gossip rank in
@@ -94,7 +95,8 @@ struct Order {
   std::string events;
 };
 
-// Message to servers: the process `generation` of this rank is gone, with all its connections.
+// Message to servers: a process of this rank is gone, with all its connections. `generation` is the
+// number of the process, which increases with each restart of the rank.
 struct Gone {
   std::int32_t rank = -1;
   std::uint32_t generation = 0;
@@ -139,7 +141,8 @@ struct Finished {
   std::int32_t rank = -1;
   std::int64_t steps = 0;
   std::string parameters_xxh64;  // Empty if the rank keeps no parameters.
-  // Peak memory of the rank's process; 0 if the rank is only a thread of a process.
+  // Peak memory of the rank's process; 0 if the rank is a thread, whose memory cannot be measured
+  // separately.
   std::uint64_t peak_memory_bytes = 0;
   // Time at which the rank completed its first step (CLOCK_MONOTONIC).
   std::int64_t first_step_done_ns = 0;
@@ -182,7 +185,8 @@ enum class Command : std::uint8_t {
   link
 };
 
-// Request of a viewer. A repeated `id` is answered again but not carried out again.
+// Request of a viewer (workbench or command line). A request with a repeated `id` is answered again
+// but not carried out again.
 struct Ask {
   std::uint64_t id = 0;
   Command command = Command::ask;

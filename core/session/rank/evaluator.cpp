@@ -10,7 +10,7 @@ namespace {
 using base::Result;
 using compute::Tensor;
 
-// Time between two checks for the end of the run.
+// Time limit of a wait for a checkpoint. After it, the evaluator checks whether the run has ended.
 constexpr std::chrono::milliseconds kPatience{100};
 
 class Evaluator {
@@ -19,7 +19,7 @@ class Evaluator {
 
   Result<std::int64_t> run() {
     for (;;) {
-      // Reports the horizon as its step, because the rank is idle. Ranks at the horizon are not
+      // An idle evaluator reports the horizon as its step, because ranks at the horizon are not
       // expected to make progress.
       p_.rank_progress->step.store(p_.gate->horizon().step, std::memory_order_relaxed);
       const auto news = p_.committed->wait(handled_, kPatience);

@@ -14,7 +14,7 @@
 
 namespace trainyard::session {
 
-// Newest committed checkpoint as reported by the coordinator.
+// Newest committed checkpoint that the coordinator has reported.
 class LatestCommit {
  public:
   void put(const Committed& committed) {
@@ -23,8 +23,8 @@ class LatestCommit {
     newest_.last = newest_.last || committed.last;
     changed_.notify_all();
   }
-  // Waits for a checkpoint of a later step than `measured`, or for the last checkpoint, and returns
-  // it. Returns nothing after `patience`.
+  // Waits for a checkpoint of a later step than `measured`, or for the last checkpoint of the run,
+  // and returns it. Returns nothing if none arrives within `patience`.
   std::optional<Committed> wait(std::int64_t measured, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     const bool news =
@@ -46,7 +46,7 @@ struct EvaluatorParts {
   run::Gate* gate = nullptr;
   run::RankProgress* rank_progress = nullptr;
   LatestCommit* committed = nullptr;
-  // Called for a checkpoint that could not be evaluated.
+  // Called with the problem of each checkpoint that could not be evaluated.
   std::function<void(const base::Problem& problem)> warn;
 };
 

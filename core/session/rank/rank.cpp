@@ -48,7 +48,7 @@ using base::Result;
 
 using compute::Memory;
 
-// State of a rank before its peers are connected.
+// Rank that has made its plan and allocated its memory, but is not connected to other ranks yet.
 struct Prepared {
   Assign assignment;
   experiment::Resolved resolved;
@@ -60,7 +60,7 @@ struct Prepared {
   std::shared_ptr<const data::Dataset> dataset;
   std::optional<data::Sampler> sampler;
   std::unique_ptr<DataPlane> data_plane;  // Null for a single rank, or if an engine is used.
-  // Engine that executes collectives as single ops.
+  // Engine (such as NCCL) that executes each collective as a single op.
   std::unique_ptr<comm::BoundCollectives> bound_engine;
 
   std::string endpoint() const {
@@ -171,8 +171,8 @@ class Rank {
         transport_->allow_loss(peer);
   }
 
-  // Called only after the first message, so that the coordinator knows this rank's main connection
-  // before the heartbeat connection.
+  // Called only after the first message of the rank: the coordinator must know the rank's main
+  // connection before its heartbeat connection.
   Result<void> start_heartbeats() {
     auto client = services_.connect(identity_.endpoint);
     if (!client) return base::fail(client.error());
@@ -234,8 +234,8 @@ class Rank {
         .map_error([&](const Problem& problem) { return with_accounts(problem); });
   }
 
-  // Adds to an out-of-memory problem the memory that the rank needs by purpose, and how to find
-  // settings that need less.
+  // Extends an out-of-memory problem by the memory that the rank needs, by purpose, and by advice
+  // on how to find settings that need less.
   Problem with_accounts(Problem problem) const {
     const topology::Network network(p_.resolved.document.topology);
     const std::string& drawn =
@@ -297,9 +297,9 @@ class Rank {
     });
   }
 
-  // True if every op must be executed once before the state is initialized. The first use of a GPU
-  // function may wait for all work on the GPU; if that work includes NCCL operations that wait for
-  // peers, it deadlocks.
+  // True if every op must be executed once before the initial state is written. With NCCL, the
+  // first use of a GPU function may wait for all work on the GPU. If this work includes NCCL
+  // operations that wait for peers, the rank deadlocks.
   bool warms_up() const { return uses_nccl() && p_.bound_engine; }
 
   Result<void> warm_up(run::Interpreter& interpreter, const run::InterpreterParts& parts) {
@@ -316,8 +316,8 @@ class Rank {
     return begin(*parts.bound);
   }
 
-  // Returns the memory that peers read: the arena of the transport, if it has one. Otherwise,
-  // returns memory of this rank from which the transport sends, or which an engine accesses.
+  // Returns the memory that peers read: the arena of the transport, if it has one. Otherwise
+  // returns local memory, from which the transport sends or which an engine accesses.
   Result<run::SharedArena> shared_memory() {
     const auto bytes = static_cast<std::size_t>(p_.layout.shared_bytes),
                of_host = static_cast<std::size_t>(p_.layout.shared_host_bytes);
@@ -422,15 +422,15 @@ class Rank {
     return base::fail(why);
   }
 
-  // Tells peers why this rank leaves.
+  // Tells the other ranks why this rank leaves.
   void leave(const Problem& why) {
     if (transport_) transport_->abort(why);
     if (engine_) engine_->abort(why);
   }
 
-  // Creates the checkpoint writer of a rank that saves only a part; null if the rank saves none.
-  // The part is some of the layers. In training with servers, it is a server's share, or a worker's
-  // model state besides parameters.
+  // Creates the checkpoint writer of a rank that saves only a part of the model; null if the rank
+  // saves none. In training with servers, the part is a server's share, or a worker's model state
+  // besides parameters. Otherwise it is some of the layers, or shards of them.
   std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
     if (has_shard()) {
       if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
@@ -495,7 +495,7 @@ class Rank {
                                 RankLink& link) {
     const sched_param none{};
     static_cast<void>(
-        // Applies to this thread and to threads that it creates.
+        // Idle priority applies to this thread and to threads that it creates.
         ::sched_setscheduler(0, SCHED_IDLE, &none));
     run::Interpreter interpreter(parts);
     return evaluate_checkpoints(
@@ -511,8 +511,8 @@ class Rank {
                "the previous checkpoint is still being written"});
   }
 
-  // Starts to save the rank's part for text generation, which needs the parts of all ranks. If one
-  // rank skips its part, there is no text for that step.
+  // Starts to save the rank's part of a checkpoint for text generation. Text needs the parts of all
+  // ranks, so there is none for a step at which a rank skips its part.
   void offer_part(PartWriter& writer, const run::BoundPlan& bound, std::int64_t steps) {
     static_cast<void>(writer.offer(steps, steps, local_part(bound)));
   }
@@ -563,7 +563,7 @@ class Rank {
 
   std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
 
-  // Ranks over the inproc transport are threads of one process.
+  // True if the rank is a process. Ranks over the inproc transport are threads of one process.
   bool is_own_process() const {
     return p_.resolved.document.run.transport != experiment::TransportKind::inproc;
   }

@@ -28,18 +28,18 @@ struct RankIdentity {
   std::string endpoint;  // Address of the coordinator.
 };
 
-// A rank's end of the data plane before its peers are known.
+// Connections of a rank for tensor data, before the endpoints of the other ranks are known.
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
   virtual std::string endpoint() const = 0;  // Empty if peers need no address.
-  // Memory on the device for those shared buffers that the host only copies to or from
+  // Returns device memory for the shared buffers that the host only copies to or from
   // (`run::Layout`); null if these buffers are in host memory.
   virtual std::byte* on_device() const { return nullptr; }
   virtual std::string not_on_device_reason() const {
     return "";
-    // Returns why the shared buffers could not be placed on the device: no memory left, or no way
-    // to share it. Empty if the buffers are on the device, or need not be there.
+    // Returns the reason why the shared buffers are not in device memory: no memory left, or no way
+    // to share it. Empty if they are in device memory, or need not be.
   }
   virtual base::Result<std::unique_ptr<comm::Transport>> connect(
       const std::vector<std::string>& endpoints) = 0;
@@ -50,7 +50,7 @@ struct DataPlaneRequest {
   int rank = 0;
   std::uint32_t generation = 0;
   std::uint64_t run_key = 0;  // Random number that frames of other runs do not have.
-  // Number of the plan's groups, each of which uses one channel.
+  // Number of channels. Each group of ranks in the plan uses one channel.
   int channels = 1;
   std::size_t shared_bytes = 0;       // Size of the arena that peers read in place.
   std::size_t shared_host_bytes = 0;  // Leading bytes of the arena that the host accesses directly.
@@ -64,7 +64,8 @@ struct EngineRequest {
   const std::vector<plan::Group>* groups = nullptr;
 };
 
-// Functions with which the program supplies a rank's backends.
+// Backends of a rank, as functions that create them. The program that runs the rank supplies these
+// functions.
 struct RankServices {
   Connect connect;
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>

@@ -34,8 +34,7 @@ void RankLink::close() {
   if (!thread_.joinable()) return;
   stop_.store(true);
   thread_.join();
-  // A slow coordinator gets some time to receive the last events; after an abort there is no reason
-  // to wait.
+  // Gives a slow coordinator some time to receive the last events. Does not wait after an abort.
   const std::int64_t end = base::now_nanoseconds() + (abort_reason() ? 0 : kCloseLimit);
   while (!ship_events() && base::now_nanoseconds() < end) std::this_thread::sleep_for(kShipPeriod);
 }
@@ -97,8 +96,9 @@ void RankLink::stop_everything(const base::Problem& reason) {
 }
 
 // Sends events before progress, so that the coordinator has a step's events when it learns of the
-// step. Returns false if the connection accepts no more now. The batch is then kept, to be sent
-// first the next time. Meanwhile the ring fills up and counts the events that it drops.
+// step. Returns false if the connection accepts no more messages now. The unsent batch is then kept
+// and sent first the next time. Meanwhile the event ring fills up and counts the events that it
+// drops.
 bool RankLink::ship_events() {
   for (bool full = true; full; batch_.clear()) {
     if (batch_.empty()) parts_.events->read(batch_, kBatch);

@@ -30,11 +30,11 @@ struct RankLinkParts {
   telemetry::EventRing* events = nullptr;
   comm::Transport* transport = nullptr;    // Null: a single rank.
   run::SlowdownModel* slowness = nullptr;  // Null: never slowed down.
-  // Engine used in place of the transport; else null.
+  // Engine that executes the collectives; null if the transport is used.
   comm::Collectives* engine = nullptr;
   telemetry::ChunkValueQueue* values = nullptr;  // Null: no values of chunks are recorded.
-  // Log of the order of this rank's messages. Null if results do not depend on this order
-  // (`run::keeps_order`).
+  // Log of the order in which this rank handled messages. Null if results do not depend on this
+  // order (`run::keeps_order`).
   run::OrderLog* order = nullptr;
   SavedQueue* saved = nullptr;        // Null: the rank saves nothing while it trains.
   LatestCommit* committed = nullptr;  // Null: the rank reads no checkpoints.

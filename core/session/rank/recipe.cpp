@@ -63,7 +63,8 @@ bool initializes(const plan::RankPlan& rank) {
     return wanted.kind == plan::OpKind::broadcast && wanted.root != rank.rank &&
            wanted.span.buffer == parameters;
   };
-  // If an engine runs the broadcast, it is a single op, without an entry in `wanted`.
+  // If an engine runs the broadcast, the broadcast is a single op that receives the parameters, and
+  // has no entry in `wanted`.
   const auto gives = [&](const plan::Op& op) {
     return op.kind == plan::OpKind::broadcast && op.peer != rank.rank &&
            op.writes.front().buffer == parameters;

@@ -17,19 +17,19 @@ run::Recipe recipe(const experiment::Resolved& experiment);
 // of the broadcast initializes them.
 bool initializes(const plan::RankPlan& rank);
 
-// Returns the parts that a `run::Server` needs. Parts that an interpreter needs, too, are copied
-// from `parts`.
+// Returns the parts of a `run::Server`. Parts that an interpreter also needs are copied from
+// `parts`.
 run::ServerParts server_parts(const experiment::Resolved& experiment, const plan::Plan& plan,
                               const run::InterpreterParts& parts);
 
-// Returns what is needed to compute a run with servers in one thread, without event sinks. Opens
-// the data set. The arguments must outlive the result.
+// Returns the parts needed to compute a run with parameter servers in one thread, without event
+// sinks. Opens the data set. The arguments must outlive the result.
 base::Result<run::ServedTrainingParts> served_training_parts(const experiment::Resolved& experiment,
                                                              const plan::Plan& plan,
                                                              const run::Recipe& recipe,
                                                              compute::Compute& compute);
 
-// Returns what is needed to compute a run of asynchronous gossip in one thread, without compute
+// Returns the parts needed to compute a run of asynchronous gossip in one thread, without compute
 // devices and transports. Opens the data set. The arguments must outlive the result.
 base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment,
                                                          const plan::Plan& plan,

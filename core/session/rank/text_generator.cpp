@@ -29,8 +29,8 @@ std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& e
          sampler.sample(run.sampled_characters, run.temperature, seed, step, stop);
 }
 
-// The full model in memory of its own, loaded from checkpoints, and the data set, which defines the
-// characters.
+// Model that generates text: all parameters in separate memory, loaded from checkpoints, and the
+// data set, which defines the characters.
 class TextGenerator::CheckpointSampler {
  public:
   CheckpointSampler(std::filesystem::path checkpoints, experiment::Resolved experiment,
@@ -42,7 +42,7 @@ class TextGenerator::CheckpointSampler {
   Result<std::string> generate(const std::stop_token& stop) {
     const sched_param none{};
     static_cast<void>(
-        // Applies to this thread and to threads that it creates.
+        // Idle priority applies to this thread and to threads that it creates.
         ::sched_setscheduler(0, SCHED_IDLE, &none));
     if (!sampler_)
       if (const auto ok = prepare(); !ok) return base::fail(ok.error());

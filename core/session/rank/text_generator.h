@@ -22,8 +22,8 @@ bool generates_text(const experiment::Resolved& experiment);
 // True if text is generated, and no rank has all parameters.
 bool generates_text_from_checkpoints(const experiment::Resolved& experiment);
 
-// Returns the text of a log line of level "text": "after step 19:" and below it the text generated
-// with the current parameters.
+// Returns the text of a log line of level "text": a first line such as "after step 19:", and below
+// it the text generated with the current parameters.
 std::string sample_text(run::TextSampler& sampler, const experiment::Resolved& experiment,
                         std::int64_t step, const std::stop_token& stop = {});
 
@@ -49,7 +49,7 @@ class TextGenerator {
   void start();
 
   std::stop_source stop_;
-  // During a generation, only the background thread uses it.
+  // Used only by the background thread while text is being generated.
   std::unique_ptr<CheckpointSampler> checkpoint_sampler_;
   std::int64_t known_ = -1, begun_ = -1;
   std::future<base::Result<std::string>> running_;

@@ -26,7 +26,7 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-// Nanoseconds between two polls of the connection.
+// Nanoseconds between two polls of the connection to the coordinator.
 constexpr std::int64_t kServePeriod = 5'000'000;
 constexpr std::int64_t kShipLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
 // Maximum number of server events between two sends. Every event adds ops and metrics to the event
@@ -81,8 +81,8 @@ class VirtualRanks {
       if (!one) return base::fail(one.error());
       assignment = std::move(*one);
     }
-    // Connects only now, so that the coordinator knows every rank's main connection before the
-    // heartbeat connection.
+    // Opens the heartbeat connection only now, so that the coordinator already knows the main
+    // connection of every rank.
     auto client = services_.connect(ranks_.front().endpoint);
     if (!client) return base::fail(client.error());
     heartbeat_sender_.emplace(std::move(*client), std::move(hellos));
@@ -254,13 +254,14 @@ class VirtualRanks {
     if (const auto* abort = std::get_if<Abort>(&message)) aborted_ = abort->reason;
   }
 
-  // Sends events, then progress. Returns false if the connection accepts no more now; what is left
-  // is sent first the next time.
+  // Sends events, then progress. Returns false if the connection accepts no more messages now;
+  // unsent messages are sent first the next time.
   bool ship() {
     for (const RankIdentity& rank : ranks_) {
       telemetry::EventRing& ring = *rings_[static_cast<std::size_t>(rank.rank)];
       if (batch_.empty()) batch_of_ = rank.rank, ring.read(batch_);
-      // If another rank has an unsent batch, that batch goes first.
+      // Skips this rank while another rank has an unsent batch, because that batch must be sent
+      // first.
       else if (batch_of_ != rank.rank) continue;
       if (!batch_.empty() && !client_->send(Events{rank.rank, ring.dropped(), batch_}))
         return false;

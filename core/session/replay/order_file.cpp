@@ -28,7 +28,7 @@ Result<void> is_of(const Frame& header, const std::string& plan_hash, const std:
        fmt::format("the order belongs to plan {}, but the experiment beside it has plan {}",
                    said->is_string() ? said->get<std::string>() : said->dump(), plan_hash),
        "the order file of this run, and the version of Trainyard that recorded it",
-       "It belongs to another run, or resolved.json was changed."});
+       "The order file belongs to another run, or resolved.json was changed."});
 }
 
 std::vector<bool> ranks_with_order(const plan::Plan& plan) {
@@ -45,7 +45,7 @@ base::Problem keeps_none(int rank, const std::string& path) {
           fmt::format("the file contains events of rank {}, but this rank of the run records none",
                       rank),
           "",
-          "The file belongs to another run."};
+          "The order file belongs to another run."};
 }
 
 }  // namespace

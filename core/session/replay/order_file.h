@@ -13,10 +13,11 @@
 namespace trainyard::session {
 
 struct WrittenOrder {
-  // Encoded events (plan/server_events.h, plan/answers.h), by rank; empty for a rank that is
-  // neither a server nor passive.
+  // Encoded events (plan/server_events.h, plan/answers.h), by rank. Empty for a rank that is
+  // neither a server nor a passive gossip rank.
   std::vector<std::string> ranks;
-  // True if the file ends within a frame, for example after a killed run. The rest is lost.
+  // True if the file ends within a frame, for example after a killed run. The incomplete frame is
+  // lost.
   bool torn = false;
 };
 
@@ -25,8 +26,8 @@ struct WrittenOrder {
 // neither a server nor passive.
 base::Result<WrittenOrder> read_order(const std::filesystem::path& path, const plan::Plan& plan);
 
-// Adds advice to the problem of an unreadable or impossible order. There is only one copy of an
-// order, so without it the run cannot be replayed.
+// Adds advice to the problem of an order file that cannot be read or replayed. The file is the only
+// copy of the order, so without it the run cannot be replayed.
 base::Problem unreadable_order(base::Problem problem, const std::filesystem::path& path);
 
 }  // namespace trainyard::session

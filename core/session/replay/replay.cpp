@@ -31,8 +31,8 @@ Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_direct
   });
 }
 
-// Returns the recorded hashes of final weights by rank; empty list if the run did not finish. A
-// hash is empty if the rank was gone at the end or holds no parameters.
+// Returns the hashes of final weights in the recorded result, by rank; an empty list if the run did
+// not finish. The hash of a rank is empty if the rank was gone at the end or holds no parameters.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
   const auto json = base::read_json(run_directory / "result.json");
   const auto ranks =
@@ -46,7 +46,7 @@ std::vector<std::string> recorded_hashes(const std::filesystem::path& run_direct
   return hashes;
 }
 
-// A recorded run and what is needed to replay it.
+// Recorded run, and the parts that are needed to replay it.
 struct ReplayedRun {
   std::filesystem::path directory;
   const experiment::Resolved& resolved;

@@ -30,19 +30,20 @@ struct ReplayResult {
   // Events that could not be replayed because an event that they depend on was not recorded, for
   // example in a killed run.
   std::int64_t skipped_events = 0;
-  // Final weights of the ranks named in the recorded result; of all ranks if there is none.
+  // Final weights after the replay, for the ranks that the recorded result names, or for all ranks
+  // if there is no recorded result.
   std::vector<Weights> weights;
 
   bool compared() const { return !weights.empty() && !weights.front().recorded_xxh64.empty(); }
-  // Returns the first entry of `weights` that differs from the recording; if none differs, the
-  // first entry.
+  // Returns the first entry of `weights` whose hash differs from the recorded one; if all are
+  // equal, the first entry.
   const Weights& reported_weights() const;
   bool same() const {
     return reported_weights().parameters_xxh64 == reported_weights().recorded_xxh64;
   }
 };
 
-// Devices and transports for the ranks of one process, by rank.
+// Functions that create the devices and transports for all ranks, which are in one process.
 struct ReplayServices {
   std::function<base::Result<std::unique_ptr<compute::Compute>>(const topology::Device& device)>
       make_compute;

@@ -67,8 +67,8 @@ SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
 std::string gossip_text(const experiment::StrategySpec& strategy) {
   if (strategy.kind != experiment::StrategyKind::gossip) return "";
   std::string said =
-      "gossip averages with neighbors and does not all-reduce; the algorithm is used only for the "
-      "average over all ranks that is evaluated on held-out samples";
+      "gossip averages with neighbors and does not all-reduce gradients; the algorithm only "
+      "computes the average over all ranks, which is evaluated on held-out samples";
   if (experiment::is_asynchronous_gossip(strategy))
     said += "; the time of asynchronous gossip is not simulated";
   return said;

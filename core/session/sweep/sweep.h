@@ -19,7 +19,7 @@ enum class SweepState { running, completed, failed, canceled };
 
 struct SweepVariant {
   std::int64_t ranks = 1;
-  // Requested algorithm; without effect on one rank.
+  // Requested all-reduce algorithm; unused on one rank.
   collective::Algorithm algorithm = collective::Algorithm::ring;
   VariantState state = VariantState::waiting;
   std::string reason;     // Reason why the variant failed or was left out.
@@ -33,9 +33,10 @@ struct SweepVariant {
   std::int64_t measured_steps = 0;  // Full steps after the warm-up.
   std::int64_t step_samples = 0;    // Samples of one full step, over all ranks.
   double median_step_seconds = 0, p95_step_seconds = 0;  // Step time of the slowest rank.
-  // Payload sent in the full run: by all ranks, and by the rank that sent the most.
+  // Payload bytes sent in the full run: by all ranks, and by the rank that sent the most.
   std::int64_t sent_bytes = 0, busiest_sent_bytes = 0;
-  // Payload by formula: of all ranks, and of the rank that sends the most; -1: no formula is known.
+  // Payload bytes according to the algorithm's formula: of all ranks, and of the rank that sends
+  // the most; -1: no formula is known.
   std::int64_t formula_sent_bytes = -1, formula_busiest_sent_bytes = -1;
   // Step time simulated with the drawn speeds; 0: not simulated.
   double simulated_step_seconds = 0;
@@ -69,8 +70,8 @@ struct Sweep {
   std::string xxh64;  // Checksum of this document's text with this field empty.
 };
 
-// Request of the user. Empty lists select the defaults: 1, 2, 4, ... and all drawn ranks; the
-// experiment's algorithm.
+// Request of the user for a sweep. If the list of ranks is empty, it is 1, 2, 4, ... and all drawn
+// ranks. If the list of algorithms is empty, it is the experiment's algorithm.
 struct SweepRequest {
   std::vector<std::int64_t> ranks = {};
   std::vector<collective::Algorithm> algorithms = {};
@@ -99,13 +100,13 @@ std::optional<base::Problem> sweep_problem(const experiment::Experiment& whole,
 // returns a Problem.
 base::Result<Sweep> make_sweep(const experiment::Experiment& whole, const SweepRequest& request);
 
-// Figures of a finished variant. Based on the median step, because a mean would include other load
-// of this machine.
+// Figures of a finished variant, such as speed-up and efficiency. They use the median step time,
+// because a mean would include other load of this machine.
 struct Scaled {
   double samples_per_second = 0;
   double speed_up = 0;    // samples/s relative to the baseline.
   double efficiency = 0;  // Speed-up / (ranks / ranks of the baseline).
-  // Mean payload sent per step: by all ranks, and by the rank that sends the most.
+  // Mean payload bytes per step: sent by all ranks, and by the rank that sends the most.
   double step_bytes = 0, busiest_step_bytes = 0;
   std::optional<double> formula_step_bytes, formula_busiest_step_bytes;
   bool equals_formula = false;  // True if total and busiest rank equal the formula exactly.
@@ -117,7 +118,8 @@ std::optional<std::size_t> baseline(const Sweep& sweep);
 std::vector<std::optional<Scaled>> scaled(const Sweep& sweep);  // Figures by variant.
 
 struct SweepProgress {
-  // Number of runs, and number of runs that have ended; variants that were left out do not count.
+  // Number of runs of the sweep, and number of runs that have ended. Variants that were left out do
+  // not count.
   std::int64_t runs = 0, over = 0;
   std::optional<std::size_t> running;  // Index of the variant.
   // Remaining time, estimated from the duration of finished runs; nothing while no run has

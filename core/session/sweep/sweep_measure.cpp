@@ -84,7 +84,7 @@ base::Result<void> take_steps(SweepVariant& variant, const telemetry::History& h
   return {};
 }
 
-// Returns the last line of the output that is JSON.
+// Returns the last line of a program's output that is JSON.
 Json last_json(const std::string& printed) {
   Json last;
   for (std::size_t begin = 0; begin < printed.size();) {

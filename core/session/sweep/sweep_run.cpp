@@ -25,7 +25,7 @@ double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Returns a name such as "03_ring-on-4-ranks".
+// Returns the directory name of a run, such as "03_ring-on-4-ranks".
 std::string directory_name(std::size_t number, const experiment::Variant& variant) {
   std::string name = experiment::describe(variant);
   std::ranges::replace(name, ' ', '-');

@@ -94,7 +94,8 @@ std::string explanation(SweepColumn column) {
     case SweepColumn::simulated: return "Step time simulated with the drawn speeds";
     case SweepColumn::samples:
       return "Samples of a full step over all ranks, divided by the median step time";
-    case SweepColumn::speed_up: return "Samples per second divided by those of the baseline";
+    case SweepColumn::speed_up:
+      return "Samples per second, divided by the samples per second of the baseline";
     case SweepColumn::efficiency:
       return "Speed-up divided by (ranks of the variant / ranks of the baseline)";
     case SweepColumn::step_bytes:

@@ -26,9 +26,10 @@ enum class SweepColumn {
 inline constexpr int kSweepColumns = static_cast<int>(SweepColumn::state) + 1;
 
 std::string heading(SweepColumn column);
-// Returns the description of a column: what its figures mean, and their formula.
+// Returns the description of a table column: the meaning and the formula of its values.
 std::string explanation(SweepColumn column);
-// Returns the cells of a variant, by column; "-" if nothing was measured. `figures`: from `scaled`.
+// Returns the table row of a variant: one text per column, "-" if nothing was measured. `figures`
+// is the result of `scaled`.
 std::vector<std::string> row(const SweepVariant& variant, const std::optional<Scaled>& figures);
 // Returns the name of the algorithm, such as "ring"; for auto, also the algorithm that was
 // selected: "auto (direct)". Empty for one rank.
@@ -43,7 +44,7 @@ std::string measurement_text(const Sweep& sweep);
 // Caveats to show beside the times: emulated devices, shared cores, drawn speeds.
 std::vector<std::string> caveats(const Sweep& sweep);
 
-// Returns one line per variant, with full precision and units in the header.
+// Returns the sweep as CSV: a header with units, then one line per variant, with full precision.
 std::string to_csv(const Sweep& sweep);
 base::Json to_json(const SweepVariant& variant, const std::optional<Scaled>& figures);
 

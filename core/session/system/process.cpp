@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::size_t kPipe = 4096;  // Minimum capacity of a pipe.
 
-// Pipe filled with a complete text, for a child's standard input. The system limits the text's
-// length, usually to 1 MiB.
+// Pipe that contains the full standard input of a child process. The system limits its size,
+// usually to 1 MiB.
 class Input {
  public:
   explicit Input(const std::string& text) {
@@ -47,7 +47,7 @@ class Input {
   bool ready_ = false;
 };
 
-// Owns the file actions and attributes for posix_spawn.
+// Owner of the file actions and attributes that posix_spawn needs.
 class SpawnPlan {
  public:
   SpawnPlan(const ProcessOptions& options, int input) {
@@ -72,8 +72,8 @@ class SpawnPlan {
   const posix_spawnattr_t* attributes() const { return &attributes_; }
 
  private:
-  // Passes descriptors to the child. First duplicates them to numbers above all sources and
-  // targets, because the target number of one descriptor may be the source number of another.
+  // Passes file descriptors to the child. First duplicates them to unused high numbers, because the
+  // target number of one descriptor may be the source number of another.
   void keep(const std::vector<std::pair<int, int>>& descriptors) {
     int highest_ours = 2, highest_theirs = 2;
     for (const auto& [ours, theirs] : descriptors) {

@@ -26,10 +26,10 @@ std::filesystem::path default_runs_directory();
 // sockets (socket_directory.h). Refused if it belongs to another user.
 base::Result<std::filesystem::path> make_runtime_directory();
 
-// Returns why a directory cannot be used for a new run or sweep; empty if it can. If it contains
-// `file`, the text is "already contains" and `of_what`, such as "a run". Directories with unrelated
-// files cannot be used either. The files that the workbench writes before it starts a run are
-// allowed.
+// Returns the reason why a directory cannot be used for a new run or sweep; empty if it can be
+// used. If it contains `file`, the reason is "already contains" and `of_what`, such as "a run". A
+// directory with unrelated files cannot be used either, except for the files that the workbench
+// writes before it starts a run.
 std::string use_of(const std::filesystem::path& directory, const char* file,
                    const std::string& of_what);
 

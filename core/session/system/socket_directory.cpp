@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::ProblemCode;
 
-// Maximum length of a path, without the terminating zero.
+// Maximum length of a socket's path, without the terminating zero.
 constexpr std::size_t kMaxSocketPathLength = sizeof(sockaddr_un::sun_path) - 1;
 constexpr std::size_t kMaxSocketNameLength = 16;  // Longest socket name, such as "/rank-4095".
 
@@ -90,7 +90,7 @@ base::Descriptor lock(const fs::path& directory) {
   return held;
 }
 
-// Removes directories of killed coordinators.
+// Removes the socket directories of coordinators that were killed.
 void sweep(const fs::path& sockets) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(sockets, error)) {
@@ -129,7 +129,7 @@ base::Result<SocketDirectory> SocketDirectory::make() {
   if (::mkdir(made.path().c_str(), 0700) != 0)
     return base::fail(
         base::system_problem(sockets->string(), "cannot make a directory for sockets", errno));
-  // Retries, because another process may just be probing the lock.
+  // Retries taking the lock: another process may hold it for a moment to probe it.
   for (int i = 0; i < 100 && !made.lock_.is_open(); ++i, ::usleep(1'000))
     made.lock_ = lock(made.path());
   return made;
