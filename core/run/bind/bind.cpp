@@ -127,7 +127,8 @@ class Binder : BufferMap {
     return loads;
   }
 
-  // Finds the access to a buffer, or to a piece of the buffer.
+  // Returns the access in the list to a buffer, or to a piece of this buffer; null if there is
+  // none.
   const Access* find(const std::vector<Access>& accesses, const std::string& buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(), [&](const Access& access) {
       return plan::base_name(plan_.buffers[access.buffer.index()].name) == buffer;
@@ -135,8 +136,8 @@ class Binder : BufferMap {
     return at == accesses.end() ? nullptr : &*at;
   }
 
-  // Returns the number of samples that an op loads. Derives it from the size of the loaded labels,
-  // or else from another output of the op.
+  // Returns the number of samples that a load op loads, derived from the size of the labels, or of
+  // another output if it loads no labels.
   std::int64_t loaded(const Op& load) const {
     if (const Access* labels = find(load.writes, "labels")) return labels->count / model_.labels();
     if (const Access* input = find(load.writes, "input")) return input->count / model_.features;
@@ -144,7 +145,8 @@ class Binder : BufferMap {
     return numbers != nullptr ? numbers->count : 0;
   }
 
-  // Returns the tensor into which the op loads `buffer`; empty if the op does not load this buffer.
+  // Returns the tensor into which a load op loads `buffer`; empty if the op does not load this
+  // buffer.
   Tensor brought(const Op& load, const std::string& buffer) {
     const Access* place = find(load.writes, buffer);
     return place != nullptr ? tensor(*place) : Tensor{};
@@ -155,7 +157,7 @@ class Binder : BufferMap {
   static std::int64_t samples_of(const BoundProgram& program, const Op& op) {
     if (op.micro < 0 || program.loads.empty()) return program.samples;
     const BoundLoad* load = program.load(op.micro);
-    // if the program has no load for this micro-step, only other ranks have samples in it
+    // a program without a load for this micro-step belongs to a rank that has no samples in it
     return load != nullptr ? std::min(program.samples, load->samples) : 0;
   }
 
@@ -185,7 +187,8 @@ class Binder : BufferMap {
 
   void bind_transfer(const Op& op, BoundOp& bound) {
     bound.channel = op.group;
-    // Messages are matched by their order. The number `transfer` only detects errors.
+    // Sends and receives are matched by their order. The transfer number in a message only detects
+    // errors.
     bound.transfer = (static_cast<std::uint32_t>(op.bucket) * 1'000'003u +
                       static_cast<std::uint32_t>(op.round)) *
                          4099u +
@@ -280,7 +283,8 @@ class Binder : BufferMap {
     }
   }
 
-  // An op that reads batch norm sums normalizes with these sums, which are already reduced.
+  // Returns the kernels of a forward op. An op that reads batch norm sums, which are already
+  // reduced over ranks, only normalizes.
   std::vector<compute::Op> forward(const Op& op) {
     if (touches(op.reads, "sums.s" + std::to_string(op.segment)))
       return model::normalize(segment(op), tensors(op));
@@ -290,8 +294,8 @@ class Binder : BufferMap {
                    : model::evaluate(segment(op), tensors(op));
   }
 
-  // Reuses the batch norm sums of the forward pass, which has already updated the running
-  // statistics.
+  // Recomputes an output. Reuses the batch norm sums of the forward pass, which has already updated
+  // the running statistics.
   std::vector<compute::Op> recompute(const Op& op) {
     model::SegmentTensors t = tensors(op);
     t.state = {};
@@ -303,16 +307,17 @@ class Binder : BufferMap {
     return recipe_.clip_norm > 0 ? recipe_.clip_norm : std::numeric_limits<double>::infinity();
   }
 
-  // Returns the number of samples over which a loss averages its gradient. Normally, these are the
-  // samples of a step. If each micro-batch is an update, these are the samples of the micro-batch,
-  // including those on other ranks.
+  // Returns the number of samples over which a loss averages its gradient. Normally these are the
+  // samples of a step on all ranks. If each micro-batch is an update, they are the samples of the
+  // micro-batch on all ranks.
   std::int64_t samples_of_update(const Op& op) const {
     if (!updates_each_) return gradient_samples_;
     return op.weights.numerators.empty() ? samples_ : op.weights.denominator;
   }
 
-  // If the op reads summaries, classes are split among ranks, and the loss uses the summaries of
-  // all ranks. The gradient is the mean over the samples of an update.
+  // Returns the kernels of a loss op. If the op reads summaries, the classes are split among ranks,
+  // and the loss uses the summaries of all ranks. The gradient is the mean over the samples of an
+  // update.
   compute::Op loss(const Op& op) {
     const auto last = static_cast<int>(model_.segments.size()) - 1;
     // number of rows; includes the samples of other ranks if this rank receives their outputs
@@ -349,8 +354,8 @@ class Binder : BufferMap {
             model_.segments.back().split_first, model_.segments.back().split_of};
   }
 
-  // If the op reads the gradient, the op accumulates: a scratch buffer receives the new gradient,
-  // which is then added to the old one. The norm is the norm of the accumulated gradient.
+  // Returns the kernels of a weight gradient op. An op that also reads the gradient accumulates: it
+  // adds the new gradient from a scratch buffer to the old one, and computes the norm of the sum.
   std::vector<compute::Op> backward_weight(const Op& op) {
     model::SegmentTensors t = tensors(op);
     const Tensor sum = t.gradients,
@@ -365,8 +370,8 @@ class Binder : BufferMap {
     return ops;
   }
 
-  // Returns the tensors that the op accesses, if the first layer is split by columns. The buffer
-  // contains the gradients of all rows, followed by the gradients of the local rows.
+  // Returns the tensors of an op of the first layer if that layer is split by columns. The gradient
+  // buffer contains the gradients of the rows of all ranks, then those of the local rows.
   ColumnTensors columns(const Op& op) {
     const std::int64_t outputs = segment(op).outputs;
     ColumnTensors c{op.columns, {}, {}, {}, {}, {}, {}};
@@ -408,8 +413,9 @@ class Binder : BufferMap {
     return recipe_.update(common, moments, sub(rate, op.micro >= 0 ? 2 : 1, 1));
   }
 
-  // Returns a server's update for every pair of version slots, at index [from * places + to]. The
-  // pairs include a slot and itself, for a server without concurrent readers (the virtual clock).
+  // Returns the update kernels of a server for every pair of version slots, at index [from * places
+  // + to]. `from` and `to` may be equal: on the virtual clock nothing reads a slot during an
+  // update.
   std::vector<compute::Op> updates_of_share(const Op& op) {
     const Access own{{}, op.writes.front().first, op.writes.front().count};
     const Tensor rate = named("rate");
@@ -499,8 +505,8 @@ class Binder : BufferMap {
   }
 
   // Returns the part of a buffer that the op accesses, as rows of `width` elements. A buffer may
-  // hold the rows of several micro-steps. If the op has no access to the buffer, returns the
-  // buffer's first rows.
+  // hold the rows of several micro-steps. If the op does not access the buffer, returns its first
+  // rows.
   Tensor rows(const std::string& name, std::int64_t width) {
     const Access* place = touched_of(name);
     return place != nullptr ? matrix(*place, width) : with_rows(named(name), samples_, width);

@@ -86,7 +86,8 @@ class CompressionBinder {
     return plan_.buffers[access.buffer.index()].name == buffer;
   }
 
-  // Returns the tensor of the access to `buffer`; empty if the op has no such access.
+  // Returns the tensor for the op's access to `buffer`; empty if the op does not access this
+  // buffer.
   Tensor in(const std::vector<Access>& accesses, const char* buffer) const {
     const auto at = std::find_if(accesses.begin(), accesses.end(),
                                  [&](const Access& access) { return named(access, buffer); });
@@ -95,7 +96,7 @@ class CompressionBinder {
   Tensor read(const char* buffer) const { return in(op_.reads, buffer); }
   Tensor written(const char* buffer) const { return in(op_.writes, buffer); }
 
-  // Returns `found`, or an empty fp32 tensor if the layout has no matrices.
+  // Returns the initial guess for power_sgd, or an empty fp32 tensor if the bucket has no matrices.
   static Tensor guess(const Tensor& found) {
     return found.empty() ? Tensor{base::DType::fp32, {0}, nullptr} : found;
   }

@@ -10,8 +10,8 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Returns the pull or give op of the share `bucket`. The access of this op covers the table rows of
-// the share.
+// Returns the op that pulls or sends the table rows of the share `bucket`. Its access covers all
+// these rows.
 const Op* table_op(const plan::RankPlan& plan, std::int32_t bucket) {
   for (const plan::Program& program : plan.programs)
     for (const Op& op : program.ops)

@@ -10,8 +10,8 @@
 
 namespace trainyard::run {
 
-// Tensors of a micro-step. R: rows of all ranks; B: local rows; C: columns out of I inputs; O:
-// outputs.
+// Tensors of a micro-step in vertical sharding. Letters in the shapes below: R rows of all ranks, B
+// local rows, C local columns out of I inputs, O outputs.
 struct ColumnTensors {
   plan::Columns columns;
   compute::Tensor input;   // [R, C]
@@ -28,7 +28,8 @@ std::vector<compute::Op> finish_forward(const model::Segment& segment,
 std::vector<compute::Op> scatter_gradient_rows(const model::Segment& segment,
                                                const model::SegmentTensors& t,
                                                const ColumnTensors& c);
-// Writes zeros to the columns of other ranks. The squared norm covers the full gradient.
+// Sets the gradient of the columns of other ranks to zero. The squared norm covers the full
+// gradient.
 std::vector<compute::Op> backward_columns(const model::Segment& segment,
                                           const model::SegmentTensors& t, const ColumnTensors& c);
 

@@ -40,7 +40,7 @@ struct Recipe {
   LossScaling loss_scaling = {};
 };
 
-// Destination of the samples of one micro-step.
+// Memory into which the samples of one micro-step are loaded.
 struct BoundLoad {
   int micro = 0;
   std::int64_t samples = 0;  // samples of this rank
@@ -61,9 +61,9 @@ struct NamedRows {
   std::int64_t slot_count = 0;   // number of columns of a sample that contain row numbers
   std::int64_t most = 0;         // maximum number of rows in a list
   std::int32_t* list = nullptr;  // list of the rows; on a server one list per worker, in order
-  // for ops that pack rows, and for the push that follows: numbers of the packed rows
+  // numbers of the packed rows, for ops that pack rows and for the following push
   std::int32_t* packed_rows = nullptr;
-  // for give: packed rows to send, one block per worker, in order
+  // packed rows to send to workers, one block per worker, in order; for give ops
   std::byte* handed = nullptr;
   bool is_list = false;  // true if the op transfers the list itself
 
@@ -71,11 +71,11 @@ struct NamedRows {
   std::byte* assign_to_engine(int worker) const { return handed + worker * most * row_bytes; }
 };
 
-// Copy of an offload or fetch: bytes on the device, and the place to which they are offloaded,
-// which is an address in host memory or an offset in a file.
+// Copy of an offload or fetch, between device memory and an address in host memory or an offset in
+// a file.
 struct BoundCopy {
   std::byte *near = nullptr, *home = nullptr;
-  // file of the offloaded bytes; null: offloaded to host memory
+  // file that holds the offloaded bytes; null if they are in host memory
   const OffloadSpace* file = nullptr;
   std::int64_t offset = 0, bytes = 0;
 };
@@ -96,9 +96,9 @@ struct BoundOp {
   // kernels of a compute op; a server's update has one for each pair of version slots: the kernel
   // that reads slot `from` and writes slot `to` is at [from * slots + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
-  // for offer and agree ops: selects one of `peers` in each step
+  // partner of each step, as an index in `peers`; for offer and agree ops of gossip
   std::shared_ptr<const plan::Pairing> pairing;
-  // Fields of sends and receives.
+  // The following fields are used by sends and receives.
   int channel = 0;
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
   int local_position = -1;     // reduce_many: position of this rank's chunk in the sum
@@ -118,7 +118,7 @@ struct BoundOp {
   // Returns the payload bytes exchanged with peers. For an op that an engine runs, these are
   // computed by a formula, because they cannot be counted.
   std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
-  // Returns the peers of the op in a step.
+  // Returns the peers with which the op exchanges data in a step.
   std::span<const int> peers_in(std::int64_t step) const {
     return pairing ? std::span(peers).subspan(pairing->choice(step), 1) : std::span(peers);
   }
@@ -129,7 +129,7 @@ struct BoundProgram {
   std::vector<BoundOp> ops;
   std::vector<BoundLoad> loads;  // one load per micro-step in which the rank has samples
   // true if parameters are averaged, with all ranks or with neighbors, after this step or a later
-  // one; the rank's gradient is then the mean over its local samples
+  // one. The rank's gradient is then the mean over its local samples
   bool averages_weights = false;
 
   // returns null if the rank has no samples in the micro-step
@@ -179,25 +179,26 @@ struct BoundPlan {
   compute::Tensor state;  // persistent state besides parameters (model::Model::state); may be empty
 };
 
-// Writes the learning rate of `step` and its number, counted from 1, for a RATE op.
+// Writes the learning rate of `step`, and the number of the step counted from 1, for a RATE op.
 inline void write_rate(const BoundPlan& bound, const Recipe& recipe, std::int64_t step) {
   bound.rate.as<double>()[0] = recipe.learning_rate(step);
   bound.rate.as<double>()[1] = static_cast<double>(step + 1);
 }
 
-// Returns a Problem if an op has computed a non-finite gradient, and the run must stop in this
-// case.
+// Returns a Problem if an op has computed a non-finite gradient and the experiment requests to stop
+// in this case.
 base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, const Recipe& recipe,
                                  const model::Model& model);
 
-// A buffer that is bound to another rank's memory in this process, instead of the arenas.
+// Buffer that is bound to the memory of another rank in this process, not to the arenas of its own
+// rank.
 struct SharedBuffer {
   plan::BufferId buffer;  // invalid if nothing is shared
   std::byte* data = nullptr;
 };
 
-// Private arena of a rank. If `result_memory` is not null, the first `result_bytes` of the layout
-// are there, and `memory` begins with the byte after them.
+// Private arena (memory block) of a rank. If `result_memory` is not null, it holds the first
+// `result_bytes` of the layout, and `memory` begins with the byte after them.
 struct PrivateArena {
   std::span<std::byte> memory;
   std::byte* result_memory = nullptr;
@@ -207,8 +208,8 @@ struct PrivateArena {
       : memory(others), result_memory(results) {}  // NOLINT(google-explicit-constructor): it is one
 };
 
-// Arena that peers read. If `on_device` is not null, it holds the bytes of the layout from
-// `shared_host_bytes` on, and `memory` needs to hold only the bytes before.
+// Shared arena of a rank, which peers read. If `on_device` is not null, it holds the bytes of the
+// layout from `shared_host_bytes` on, and `memory` needs to hold only the bytes before.
 struct SharedArena {
   std::span<std::byte> memory;
   std::byte* on_device = nullptr;

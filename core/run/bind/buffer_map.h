@@ -11,7 +11,7 @@ namespace trainyard::run {
 
 class BufferMap {
  public:
-  // `plan` must outlive the map; for arenas, offloading and shared buffers see `bind`.
+  // `plan` must outlive the map. The other arguments are described at `bind` (bound_plan.h).
   BufferMap(const plan::RankPlan& plan, const PrivateArena& own, const SharedArena& shared,
             const OffloadSpace* offload_space, const SharedBuffer& shared_buffer);
 
@@ -33,13 +33,13 @@ class BufferMap {
   // The following functions return an empty tensor if the plan has no such buffer, for example
   // because the plan does not train.
   compute::Tensor named(const std::string& name) const;
-  // returns the first elements of the buffer
+  // returns the first `elements` elements of the buffer
   compute::Tensor flat(const std::string& name, std::int64_t elements) const;
   compute::Tensor part(const std::string& name, const plan::Access& access) const {
     return sub(named(name), access.first, access.count);
   }
 
-  // Reshape or slice a tensor; an empty one stays empty.
+  // Return a reshaped tensor or a slice of it. An empty tensor stays empty.
   static compute::Tensor with_rows(compute::Tensor tensor, std::int64_t rows, std::int64_t width);
   static compute::Tensor sub(const compute::Tensor& tensor, std::int64_t first, std::int64_t count);
 

@@ -22,7 +22,8 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
   return base::fail(
       {"non_finite_gradient", base::ProblemCode::failed,
        fmt::format("segment {}", model.segments[s].name),
-       fmt::format("{} contains NaN, an infinite number, or one too large to be squared", whose),
+       fmt::format("{} contains NaN, an infinite number, or a number whose square overflows",
+                   whose),
        "finite gradients, because training.non_finite is stop",
        "Lower the learning rate, clip gradients, check the samples, or skip such updates."});
 }

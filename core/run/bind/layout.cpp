@@ -40,7 +40,7 @@ bool touches(const plan::Op& op, std::size_t buffer) {
   return std::ranges::any_of(op.reads, is_it) || std::ranges::any_of(op.writes, is_it);
 }
 
-// True if the host takes part in an op on the buffer, or in its synchronization.
+// True if the host executes or synchronizes an op that accesses the buffer.
 bool host_participates(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
     return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
@@ -68,8 +68,8 @@ bool is_host_accessible(const RankPlan& plan, std::size_t number) {
   return plan::is_host_accessed(buffer.name) || (is_small && host_participates(plan, number));
 }
 
-// True if the host only copies to or from the shared buffer, as for gradients, outputs and
-// parameters.
+// True if the host only copies data to or from the shared buffer. This holds for gradients, outputs
+// and parameters.
 bool is_host_copy_only(const RankPlan& plan, std::size_t buffer) {
   const plan::Buffer& of = plan.buffers[buffer];
   return of.shared && of.dtype != base::DType::int32 && !plan::is_host_accessed(of.name) &&
@@ -81,8 +81,8 @@ struct Placed {
   std::int64_t offset, end;
 };
 
-// First fit: returns the lowest offset that does not overlap a placed buffer that is live at the
-// same time. `placed` is ordered by offset.
+// Returns the lowest offset at which a buffer overlaps no placed buffer that is live at the same
+// time (first fit). `placed` is ordered by offset.
 std::int64_t first_fit(const std::vector<Placed>& placed, const plan::Liveness& lives,
                        std::size_t buffer, std::int64_t bytes) {
   std::int64_t offset = 0;
@@ -138,7 +138,7 @@ std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Liveness& l
   return end_of(written) < end_of(listed) ? written : listed;
 }
 
-// Returns the size of the arena or file that contains the buffer.
+// Returns the size, in `layout`, of the arena or file that contains the buffer.
 std::int64_t& end_of(Layout& layout, const plan::Buffer& buffer) {
   switch (buffer.place) {
     case plan::MemoryKind::host: return layout.host_bytes;

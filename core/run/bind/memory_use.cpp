@@ -46,8 +46,8 @@ MemoryPurpose part_of(const plan::Buffer& buffer) {
 
 std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layout& layout) {
   std::vector<MemoryRegion> regions,
-      // `regions`: buffers outside scratch memory; `gradients`: gradients in scratch memory; all
-      // other bytes of scratch memory count as activations
+      // Memory by purpose. `regions`: buffers outside scratch memory. `gradients`: gradients in
+      // scratch memory. All other bytes of scratch memory count as activations
       gradients;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Placement& place = layout.buffers[b];

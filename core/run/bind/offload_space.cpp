@@ -24,8 +24,8 @@ base::Problem problem(const std::string& where, const std::string& what, int err
   return said;
 }
 
-// Calls `move(bytes done)` until all bytes are done. Like read(2) and write(2), `move` returns the
-// number of bytes that it moved.
+// Repeats a system call such as read(2) or write(2) until all bytes are transferred. `move(bytes
+// done)` makes the call and returns the number of bytes that it transferred.
 template <class Move>
 int move_all(std::size_t bytes, Move move) {
   for (std::size_t done = 0; done < bytes;) {

@@ -30,12 +30,13 @@ class OffloadSpace {
                                          const std::string& where);
   OffloadSpace() = default;  // an object without memory
 
-  // Return the address at an offset of the layout. The file is mapped into memory, so that
-  // offloaded data can be read between steps.
+  // These functions return the address of an offset of the layout. The file is mapped into memory,
+  // so that offloaded data can be read between steps.
   std::byte* host(std::int64_t offset) const { return host_.get() + offset; }
   std::byte* disk(std::int64_t offset) const { return mapped_.get() + offset; }
 
-  // Write or read the file. A Problem names the file's directory and the system's reason.
+  // These functions write or read the file. A Problem names the directory of the file and the
+  // system's reason.
   base::Result<void> write(std::int64_t offset, std::span<const std::byte> bytes) const;
   base::Result<void> read(std::int64_t offset, std::span<std::byte> bytes) const;
 

@@ -17,12 +17,13 @@ class PrivateMemory {
   PrivateArena arena() const { return {{memory_.get(), bytes_}, result_memory_.get()}; }
 
  private:
-  // `result_memory_` is null if `memory_` holds all buffers
+  // `result_memory_`: memory of the buffers that the host reads between ops; null if `memory_`
+  // holds all buffers
   compute::Memory memory_, result_memory_;
   std::size_t bytes_ = 0;
 };
 
-// Zeroes device memory, as after its allocation.
+// Sets device memory to zero, as it was after its allocation.
 base::Result<void> clear(compute::Compute& compute, std::span<std::byte> memory);
 
 }  // namespace trainyard::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Limits up to which step a rank may run (the horizon). The session raises the horizon; the
+// Limit up to which a rank may run steps (the horizon). The session raises the horizon; the
 // interpreter waits when it reaches it. Thread-safe.
 #pragma once
 
@@ -36,7 +36,7 @@ class Gate {
     changed_.wait(lock, [&] { return closed_ || step < step_ || last_; });
     return closed_ ? Answer::closed : step < step_ ? Answer::go : Answer::finish;
   }
-  // Like `wait_for`, but returns nothing instead of waiting.
+  // Returns what `wait_for` would return, or nothing where `wait_for` would wait.
   std::optional<Answer> ask(std::int64_t step) const {
     const std::lock_guard lock(mutex_);
     if (!closed_ && step >= step_ && !last_) return std::nullopt;
@@ -55,7 +55,7 @@ class Gate {
     const std::lock_guard lock(mutex_);
     return {step_, last_};
   }
-  // Rank that writes shared outputs (checkpoints).
+  // Rank that writes the state that all ranks share (checkpoints).
   void set_chief(int rank) { chief_.store(rank, std::memory_order_relaxed); }
   int chief() const { return chief_.load(std::memory_order_relaxed); }
 

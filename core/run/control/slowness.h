@@ -13,7 +13,7 @@
 
 namespace trainyard::run {
 
-// Times of a rank's ops on its drawn device, by program and op.
+// Times of a rank's ops on its drawn device, in nanoseconds, by program and index of the op.
 struct OpTimes {
   std::vector<std::vector<std::int64_t>> nanoseconds;
 };
@@ -29,12 +29,13 @@ class SlowdownModel {
   void set(double slow_down, double jitter);
 
   bool paced() const { return !drawn_.nanoseconds.empty(); }
-  // True if ops may be slowed now.
+  // True if ops of this rank may currently be slowed.
   bool active() const;
   double factor(std::int64_t step) const;
-  // Returns the intended nanoseconds of an op whose real time is `real_ns`.
+  // Returns the intended duration, in nanoseconds, of an op whose real duration is `real_ns`.
   std::int64_t target_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
-  // Returns by how many nanoseconds the op exceeded the drawn device's time; 0 without pacing.
+  // Returns by how many nanoseconds the op took longer than on the drawn device; 0 if the device is
+  // not paced.
   std::int64_t lateness_ns(int program, int op, std::int64_t step, std::int64_t real_ns) const;
 
  private:

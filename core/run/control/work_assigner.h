@@ -28,8 +28,8 @@ class WorkAssigner {
     return turn;
   }
 
-  // Returns the assignment when no work is left. The first worker that gets it evaluates the final
-  // parameters.
+  // Returns the assignment that tells a worker that no work is left. The first worker that gets it
+  // evaluates the final parameters.
   WorkAssignment last(std::int64_t done, std::int64_t gradients) {
     WorkAssignment turn{done, done, gradients, true};
     turn.evaluates = next_evaluation_ > 0;

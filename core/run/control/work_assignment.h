@@ -11,12 +11,12 @@
 namespace trainyard::run {
 
 struct WorkAssignment {
-  // step of the round; it determines the samples of the round, and the worker uses it in its
-  // reports
+  // step to which the round belongs; it determines the samples of the round, and the worker names
+  // it in its reports
   std::int64_t step = 0;
   std::int64_t done = 0;       // completed steps of the run when the parameters were sent
   std::int64_t gradients = 0;  // gradients that the servers had taken by then
-  // true if no work is left: the worker may leave, with the final parameters
+  // true if no work is left; the worker then leaves with the final parameters
   bool last = false;
   bool evaluates = false;  // true if the worker must first evaluate with these parameters
   // true if the run was paused, so that no worker was sent parameters for a while

@@ -17,7 +17,8 @@ CollectiveRunner::CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& 
     : plan_(plan), bound_(bound), exchange_(exchange), mean_of_(mean_of), frontier_(plan) {}
 
 base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
-  // the call cannot fail: the frontier is empty, because all earlier programs are complete
+  // admitting the program cannot fail, because all earlier programs are complete and the frontier
+  // (queue of programs in progress) is empty
   frontier_.admit(program, step);
   while (!frontier_.instance_complete(frontier_.admitted() - 1)) {
     const auto moved = progress();
@@ -28,8 +29,8 @@ base::Result<void> CollectiveRunner::run(int program, std::int64_t step) {
   return {};
 }
 
-// Divides all reduced elements by `mean_of_`. The program is complete: each element was written at
-// least once, and no peer reads it any more.
+// Divides all reduced elements by `mean_of_`. Requires a complete program: each element has been
+// written, and no peer reads it any more.
 void CollectiveRunner::divide(int program) {
   struct WrittenSpan {
     std::byte *begin, *end;

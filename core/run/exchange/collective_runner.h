@@ -11,9 +11,9 @@ namespace trainyard::run {
 
 class CollectiveRunner {
  public:
-  // All arguments must outlive the runner. Every op of the plan must communicate, and the exchange
-  // must support it. `mean_of`: number by which sums are divided at the end of a program, for
-  // base::Reduction::mean on an exchange that only adds; 0: no division.
+  // All arguments must outlive the runner. Every op of the plan must be a communication op that the
+  // exchange supports. `mean_of`: number by which sums are divided at the end of a program, for
+  // base::Reduction::mean on an exchange that only adds; 0: sums are not divided.
   CollectiveRunner(const plan::RankPlan& plan, const BoundPlan& bound, Exchange& exchange,
                    std::int64_t mean_of = 0);
 

@@ -60,8 +60,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
       return base::fail({"engine_lacks_operation", base::ProblemCode::bad_input, "strategy.engine",
                          fmt::format("{} does not support this op", engine_.name()), "own",
                          "Set strategy.engine to own."});
-    // this entry must exist before the call of the engine, because the call may complete
-    // immediately
+    // the counter must exist before the engine is called, because the call may complete immediately
     std::uint64_t& handed = handed_over(op.channel);
     if (const auto ok =
             engine_.start(op.channel, {*kind, reduction_, op.dtype, op.root, op.data, op.elements});
@@ -77,7 +76,7 @@ base::Result<bool> EngineCalls::advance(Transfer& transfer, std::int64_t&) {
 
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker) {
-  // group, kind, root and number of elements of a call
+  // group, kind, root and number of elements of an engine call, which identify equal calls
   using CallSignature = std::tuple<int, CollectiveKind, int, std::int64_t>;
   std::map<CallSignature, std::pair<int, int>> ways;  // first program and op with such a call
   for (int p = 0; p < std::ssize(bound.programs); ++p)

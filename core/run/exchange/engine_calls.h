@@ -31,7 +31,7 @@ class EngineCalls final : public Exchange {
   std::map<int, std::uint64_t> submitted_;  // number of submitted calls, by group
 };
 
-// Functions that are called during warm-up.
+// Callbacks of a warm-up.
 struct WarmUpCallbacks {
   std::function<void(int program, int op)> begins, ends;
   // called while the rank waits for peers; a Problem ends the wait
@@ -39,9 +39,9 @@ struct WarmUpCallbacks {
 };
 
 // Warms up an engine: makes one call for each distinct combination of group, kind, root and length
-// among the rank's ops. All members make the calls in the same order. So connections and memory
-// that an engine creates on first use exist before training. Buffer contents are undefined
-// afterwards.
+// among the rank's ops. Connections and memory that the engine creates on first use then exist
+// before training. All members of a group make the calls in the same order. Buffer contents are
+// undefined afterwards.
 base::Result<void> warm_up_engine(comm::Collectives& engine, const BoundPlan& bound,
                                   const WarmUpCallbacks& onlooker);
 

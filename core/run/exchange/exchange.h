@@ -17,8 +17,8 @@ struct Transfer {
   std::int64_t begin_ns = 0, ready_ns = 0;
   bool posted = false;
   std::int64_t bytes = 0;  // payload exchanged with peers
-  // for a send: number of messages that the peer must have consumed when the send is complete; for
-  // a collective of an engine: index of the call in its group
+  // for a send: number of messages that the peer has consumed when the send is complete; for a
+  // collective of an engine: index of the call in its group
   std::uint64_t ticket = 0;
 };
 
@@ -30,11 +30,13 @@ class Exchange {
   const Transfer& oldest() const { return under_way_.front(); }
   const Transfer& failed() const { return under_way_[failed_]; }  // transfer at which `poll` failed
 
-  // Advances all transfers. Appends completed ones to `done`; the caller sets their end time. Adds
-  // the time spent moving and summing bytes to `busy_ns`. Returns true if anything advanced.
+  // Advances all transfers. Appends completed transfers to `done`; the caller sets their end time.
+  // Adds the time spent on copying and summing bytes to `busy_ns`. Returns true if any transfer
+  // advanced.
   base::Result<bool> poll(std::vector<Transfer>& done, std::int64_t& busy_ns);
 
-  // Returns a peer that some transfer waits for; -1 if no transfer waits, or the peer is unknown.
+  // Returns the rank of a peer that some transfer waits for; -1 if no transfer waits, or the peer
+  // is unknown.
   virtual int waits_for() const = 0;
   // Waits until transfers may advance, but at most `limit`. Returns false on timeout.
   virtual bool wait(std::chrono::microseconds limit) = 0;

@@ -88,7 +88,7 @@ base::Result<bool> Transfers::advance_receive(Transfer& transfer, std::int64_t& 
   return complete;
 }
 
-// Copies received table rows to their places and returns the number of bytes.
+// Copies received table rows to their positions in the table, and returns their number of bytes.
 std::int64_t Transfers::take_rows(const BoundOp& op, const std::byte* rows) {
   const RowList list(op.named.list);
   if (list.wants_all()) compute_.copy(op.data, rows, op.bytes);

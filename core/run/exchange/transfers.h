@@ -14,8 +14,8 @@ namespace trainyard::run {
 
 class Transfers final : public Exchange {
  public:
-  // `reduction`: how received data is combined. For a mean, values are only summed; the caller
-  // divides at the end.
+  // `reduction`: operation by which received data is combined. For a mean, transfers only add
+  // values; the caller divides the sums.
   Transfers(comm::Transport& transport, compute::Compute& compute, std::uint32_t generation,
             base::Reduction reduction = base::Reduction::sum);
 

@@ -11,8 +11,8 @@
 
 namespace trainyard::run {
 
-// Loads the rank's share of the held-out samples for evaluation, one batch per call. If the rank
-// holds only some columns, a batch contains samples of all ranks' shares, in order of ranks.
+// Loads the held-out samples that a rank evaluates, one batch per call. If the rank holds only some
+// feature columns, a batch contains the samples of all ranks, in order of ranks.
 class HeldOut {
  public:
   // First sample and number of samples, for each rank whose samples are loaded. `own`: index of

@@ -25,7 +25,7 @@ class RowList {
   bool wants_all() const { return memory_[1] != 0; }
   void write(std::span<const std::int32_t> numbers, bool wants_all);
 
-  // Returns the part of the list that is sent.
+  // Returns the bytes of the list that are sent: all elements except the number of rows.
   std::span<const std::byte> message() const {
     return std::as_bytes(std::span(memory_ + 1, numbers().size() + 1));
   }
@@ -37,8 +37,8 @@ class RowList {
   std::int32_t* memory_;
 };
 
-// gather_rows: packed[i] = table[numbers[i]]; scatter_rows: the reverse. `table`: first row of the
-// share.
+// `gather_rows` copies rows of a table to packed memory: packed[i] = table[numbers[i]].
+// `scatter_rows` copies them back. `table`: first row of the share.
 void gather_rows(compute::Compute& compute, std::int64_t row_bytes,
                  std::span<const std::int32_t> numbers, const std::byte* table, std::byte* packed);
 void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
@@ -48,7 +48,7 @@ void scatter_rows(compute::Compute& compute, std::int64_t row_bytes,
 void pack_rows(compute::Compute& compute, const BoundOp& op);
 
 // Returns the number of bytes that an op sends or receives: the bytes of the rows in its list, or
-// of all rows if the op has no list.
+// of all rows of the table if the op has no list.
 std::int64_t bytes_carried(const BoundOp& op);
 
 // Determines the table rows that the samples of a round look up.

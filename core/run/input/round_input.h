@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Loads the samples of rounds on request, because rounds are not known in advance.
+// Loads the samples of a worker's rounds on request, because the server assigns rounds during the
+// run.
 #pragma once
 
 #include <memory>
@@ -10,13 +11,13 @@
 
 namespace trainyard::run {
 
-// Copies a batch to its destination in the plan.
+// Copies a batch to the buffers that the plan's load op fills.
 void load(compute::Compute& compute, const data::Batch& batch, const BoundLoad& into);
 
 class RoundInput {
  public:
-  // `rank`: if the sampler shards steps, only this rank's part of a round is loaded; else the full
-  // round.
+  // `rank`: rank whose part of a round is loaded, if the sampler shards steps; otherwise the full
+  // round is loaded.
   RoundInput(std::shared_ptr<const data::Dataset> dataset, data::Sampler sampler, int rank,
              std::int64_t max_samples);
 

@@ -13,8 +13,9 @@
 
 namespace trainyard::run {
 
-// Returns the number of rows of share `share` that the samples of `worker` in `step` look up. If
-// the function is empty, the number is unknown; use the maximum length of a list.
+// Function that returns the number of table rows of share `share` that the samples of `worker` in
+// `step` look up. If the function is empty, the number is unknown, and the maximum length of a list
+// is used instead.
 using RowCount = std::function<std::int64_t(int worker, std::int64_t step, int share)>;
 
 // Returns an empty function if workers transfer full tables.

@@ -15,8 +15,8 @@ std::vector<std::size_t> ops_on(const plan::Program& program, plan::LaneId lane)
   return all;
 }
 
-// True if the op waits for ops of other lanes. The order of its own lane satisfies all other
-// dependencies.
+// True if the op waits for ops of other lanes. Dependencies on its own lane are satisfied by the
+// order of the lane.
 bool depends_on_peers(const plan::Op& op) {
   return std::ranges::any_of(op.after,
                              [&](const plan::Dependency& one) { return one.lane != op.lane; });

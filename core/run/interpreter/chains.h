@@ -12,14 +12,14 @@
 
 namespace trainyard::run {
 
-// True if the host must do work when the op is submitted; the device must then be idle.
+// True if the host must do work when an op of this kind is submitted; the device must then be idle.
 bool needs_host(plan::OpKind kind);
-// True if the op writes the loss buffer. The host must have read the loss of an earlier op from
-// this buffer before.
+// True if the op writes the loss buffer. It may be submitted only after the host has read the loss
+// of an earlier op from this buffer.
 bool leaves_loss(const BoundOp& op);
 
-// Range of a lane's ops that form a chain. `links_of` returns all chains of a program on a lane,
-// with at most `most` ops each.
+// Range of a lane's ops that form a chain. `links_of` returns all chains of a program on a lane; a
+// chain has at most `most` ops.
 struct Links {
   std::size_t first = 0;  // index among the ops of the lane
   std::size_t count = 0;  // number of ops, at least two

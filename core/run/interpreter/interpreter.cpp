@@ -63,7 +63,7 @@ data::AllocateBytes room_for_bytes(compute::Compute& compute) {
   };
 }
 
-// Returns, by program, the number of compute ops of a training step.
+// Returns for each program its number of compute ops; 0 for programs that are not training steps.
 std::vector<std::int32_t> step_ops_of(const plan::RankPlan& plan) {
   std::vector<std::int32_t> counts;
   const auto computes = [&](const plan::Op& op) {
@@ -144,8 +144,9 @@ bool Interpreter::complete() const {
 }
 plan::StepPosition Interpreter::place() const { return state_->place; }
 
-// Waits if the rank's own threads (input, offloading) or its device are working, and counts this as
-// progress: no peer is needed to continue.
+// Runs what can run now. If nothing can, but the rank's own threads (input, offloading) or its
+// device are working, waits for them and counts this as progress, because no peer is needed to
+// continue.
 base::Result<bool> Interpreter::progress() {
   auto moved = state_->progress();
   if (!moved) return base::fail(state_->in_op(moved.error()));
@@ -213,7 +214,7 @@ base::Result<bool> Interpreter::State::answer() {
   });
 }
 
-// Adds an event to the order log, at the current position.
+// Adds an event to the order log, with the current position of computation.
 void Interpreter::State::log_answer(plan::Answer::Kind kind, int active, std::int64_t step) const {
   if (parts.order != nullptr && parts.plan->answers())
     parts.order->write(plan::Answer{kind, parts.plan->rank, place, active, step});

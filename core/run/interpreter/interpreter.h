@@ -61,11 +61,11 @@ struct InterpreterParts {
   // used in place of the transport if an engine runs collectives as single ops; else null
   comm::Collectives* engine = nullptr;
   ChunkSampler* chunks = nullptr;  // null: no chunk values are recorded
-  // if false, the process runs several ranks, and its memory is not reported
+  // false if the process runs several ranks; process memory is then not reported
   bool is_own_process = true;
   std::function<void(std::int64_t step)> evaluated = {};  // called after each evaluation
-  // Steps between checkpoints of a worker of servers, as in ServerParts. `save` is called before
-  // the worker computes, when its assignment reaches a checkpoint step.
+  // Checkpoint interval, in steps, of a worker of parameter servers, as in ServerParts. `save` is
+  // called before the worker computes, when its assignment reaches a checkpoint step.
   std::int64_t save_every_steps = 0;
   std::function<void(std::int64_t step)> save = {};
   int share = -1;  // index of the rank's share of each step's samples; -1: the rank
@@ -95,8 +95,8 @@ class Interpreter {
   // parameters, and reports the result under step `step`.
   base::Result<void> evaluate(std::int64_t step);
 
-  // Replaces `run` for a thread that runs several ranks and decides which one proceeds
-  // (gossip_replay.h). The interpreter then answers no offers.
+  // The following functions replace `run` for a thread that runs several ranks and decides which
+  // one proceeds (gossip_replay.h). The interpreter then answers no offers.
   void open(std::int64_t first_step);  // sets the first step
   // admits `program` as the next program to run
   base::Result<void> admit(const std::string& program, std::int64_t step);

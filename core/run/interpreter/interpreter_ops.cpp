@@ -30,8 +30,8 @@ base::Result<bool> Interpreter::State::progress() {
   if (!swapped_any) return base::fail(swapped_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
-  // Completed transfers may allow other communication ops to start; these must not wait for a
-  // compute op. Stops at the end of a step, because the step's reported traffic must not include
+  // Starts communication ops that completed transfers allow, because they must not wait for a
+  // compute op. Stops at the end of a step: the traffic reported for the step must not include
   // later sends.
   while (!done.empty() && completing >= 0 && !frontier.instance_complete(completing))
     if (const auto more = move_transfers(); !more) return base::fail(more.error());
@@ -52,7 +52,7 @@ base::Result<bool> Interpreter::State::progress() {
   return any;
 }
 
-// Takes the ops that the copy lane's thread has completed.
+// Handles the ops that the copy lane's thread has completed since the last call.
 base::Result<bool> Interpreter::State::take_swapped() {
   if (!offloading) return false;
   if (const auto failed = offloading->failure()) {
@@ -149,7 +149,7 @@ bool Interpreter::State::submit_compute() {
   return true;
 }
 
-// Submits a chain. All its ops may start when the first one may.
+// Submits a chain of ops to the device. All its ops may start when the first one may.
 void Interpreter::State::give(Chains::Chain& chain) {
   std::uint64_t mark = chain.given->enqueue(*queue);
   for (std::size_t i = 0; i < chain.ops.size(); ++i, ++mark) {
@@ -174,7 +174,7 @@ bool Interpreter::State::may_follow(const Chains::Chain& chain) const {
          std::ranges::all_of(chain.ops, [&](const BoundOp* op) { return may_follow(*op); });
 }
 
-// Takes the ops that the device has completed, in order.
+// Handles the ops that the device has completed, in order.
 base::Result<bool> Interpreter::State::take_computed() {
   std::size_t count =
       !computing.empty() && queue->reached(computing.back().mark) ? computing.size() : 0;
@@ -215,8 +215,8 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
   return {};
 }
 
-// Advances `place`, the position of computation, past the op. Called before the op is slowed: an
-// answer given meanwhile already includes the op's effect on the parameters.
+// Advances the position of computation past the op. Called before the op is slowed, so that an
+// answer to an offer given meanwhile counts the op's effect on the parameters.
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
@@ -242,7 +242,7 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
     else
       std::this_thread::sleep_for(
           std::chrono::nanoseconds(std::min(left_ns - kAwakeBefore, kMaxSleep)));
-    // the rank is slow, but not hung
+    // counts progress while the rank waits, so that a slow rank is not reported as hung
     parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   }
   lap();
@@ -286,7 +286,7 @@ base::Result<void> Interpreter::State::idle() {
   return {};
 }
 
-// Reads the clock and returns the previous reading.
+// Reads the clock, and returns the time of the previous reading.
 std::int64_t Interpreter::State::lap() { return std::exchange(now_ns, base::now_nanoseconds()); }
 
 void Interpreter::State::finish(LaneId lane, const Frontier::Ready& ready, std::int64_t begin,

@@ -48,8 +48,8 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
     parts.save(saved * parts.save_every_steps);
   }
   if (turn.held) meter.begin_anew(now_ns);
-  // The worker requests the final parameters explicitly. Other servers may never answer this turn,
-  // because no worker computes any more.
+  // The worker requests the final parameters explicitly, because other servers may never answer in
+  // this turn: no worker computes any more.
   if (turn.last && parts.plan->program("last") >= 0) {
     write_request(static_cast<double>(turn.gradients));
     if (auto ok = run_once("last", turn.done); !ok) return ok;

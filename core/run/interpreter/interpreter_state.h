@@ -43,7 +43,8 @@ struct Interpreter::State {
   // slowed, or because offers are answered between ops
   const bool enqueue_uncaptured;
   std::optional<Chains> chains;  // empty if ops are submitted one by one (`enqueue_uncaptured`)
-  // A submitted op, and a mark in the queue that is reached when it is complete.
+  // Op that was submitted to the device, and the mark in the device's queue that is reached when
+  // the op is complete.
   struct Computing {
     plan::Frontier::Ready ready;
     std::uint64_t mark = 0;
@@ -52,7 +53,7 @@ struct Interpreter::State {
   std::vector<Computing> computing;  // submitted ops in order; at most kGiven
   std::int64_t computed_ns = 0;      // end of the last completed op
   std::unique_ptr<data::InputPipeline> pipeline;
-  // used instead of `pipeline` by a worker that is assigned rounds
+  // loader of samples that replaces `pipeline` for a worker that is assigned rounds
   std::unique_ptr<RoundInput> rounds;
   std::unique_ptr<RowNames> row_names;
   const plan::Columns columns;  // columns of the loaded samples; none: all
@@ -67,11 +68,11 @@ struct Interpreter::State {
   bool meeting = false;
   std::int64_t completing = -1;  // index of the admitted program that must complete now; -1: none
   bool input_blocked = false;    // true while the input lane waits for its batch
-  // Number of admitted programs when the copy lane was last notified; -1: some lane has advanced
-  // since then. While no lane advances, the copy lane is not notified again, because that would
-  // keep it busy forever.
+  // Number of admitted programs when the copy lane was last notified; -1 if some lane has advanced
+  // since then. The copy lane is not notified again while no lane advances, because repeated
+  // notifications would keep its thread busy.
   std::int64_t copies_requested_at = -1;
-  // time of the last clock reading, which ends one interval and begins the next
+  // time of the last clock reading, at which one measured interval ends and the next begins
   std::int64_t now_ns = 0;
   // step of the op that runs; one more than the current step if the next step has begun early
   std::int64_t step_of_op = 0;

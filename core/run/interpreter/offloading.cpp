@@ -35,7 +35,7 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
 
 using Marks = std::vector<std::vector<bool>>;  // flags by program and op
 
-// Marks the op of `program` that satisfies a dependency, if the dependency may refer to this
+// Marks the op of `program` on which a dependency waits, if the dependency may refer to this
 // program.
 void mark(const plan::Dependency& dependency, const plan::Program& program,
           std::vector<bool>& marks) {
@@ -105,7 +105,8 @@ void Offloading::notify_thread() {
 void Offloading::run() {
   for (;;) {
     const std::uint32_t seen = changes_.load(std::memory_order_acquire);
-    // the stop flag must be read after `changes_`, because a stop is set before its notification
+    // the stop flag must be read after `changes_`: a stop sets the flag first and notifies
+    // afterwards
     if (stop_.load()) return;
     if (carry_out_next()) continue;
     settled_.store(seen, std::memory_order_release);
@@ -113,8 +114,8 @@ void Offloading::run() {
   }
 }
 
-// Waits until the copy has taken as long as on the drawn device. The slowdown of a straggler
-// applies to its compute ops, not to its copies.
+// Waits until the copy has taken as long as on the drawn device. A straggler's slowdown does not
+// apply to copies, only to compute ops.
 void Offloading::hold_back(const plan::Frontier::Ready& ready, std::int64_t begin_ns) const {
   if (slowness_ == nullptr || !slowness_->paced()) return;
   const auto slowed_ns =
@@ -156,8 +157,8 @@ void Offloading::tell(const plan::Frontier::Ready& ready, const base::Result<voi
   if (peers_ != nullptr) peers_->wake();
 }
 
-// Reads the counters before the list `ended_`. In the opposite order, an op that completes in
-// between could be missed.
+// True while the copy thread may have work. Reads the counters before the list `ended_`, because
+// otherwise an op that completes in between could be missed.
 bool Offloading::under_way() const {
   if (settled_.load(std::memory_order_acquire) != changes_.load(std::memory_order_acquire))
     return true;

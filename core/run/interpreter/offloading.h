@@ -19,7 +19,7 @@
 
 namespace trainyard::run {
 
-// Runs the copies of an OUT or IN op, in order.
+// Executes the copies of an offload (OUT) or fetch (IN) op, in order.
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute);
 
 // A completed op of the copy lane.
@@ -41,7 +41,7 @@ class Offloading {
 
   // notifies the thread that other lanes have advanced, or that a program was admitted
   void notify_thread();
-  // Notifies the thread if a copy waits for op `ended` of another lane.
+  // Notifies the copy thread if a copy waits for op `ended`, which another lane has completed.
   void notify_after(const plan::Frontier::Ready& ended) {
     if (awaited_[static_cast<std::size_t>(ended.program)][static_cast<std::size_t>(ended.op)])
       notify_thread();
@@ -52,9 +52,10 @@ class Offloading {
   bool take(std::vector<CompletedCopy>& ended);
   // True while the thread may have work, or completed ops wait to be taken.
   bool under_way() const;
-  // Waits until an op has completed, at most `limit`.
+  // Waits until a copy op has completed, but at most `limit`.
   void wait(std::chrono::microseconds limit);
-  // Returns the failed op and its Problem. After a failure, no further op runs.
+  // Returns the copy op that failed, and its Problem; nothing if none failed. After a failure, no
+  // further copy runs.
   std::optional<std::pair<plan::Frontier::Ready, base::Problem>> failure() const;
 
  private:
@@ -75,7 +76,7 @@ class Offloading {
   compute::Compute& compute_;
   Exchange* const peers_;
   const SlowdownModel* const slowness_;
-  // number of notifications, and how many of them the thread has processed
+  // number of notifications of the thread, and number of notifications that it has processed
   std::atomic<std::uint32_t> changes_{0}, settled_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;

@@ -8,7 +8,7 @@ namespace trainyard::run {
 Staleness::Staleness(const plan::RankPlan& plan) {
   for (const plan::Program& program : plan.programs) {
     std::vector<int>& by_op = by_op_.emplace_back();
-    // number of updates before the forward pass, by micro-batch
+    // number of updates before the forward pass of each micro-batch, by micro-batch
     std::map<std::int32_t, int> forward;
     int updates = 0;
     for (const plan::Op& op : program.ops) {

@@ -13,7 +13,7 @@ class Staleness {
  public:
   explicit Staleness(const plan::RankPlan& plan);
 
-  // Returns the staleness of the micro-batch whose update the op counts (RATE.m0); -1 for other
+  // Returns the staleness of a micro-batch, if the op counts its update (RATE.m0); -1 for other
   // ops.
   int of(int program, int op) const {
     return by_op_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];

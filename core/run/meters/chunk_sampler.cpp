@@ -18,7 +18,8 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// Returns the op's access to the bucket itself, as opposed to a sum in scratch.
+// Returns the access of a communication op to the bucket, as opposed to its access to a sum in
+// scratch memory.
 const Access& in_bucket(const Op& op) {
   return op.kind == OpKind::send || op.kind == OpKind::reduce_many ? op.reads.front()
                                                                    : op.writes.front();
@@ -42,7 +43,8 @@ class FirstCollectives {
   const std::map<Key, std::vector<int>>& ops() const { return ops_; }
 
  private:
-  // Transfers for mixing are not part of a collective.
+  // True for a transfer of parameters that gossip mixes, because such a transfer is not part of a
+  // collective.
   static bool is_mixing_transfer(const plan::Program& program, const Op& op) {
     return std::any_of(program.wanted.begin(), program.wanted.end(),
                        [&](const plan::Wanted& wanted) {

@@ -35,13 +35,13 @@ class ChunkSampler {
                const BoundPlan& bound, const collective::Method& method, const Gate& gate,
                telemetry::ChunkValueQueue& box);
 
-  // Must be called for each communication op, by the thread that runs it: `begins` before any of
-  // its data moves, and `ends` when it is complete.
+  // The thread that runs communication ops must call these functions for each op: `begins` before
+  // any data of the op moves, and `ends` when the op is complete.
   void begins(const plan::Frontier::Ready& op);
   void ends(const plan::Frontier::Ready& op);
 
  private:
-  // State of a bucket in a program.
+  // Sampling state of a bucket in a program.
   struct Bucket {
     telemetry::ChunkValues values;  // record to write; its step and values are filled in later
     const std::byte* data = nullptr;

@@ -15,9 +15,9 @@ namespace {
 
 using telemetry::Metric;
 
-// nanoseconds between reports: reading /proc takes microseconds, so twice a second is enough
+// nanoseconds between two reports; reading /proc takes only microseconds, so the cost is negligible
 constexpr std::int64_t kPeriod = 500'000'000;
-// measuring takes at most 1 / kMost of the time, even if there are many pages
+// limits the time spent on measuring to 1 / kMost of the total time, even for many pages
 constexpr std::int64_t kMost = 500;
 
 }  // namespace

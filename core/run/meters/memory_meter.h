@@ -16,8 +16,8 @@ class MemoryMeter {
   // not reported.
   MemoryMeter(telemetry::EventRing* events, const BoundPlan& bound, bool is_own_process);
 
-  // Reports under step `step` if a report is due at `now_ns`. The first report is due immediately,
-  // others twice a second, or less often if measuring takes long.
+  // Sends a report under step `step` if one is due at `now_ns`. The first report is due
+  // immediately, others twice a second, or less often if measuring takes long.
   void report_if_due(std::int64_t step, std::int64_t now_ns);
   void tell(std::int64_t step, std::int64_t now_ns);
 

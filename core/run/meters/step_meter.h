@@ -43,8 +43,8 @@ class StepMeter {
   // Saves an op's results before the next step can overwrite them.
   void capture(const BoundOp& op, std::int64_t step);
   // Reports all metrics of a complete training step, and restarts `times` at `end_ns`.
-  // `learning_rate`: nothing if servers update, with their own rate. `share`: samples of the step
-  // that the rank processes, even if its program counts none.
+  // `learning_rate`: not set if servers update, because they have their own rate. `share`: number
+  // of samples of the step that the rank processes, even if its program counts none.
   void step_done(std::int64_t step, std::int64_t end_ns, const BoundProgram& program,
                  std::optional<double> learning_rate, std::int64_t share = 0);
   // For a worker that lists table rows: records the bytes of the rows of one share, or of the list
@@ -78,8 +78,8 @@ class StepMeter {
     double loss_sum = 0, correct = 0;
     bool skipped = false;   // the updates of the step were skipped
     double loss_scale = 1;  // loss scale of the step's gradients
-    // `local_norms`: norm of the local gradient, by segment; `statistics`: three numbers for each
-    // segment
+    // `local_norms`: norm of the local gradient, by segment. `statistics`: three numbers for each
+    // segment, which describe its update
     std::vector<double> local_norms, statistics;
     std::vector<double> squared_errors;  // squared compression errors by bucket
   };

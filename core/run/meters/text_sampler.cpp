@@ -62,9 +62,9 @@ base::Result<void> TextSampler::prepare() {
   return {};
 }
 
-// Computes the logits after each of the last characters, as many as fit in a sample. Positions
-// after the text have arbitrary values, to which no character attends. Returns false if the device
-// failed.
+// Computes the logits after each of the last characters of the text, as many as fit in a sample.
+// Positions after the end of the text have arbitrary values, to which no character attends. Returns
+// false if the device failed.
 bool TextSampler::predict(const std::vector<std::int32_t>& text) {
   std::vector<float> numbers(static_cast<std::size_t>(parts_.model->features));
   const std::size_t seen = std::min(text.size(), numbers.size());

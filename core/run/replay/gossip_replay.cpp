@@ -121,7 +121,7 @@ Result<void> GossipReplay::State::add_rank(int number) {
   return {};
 }
 
-// Runs the rank until it needs a peer. Returns false if nothing could run.
+// Runs the rank until it needs data from another rank. Returns false if nothing could run.
 Result<bool> GossipReplay::State::go_on(Rank& rank) {
   for (bool any = false;; any = true) {
     const auto moved = rank.interpreter->progress();
@@ -158,8 +158,8 @@ Result<void> GossipReplay::State::begin_step(Rank& rank) const {
   return rank.interpreter->admit(parts.plan->schedule.program(step), step);
 }
 
-// Advances a passive rank op by op to the position of the event. A passive rank never waits for
-// others.
+// Runs a passive rank op by op until it reaches the position of the event. A passive rank never
+// waits for other ranks.
 Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event) {
   const StepPosition end{parts.plan->schedule.steps, 0};
   if (event.place > end)
@@ -178,12 +178,13 @@ Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event
   if (rank.place() != event.place)
     return base::fail(impossible(
         "event_too_late", event,
-        fmt::format("the rank has already passed this position and is at {}", said(rank.place()))));
+        fmt::format("the rank has already passed the position of this event and is at {}",
+                    said(rank.place()))));
   return {};
 }
 
-// Returns the index of the pair that the event refers to. The plan defines the active rank's
-// partner in each step.
+// Returns the index of the pair of active and passive rank that the event refers to. The plan
+// defines the partner of the active rank in each step.
 Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
   const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
@@ -202,7 +203,8 @@ Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   return static_cast<std::size_t>(pair - pairs.begin());
 }
 
-// Replays an answer, and with it the complete step of the active rank.
+// Replays an answer of a passive rank, together with the complete step of the active rank that gets
+// it.
 Result<void> GossipReplay::State::answer(const Answer& event) {
   const auto pair = pair_of(event);
   if (!pair) return base::fail(pair.error());
@@ -241,7 +243,8 @@ Result<void> GossipReplay::State::meet(std::int64_t last_step) {
   return together("average", last_step).and_then([&] { return together("end", last_step); });
 }
 
-// Runs a program on all ranks: runs each in turn as far as possible, until all are complete.
+// Runs a program on all ranks. Each rank in turn runs as far as possible, until all ranks have
+// completed the program.
 Result<void> GossipReplay::State::together(const char* program, std::int64_t step) {
   for (const auto& rank : ranks)
     if (auto ok = rank->interpreter->admit(program, step); !ok) return ok;

@@ -40,14 +40,14 @@ base::Problem of_rank(base::Problem problem, int rank, std::int64_t step) {
 }
 
 bool is_table(const BoundOp& pushes) { return pushes.named.row_bytes > 0; }
-// Returns the address of the full gradient that an op pushes, even if it pushes only some rows of a
-// table.
+// Returns the address of the full gradient from which an op pushes, even if the op pushes only some
+// rows of a table.
 const std::byte* gradient_of(const BoundOp& pushes) {
   return pushes.kind == OpKind::pack ? pushes.own : pushes.data;
 }
 
-// Returns, for each op of a server, the worker's op for the same bucket; null if there is none, as
-// for requests.
+// Returns for each op of a server the op of the worker for the same bucket; null for ops without
+// such a counterpart, such as requests.
 std::vector<const BoundOp*> ends_of(const BoundProgram& server, const BoundProgram& worker,
                                     OpKind kind) {
   std::vector<const BoundOp*> ends;
@@ -82,7 +82,8 @@ struct ServerReplay::State {
     std::size_t left = 0;   // number of servers that have seen the worker leave
     std::int64_t step = 0;  // step that the worker computed last
     int program = -1;       // program of that step
-    // times at which all servers had given parameters, and at which the previous gradient was taken
+    // time at which all servers had given parameters to the worker, and time at which its previous
+    // gradient was taken
     std::int64_t given_ns = 0, ended_ns = 0;
   };
   struct Server {
@@ -121,7 +122,8 @@ struct ServerReplay::State {
   void count_rows(Worker& worker);
   void copy_share(const Worker& worker, int number, int server);
   void copy(const BoundOp& pull, const std::byte* given) const {
-    // addresses are equal if the worker uses the server's memory
+    // the addresses are equal if the worker uses the server's memory in place; nothing is then
+    // copied
     if (pull.data != given) parts.compute->copy(pull.data, given, pull.bytes);
   }
   Result<void> act(Worker& worker);
@@ -204,8 +206,8 @@ Result<void> ServerReplay::State::open() {
       if (auto ok = add_worker(rank); !ok) return ok;
   for (Worker& worker : workers)
     worker.has.resize(servers.size()), worker.owes.resize(servers.size());
-  // Servers are initialized last: a worker may use a server's memory, which must hold the server's
-  // values.
+  // Initializes the servers last: a worker may use a server's memory in place, which must then hold
+  // the server's values.
   for (const Worker& worker : workers) parts.initialize(worker.rank->plan, worker.rank->bound);
   for (const Server& server : servers) parts.initialize(server.rank->plan, server.rank->bound);
   for (Server& server : servers) server.dropped.resize(workers.size());
@@ -272,9 +274,9 @@ Result<void> ServerReplay::State::takes(const ServerEvent& event) {
   Server& server = servers[static_cast<std::size_t>(event.server)];
   Worker& worker = workers[static_cast<std::size_t>(event.worker)];
   if (!worker.owes[static_cast<std::size_t>(event.server)])
-    return base::fail(
-        impossible("gradient_not_computed", event,
-                   "the server takes a gradient that was not computed, or was already taken"));
+    return base::fail(impossible(
+        "gradient_not_computed", event,
+        "the server takes a gradient that the worker has not computed, or that was already taken"));
   for (const BoundOp* push : pushed(event.worker, server))
     if (push != nullptr)
       sent(event.worker, rank_of(event.server)) +=
@@ -358,7 +360,7 @@ Result<void> ServerReplay::State::gives(const ServerEvent& event) {
   if (event.server == 0) {
     worker.turn = {event.step, event.done, 0, event.last, event.evaluates};
     worker.assigned = true;
-    // `has` is reset, because every server will also give the final parameters
+    // clears `has`, because every server will also give the worker the final parameters
     if (event.last) worker.has.assign(servers.size(), false);
   }
   worker.has[s] = event.last || !worker.turn.last;
@@ -409,7 +411,7 @@ void ServerReplay::State::count_rows(Worker& worker) {
         list, (plan::kListHeadSent + rows) * static_cast<std::int64_t>(sizeof(std::int32_t)),
         false);
     for (const std::int64_t carried : {given, rows * op.named.row_bytes})
-      // the bytes of the rows count twice, because the rows are pulled and later pushed
+      // counts the bytes of the rows twice, because rows are pulled and later pushed
       worker.meter->carried_rows(op.named, carried, false);
   }
 }
@@ -496,7 +498,7 @@ void ServerReplay::State::tell(int number, std::int64_t time_ns) {
   worker.ended_ns = time_ns;
 }
 
-// Reports totals, as a real rank reads them from its transport.
+// Reports total traffic, which a real rank reads from its transport.
 void ServerReplay::State::traffic_metrics(int number, std::int64_t time_ns) {
   const std::int64_t now = monotonic(time_ns),
                      step = workers[static_cast<std::size_t>(number)].step;

@@ -35,7 +35,7 @@ struct ServedTrainingParts {
   // CLOCK_MONOTONIC time of the first recorded event; times of events are relative to it
   std::int64_t begun_ns = 0;
   std::string offload_directory = {};  // directory for buffers that workers offload to disk
-  // called between ops, so that the caller can send heartbeats; a Problem stops the training
+  // called between ops, so that the caller can send heartbeats; a returned Problem stops the replay
   std::function<base::Result<void>()> between_ops = {};
 };
 
@@ -54,11 +54,12 @@ class ServerReplay {
   // those it was last given. With a single server, workers may share memory; the function then
   // returns the parameters that were last given to any worker.
   compute::Tensor parameters(int rank) const;
-  // returns persistent state besides parameters; may be empty
+  // returns the worker's persistent state besides parameters, such as running statistics; may be
+  // empty
   compute::Tensor state(int worker) const;
   std::int64_t done() const;       // number of steps, as counted by the first server
   std::int64_t gradients() const;  // number of computed gradients
-  // payload bytes from one rank to another so far, as in a real run
+  // returns the payload bytes sent from one rank to another so far, as in a real run
   std::int64_t bytes(int from, int to) const;
   std::int64_t memory_bytes() const;
 

@@ -13,8 +13,8 @@
 
 namespace trainyard::run {
 
-// Memory that ranks read from each other, in one allocation, because many small ones would use many
-// pages.
+// Memory that ranks read from each other. It is one allocation, because many small allocations
+// would use many pages.
 struct SharedMemory {
   compute::Memory memory;
   std::int64_t taken = 0, all_bytes = 0;
@@ -23,9 +23,9 @@ struct SharedMemory {
   std::span<std::byte> take(std::int64_t bytes);
 };
 
-// Binds a rank. `beside`: a rank whose private memory is used too if it has the same size; may be
-// null. `lender`: the only server, whose parameters a worker may use in place; null: the worker has
-// its own copy.
+// Binds a rank to memory. `beside`: rank whose private memory is reused if it has the same size;
+// may be null. `lender`: the only server, whose parameters a worker may use in place; if null, the
+// worker has its own copy.
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
                              const BoundRank* lender = nullptr);

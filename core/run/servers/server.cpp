@@ -30,7 +30,7 @@ Result<std::int64_t> Server::State::run() {
     if (!moved) return base::fail(moved.error());
     if (!*moved) wait_idle();
   }
-  // final memory report: by now all version slots have been used
+  // reports memory at the end, when all version slots have been used
   memory.tell(step_made(), base::now_nanoseconds());
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
@@ -43,7 +43,8 @@ void Server::State::save() {
   parts.save(saved * parts.save_every_steps, arrivals.version());
 }
 
-// True if every worker has joined and left, or is lost, and at least one has left.
+// True if the server is done: every worker has joined and left, or is lost, and at least one has
+// left.
 bool Server::State::over() const {
   const auto left = [](const Worker& one) { return one.last_sent && !one.here; };
   return std::all_of(workers.begin(), workers.end(),
@@ -79,8 +80,8 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::receive_from(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  // the loss must be checked before the receive, so that messages sent before the loss are still
-  // handled
+  // loss of the worker must be checked before messages are received, so that messages that it sent
+  // before are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;

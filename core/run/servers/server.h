@@ -24,14 +24,14 @@ struct ServerParts {
   std::int64_t evaluate_every_steps = 0;  // interval of evaluations; 0: never
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
-  // true: divides the learning rate by the mean staleness of the update's gradients
+  // true if the learning rate is divided by the mean staleness of the update's gradients
   bool divides_by_staleness = false;
   compute::Compute* compute = nullptr;
   comm::Transport* transport = nullptr;
   std::uint32_t generation = 0;
   telemetry::EventRing* events = nullptr;  // null: no recording
   bool record_ops = true;
-  // if false, the process runs several ranks, and its memory is not reported
+  // false if the process runs several ranks; process memory is then not reported
   bool is_own_process = true;
   Gate* gate = nullptr;
   RankProgress* rank_progress = nullptr;

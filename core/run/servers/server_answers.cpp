@@ -11,7 +11,7 @@
 namespace trainyard::run {
 using base::Result;
 
-// Returns a slot, other than the current one, without readers; -1 if there is none.
+// Returns a version slot that no worker reads and that is not the current one; -1 if there is none.
 int Server::State::find_free_slot() const {
   for (int i = 1; i < share.places(); ++i) {
     const int place = (share.place() + i) % share.places();
@@ -22,8 +22,8 @@ int Server::State::find_free_slot() const {
   return -1;
 }
 
-// Waits until a version slot is free and returns it. A worker that hangs blocks only the slot that
-// it reads.
+// Waits until a version slot is free, and returns the slot. A worker that hangs blocks only the
+// slot that it reads.
 Result<int> Server::State::await_free_slot() {
   for (int place = find_free_slot();; place = find_free_slot()) {
     if (place >= 0) return place;
@@ -101,8 +101,8 @@ Result<bool> Server::State::send_final_answers() {
   return moved;
 }
 
-// True if some connected worker may still push. A gradient of a lost worker that the first server
-// has taken may never arrive here.
+// True if some connected worker may still push a gradient. Does not count lost workers, whose
+// gradient may never arrive here even if the first server has taken it.
 bool Server::State::expects_gradients() const {
   return std::any_of(workers.begin(), workers.end(),
                      [](const Worker& one) { return one.here && !one.asks && !one.last_sent; });
@@ -115,8 +115,8 @@ Result<bool> Server::State::answer_out_of_turn() {
     if (!to.asks || to.reads >= 0 || awaits_row_list(to) ||
         (static_cast<double>(gathered) < to.request && expects_gradients()))
       continue;
-    // The worker may also wait for an answer to its last gradient, because the update needs
-    // gradients of other workers that will not arrive. Sends this answer first.
+    // First answers the last gradient of the worker if that answer is still due: the update would
+    // need gradients of other workers that will not arrive.
     const bool owed = arrivals.waits(static_cast<int>(number));
     if (owed) arrivals.leave(static_cast<int>(number));
     else to.asks = false, to.last_sent = true;

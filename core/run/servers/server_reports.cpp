@@ -58,7 +58,7 @@ void Server::State::report_op(const char* program_name, std::size_t op, std::int
   while (now < begin + target_end && !parts.gate->closed()) {
     std::this_thread::sleep_for(
         std::chrono::nanoseconds(std::min(begin + target_end - now, kMaxSleep)));
-    // the server is slow, but not hung
+    // counts progress while the server waits, so that a slow server is not reported as hung
     parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
     now = base::now_nanoseconds();
   }

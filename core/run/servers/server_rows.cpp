@@ -77,14 +77,14 @@ Result<bool> Server::State::receive_row_list(Worker& from) {
   return true;
 }
 
-// Receives the row lists that have arrived. A worker that is lost before it sends its list releases
-// its slot.
+// Receives the row lists that have arrived. If a worker is lost before it sends its list, releases
+// the version slot reserved for it.
 Result<void> Server::State::receive_all_row_lists() {
   take_failed_workers();
   for (Worker& one : workers) {
     if (!one.owes_rows || one.lost) continue;
-    // the loss must be checked before the receive, so that messages sent before the loss are still
-    // handled
+    // loss of the worker must be checked before messages are received, so that messages that it
+    // sent before are still handled
     const bool lost = parts.transport->has_lost(one.rank);
     const auto heard = receive_row_list(one);
     if (!heard) return base::fail(heard.error());
@@ -105,8 +105,7 @@ Result<void> Server::State::send_rows(Worker& to, std::size_t op) {
   return {};
 }
 
-// Returns the index of the op in `arrival` that takes the gradients of the same share as
-// `of_share`.
+// Returns the index in `arrival` of the op that takes the gradients for the share of `of_share`.
 std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
   const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
   return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -

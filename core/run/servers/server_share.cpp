@@ -127,7 +127,7 @@ void ServerShare::take_row(const BoundOp& takes, std::int64_t at, const std::byt
   parts_.compute->sum(takes.dtype, takes.data + at, sources_, elements);
 }
 
-// Zeroes the rows of a gradient that were written, after the update.
+// Sets the gradient rows that were written for this update back to zero.
 void ServerShare::forget_rows(std::size_t op) {
   const BoundOp& takes = arrival().ops[op];
   zeros_.resize(std::max(zeros_.size(), static_cast<std::size_t>(takes.named.row_bytes)));

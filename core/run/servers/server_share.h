@@ -40,13 +40,13 @@ class ServerShare {
   void keep(int worker);
   void save_given(int worker);
   void keep_rows(std::size_t op, int worker, int place);
-  // Collect gradients for the update; `op`: index in `arrival`. `take` stores or adds one gradient
-  // (`first`: the gradient is the first of the update). `add` overwrites the sum with the sum of
-  // all `gradients`.
+  // These functions collect gradients for the next update. `op`: index in `arrival`. `take` stores
+  // or adds one gradient (`first`: the gradient is the first of the update). `add` overwrites the
+  // sum with the sum of all `gradients`.
   void take(std::size_t op, const std::byte* gradient, bool first, int worker);
   void add(std::size_t op, std::span<const std::byte* const> gradients);
-  // Like `take` and `add`, for data as workers push it: for a table, only the rows in the worker's
-  // list. All gradients of an update must be of the same form.
+  // These functions correspond to `take` and `add`, for gradients as workers push them: for a
+  // table, only the rows in the worker's list. All gradients of an update must be of the same form.
   void take_pushed(std::size_t op, const std::byte* pushed, bool first, int worker);
   void add_pushed(std::size_t op, std::span<const std::byte* const> pushed,
                   std::span<const int> workers);
@@ -96,7 +96,7 @@ class ServerShare {
   ServedShareParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<const std::byte*> sources_;
-  // nonzero rows of the gradient; one list for each op of the program `arrival`
+  // rows of the gradient that may be nonzero; one list for each op of the program `arrival`
   std::vector<std::vector<std::int32_t>> touched_;
   std::vector<std::byte> zeros_;  // zeros for one row
   int place_ = 0, to_ = 0;

@@ -45,7 +45,7 @@ struct Server::State {
   const BoundProgram* named;  // program "named"; null: workers transfer full tables
   WorkAssigner turns;
   std::vector<Worker> workers;
-  // synchronous rules: workers whose gradients wait for the update, in order of arrival
+  // workers whose gradients wait for the update, in order of arrival; used by synchronous rules
   std::vector<int> held;
   std::vector<std::int64_t> stale;    // staleness of the gradients in the update
   std::vector<std::int64_t> dropped;  // number of dropped gradients, by worker
