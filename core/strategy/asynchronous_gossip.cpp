@@ -5,8 +5,8 @@
 // and each answer changes its parameters. So the passive rank copies its parameters at the start of
 // a step, computes the gradient from the copy, and applies its update to the current parameters.
 //
-// The mean of all ranks is described in local_parameters.h. There are two groups, each of all
-// ranks: one for pairs, and one for the mean.
+// local_parameters.h describes how the mean of all ranks' parameters is formed. There are two
+// groups, each of all ranks: one for pairs of neighbors, and one for the mean.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -85,7 +85,7 @@ class PairWriter {
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
     }
-    // peers read the parameters in place: the partner of the step receives them from this buffer
+    // the partner of the step reads the parameters in place, so the buffer is shared
     plan_.buffers[parameters_.buffer.index()].shared = true;
     kept_ = add_buffer(plan_, "mixed", dtype, parameters_.count);
     send_ = add_lane("send.g0", plan::LaneKind::send);
@@ -126,9 +126,8 @@ class PairWriter {
     program.ops.insert(program.ops.begin(), {offer, agree});
   }
 
-  // Makes forward and backward passes read the copy of the parameters. Adds one to the sequence
-  // number of every dependency on a compute op, because a copy op is inserted before all other
-  // compute ops.
+  // Changes forward and backward passes to read the copy of the parameters. The copy op precedes
+  // all other compute ops, so adds one to the sequence number of every dependency on a compute op.
   void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))
@@ -156,8 +155,8 @@ class PairWriter {
 
   const PairedTraining& p_;
   plan::RankPlan plan_;
-  // `kept_`: on an active rank the mean that it received, on a passive rank the copy of its
-  // parameters
+  // `kept_`: buffer "mixed", which holds the received mean on an active rank, and the copy of the
+  // parameters on a passive rank
   Access parameters_, kept_;
   std::vector<Access> replies_;
   std::optional<MeanOfRanks> mean_;

@@ -16,7 +16,7 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// group numbers; both groups have the same ranks
+// numbers of the two groups, one for sums and one for parameters; both have the same ranks
 constexpr std::int32_t kSums = 0, kParameters = 1;
 
 struct Central {
@@ -47,8 +47,9 @@ void sum_on(std::int32_t root, plan::Program& program) {
     if (op.kind == OpKind::all_reduce) op.kind = OpKind::reduce, op.peer = root;
 }
 
-// Adds a broadcast of the parameters of every bucket. `after`: number of compute ops that each
-// broadcast waits for; if empty (before the first step), they wait for none.
+// Adds a broadcast of the parameters of every bucket. `after`: by bucket, the number of compute ops
+// for which the broadcast waits; empty for the broadcasts before the first step, which wait for
+// none.
 void add_broadcasts(const Central& c, plan::Program& program,
                     const std::vector<std::int32_t>& after) {
   for (std::size_t b = 0; b < c.buckets.size(); ++b) {
@@ -60,9 +61,9 @@ void add_broadcasts(const Central& c, plan::Program& program,
   }
 }
 
-// Converts a replica's program to the program of a device. The device's copy of a bucket may be
-// overwritten once its gradients are computed. The copy is up to date after the broadcast of the
-// previous step.
+// Converts a replica's program to the program of a device that computes. The bucket's parameters on
+// the device may be overwritten once the gradients of the bucket are computed. They are up to date
+// after the broadcast of the previous step.
 void compute_only(const Central& c, plan::Program& program) {
   drop_ops(program, makes_updates);
   std::vector<std::int32_t> after(c.buckets.size());
@@ -104,7 +105,7 @@ plan::RankPlan rank_beside_storage(const experiment::Resolved& e, std::int32_t r
   plan::RankPlan made = replica(e, rank, buckets, kSums);
   const Central c{e, buckets, plan::LaneId(1), add_comm_lane(made, kParameters),
                   made.buffer("params")};
-  // devices read the parameters of the storage in place
+  // devices read the storage's parameters in place, so the storage's buffer is shared
   made.buffers[c.variables.index()].shared = rank == e.storage_rank;
   for (plan::Program& program : made.programs) {
     sum_on(e.storage_rank, program);

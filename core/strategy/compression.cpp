@@ -27,8 +27,8 @@ Access part_of(const Access& flat, const Bucket& bucket) {
   return {flat.buffer, bucket.first, bucket.count};
 }
 
-// Returns the bucket's span in a power_sgd buffer. The buffer contains one span for every bucket,
-// in order. Each span is as long as the payload of the bucket's collective number `stage`.
+// Returns the bucket's span in a power_sgd buffer, which contains the spans of all buckets in
+// order. Each span has the length of the payload in the bucket's collective number `stage`.
 Access beside(const Replica& r, const Access& all, std::int32_t bucket, std::size_t stage) {
   Access part{all.buffer, 0, 0};
   for (std::int32_t b = 0; b <= bucket; ++b) {
@@ -45,13 +45,13 @@ Access local_part(const experiment::Payload& payload, const Access& whole, std::
   return {whole.buffer, whole.first + first, count};
 }
 
-// Returns the flops as which encoding counts. Rounding and selection take longer than their
-// arithmetic suggests. So the result is the number of flops that a core executes in matrix products
-// in the time of the encoding. A device drawn n times slower then also encodes n times slower.
-// Measured by tests/bench/compression_bench.cpp with 100,000 numbers in cache, on one core of a
-// 2024 server: most schemes take 1 to 2 ns per number. A core executes 240 flops per ns in large
-// products, and about half of that in small models. One ns counts as 120 flops, because the
-// simulator assumes peak speed for all products.
+// Returns the cost of encoding as an equivalent number of flops: the flops of matrix products that
+// a core executes in the time of the encoding. Counting the arithmetic of the encoding itself would
+// be too low, because rounding and selection take longer. A device drawn n times slower then also
+// encodes n times slower. Measured by tests/bench/compression_bench.cpp with 100,000 numbers in
+// cache, on one core of a 2024 server: most schemes take 1 to 2 ns per number. A core executes 240
+// flops per ns in large products, and about half of that in small models. One ns counts as 120
+// flops, because the simulator assumes peak speed for all products.
 std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements) {
   const std::int64_t k = compute::compression::kept(spec, elements);
   switch (spec.kind) {
@@ -60,7 +60,7 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
     case Scheme::int8: return 92 * elements;
     case Scheme::sign: return 88 * elements;
     case Scheme::top_k: return 245 * elements + 500 * k;
-    // most of the time is spent drawing the positions
+    // random_k spends most of the time on drawing the positions of the kept elements
     case Scheme::random_k: return 62 * elements + 2100 * k;
     case Scheme::power_sgd: return (50 + 22 * spec.rank) * elements;
     case Scheme::none: break;
@@ -68,7 +68,8 @@ std::int64_t encoding_flops(const experiment::CompressionSpec& spec, std::int64_
   return 0;
 }
 
-// Returns the flops of decoding. `parts`: number of gathered encodings that are summed.
+// Returns the cost of decoding as an equivalent number of flops, like the cost of encoding.
+// `parts`: number of gathered encodings that are summed.
 std::int64_t decoding_flops(const experiment::CompressionSpec& spec, std::int64_t elements,
                             std::int64_t parts) {
   const std::int64_t k = compute::compression::kept(spec, elements);

@@ -17,8 +17,8 @@ CompressionBuffers compression_buffers(const experiment::Resolved& experiment, s
                                        const std::vector<Bucket>& buckets,
                                        std::vector<plan::Buffer>& list);
 
-// Each returns an op without lane and dependencies. `stage`: index of the collective among the
-// collectives of the bucket. The op reads the step from the buffer "rate".
+// These functions return an encode or decode op without lane and dependencies. `stage`: index of
+// the collective among the collectives of the bucket. The op reads the step from the buffer "rate".
 plan::Op encode(const Replica& replica, std::int32_t bucket, std::size_t stage);
 plan::Op decode(const Replica& replica, std::int32_t bucket);
 

@@ -43,7 +43,7 @@ struct Parallel {
   std::int32_t of_input() const {
     return experiment.model.drops() ? 2 : 1;
   }  // number of broadcasts of a rank's rows that must precede its compute
-  // bucket number of outputs; inputs come first
+  // number of the bucket that transfers outputs; the buckets of inputs have lower numbers
   std::int32_t outputs() const { return of_input(); }
   std::int32_t gradients() const { return of_input() + 1; }
 
@@ -51,8 +51,8 @@ struct Parallel {
     const data::Shares shares = experiment.shares();
     return {shares.first(step, rank) - shares.first(step, 0), shares.samples(step, rank)};
   }
-  // Returns the number of broadcasts on the lane of group 0, up to and including the broadcast of
-  // the segment's bucket. The buckets of the first layers are broadcast first, because the forward
+  // Returns the number of broadcasts on the lane of group 0 up to the broadcast of the segment's
+  // bucket, which is included. Buckets of the first layers are broadcast first, because the forward
   // pass needs them first.
   std::int32_t broadcasts_until(int segment) const {
     const auto at = std::find_if(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
@@ -90,8 +90,8 @@ void replicate(const Parallel& p, const plan::RankPlan& rank, plan::Program& pro
   program.ops.insert(program.ops.begin(), first.begin(), first.end());
 }
 
-// Dependencies of the transfers of the rows of rank `of`. They are on the sender or on the
-// receiver.
+// Dependencies of the transfers between rank 0 and rank `of`, for inputs, outputs and gradients.
+// They are dependencies on the sender or on the receiver.
 struct Waits {
   std::vector<Dependency> inputs, outputs, gradients;
 };
@@ -110,7 +110,8 @@ void add_transfers(const Parallel& p, const plan::RankPlan& rank, plan::Program&
   add(p.gradients(), 0, "grad." + p.last(), p.of_output(), waits.gradients);
 }
 
-// Returns the number of compute ops up to and including the last op of a kind.
+// Returns the number of compute ops in the program up to the last op of this kind, which is
+// included.
 std::int32_t computed_until(const plan::Program& program, OpKind kind) {
   std::int32_t count = 0, found = 0;
   for (const Op& op : program.ops) {
@@ -123,7 +124,8 @@ std::int32_t computed_until(const plan::Program& program, OpKind kind) {
 // Programs of rank 0
 // ------------------------------------------------------------------------------------------
 
-// Makes an op that overwrites rows wait until the other ranks have received the previous rows.
+// Makes an op that overwrites rows of the batch on rank 0 wait until the other ranks have received
+// the rows of the previous step.
 void wait_for_last_rows(const Parallel& p, const plan::RankPlan& rank, Op& op) {
   for (std::int32_t r = 1; r < p.ranks(); ++r)
     op.after.push_back({lane_of(rank, r), Dependency::end, 1});

@@ -11,7 +11,8 @@ using plan::Dependency;
 using plan::LaneId;
 using plan::Op;
 
-// Maps the sequence number of an op on its lane to its sequence number after some ops are removed.
+// Maps the old sequence number of an op on its lane to the number that it has after other ops are
+// removed.
 class Counts {
  public:
   void count(LaneId lane, bool is_left) {
@@ -26,8 +27,8 @@ class Counts {
   }
 
  private:
-  // number of ops that remain up to and including an op; indices: lane, old sequence number of the
-  // op
+  // number of remaining ops up to an op, which is included; indices: lane, old sequence number of
+  // the op
   std::vector<std::vector<std::int32_t>> left_;
 };
 

@@ -29,8 +29,8 @@ plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtyp
 // Returns an access to all of a buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
-// Each returns a collective op on the same elements of every member. `rooted` is for collectives
-// with a root.
+// These functions return a collective op on the same span on every member of the group. `rooted` is
+// for collectives with a root.
 plan::Op collective_op(plan::OpKind kind, plan::LaneId lane, std::int32_t group,
                        std::int32_t bucket, const plan::Access& span);
 plan::Op rooted(plan::OpKind kind, plan::LaneId lane, std::int32_t group, std::int32_t bucket,

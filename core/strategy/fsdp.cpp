@@ -15,8 +15,8 @@ namespace trainyard::strategy {
 namespace {
 
 struct ShardRank : Shards {
-  // groups of this rank: ranks that shard a model with it, ranks that hold the same shard, and
-  // ranks that sum batch norm statistics
+  // lanes and groups of this rank: with the ranks that shard a model, with the ranks that hold the
+  // same shard, and with the ranks that sum batch norm statistics
   Line shards, replicas, world_group;
 };
 
@@ -109,8 +109,7 @@ class ShardWriter : private UnitOps {
     if (adds_to_tied(s) || (micro_ > 0 && accumulates_gradient(s))) with_sum(ops_.back());
   }
 
-  // Ops that run once per step
-  // ------------------------------------------------------------------------------------------
+  // Ops that run once per step, such as updates
 
   void add_clip() {
     add(zero(b_.reduced_norms));
@@ -153,7 +152,8 @@ struct Groups {
     if (experiment::synchronizes(e)) list.push_back(world_group(e));
   }
 
-  // Returns the index of the first group from `first` on that contains the rank.
+  // Returns the index of the first group that contains the rank, starting the search at group
+  // `first`.
   std::int32_t with(std::int32_t rank, std::size_t first) const {
     const auto at =
         std::find_if(list.begin() + static_cast<std::ptrdiff_t>(first), list.end(),

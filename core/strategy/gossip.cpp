@@ -4,8 +4,8 @@
 // averages them with weights from the mixing matrix, and applies its update to the result. No send
 // waits for an op of the same step.
 //
-// In addition, all ranks all-reduce their parameters to the mean. They evaluate with the mean,
-// report their distance from it, and end with it.
+// In addition, ranks all-reduce their parameters to the mean of all ranks. They evaluate this mean,
+// report their distance from it, and end the run with it.
 //
 // There are two groups, each of all ranks: one for neighbor exchange, and one for the mean.
 #include <algorithm>
@@ -106,8 +106,9 @@ class RankWriter {
     return op.writes.front().count * (2 * std::ssize(op.reads) - 1);
   }
 
-  // Adds the average of each bucket before the update of the bucket. The update overwrites
-  // parameters; by that time the neighbors have received them.
+  // Adds an op that averages each bucket with the neighbors' parameters before the update of the
+  // bucket. The update may then overwrite the rank's parameters, because the neighbors have
+  // received them.
   void mix_before_updates(plan::Program& program) {
     std::vector<Op> ops;
     std::int32_t mixed = -1, computed = 0;
@@ -171,8 +172,8 @@ class RankWriter {
   std::map<int, Access> inboxes_;  // buffer for the parameters of each neighbor
   LaneId send_, receive_;
   std::map<std::int32_t, std::int32_t> mixed_until_,
-      // both by bucket: number of compute ops of a step up to the average of the bucket, and up to
-      // its update; maximum over all programs
+      // number of compute ops of a step up to the average of a bucket, and up to its update; by
+      // bucket, maximum over all programs
       updated_until_;
 };
 

@@ -12,11 +12,11 @@
 
 namespace trainyard::strategy {
 
-// Transfer of an output to a later stage, or of its gradient back. `way`: index of a directed
-// connection, from one rank of the pipeline to another. In every pipeline each connection has a
-// group of two ranks, and all transfers in its direction use that group. In a step, the transfer of
-// micro-batch m has bucket m * `values` + `number`, where `values` is the number of values that use
-// the connection.
+// Transfer of an output to a later stage, or of its gradient back. `way`: index of the directed
+// connection from one rank of the pipeline to another. Each connection of each pipeline has a
+// separate group of two ranks, which all transfers in this direction use. In a step, the transfer
+// of micro-batch m has bucket m * `values` + `number`, where `values` is the number of values that
+// use the connection.
 struct Hop : model::Crossing {
   std::int32_t way = 0, number = 0, values = 1;
 };

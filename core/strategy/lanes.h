@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The first two lanes of every rank that runs layers, in this order.
+// Lanes (queues of ops) that every rank with layers has as its first two, in this order: one loads
+// samples, the other computes.
 #pragma once
 
 #include "core/plan/plan.h"

@@ -13,8 +13,8 @@
 
 namespace trainyard::strategy {
 
-// Returns an op that writes a weighted sum of `reads`, with coefficients `numerators` /
-// `denominator`.
+// Returns an op that writes a weighted sum of the spans in `reads`. The weight of span i is
+// `numerators`[i] / `denominator`.
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 
@@ -45,12 +45,12 @@ class MeanOfRanks {
   void evaluate_with(plan::Program& program, const plan::Access& parameters) const;
   std::vector<plan::Op> copy(const plan::Access& from,
                              const plan::Access& to) const;  // one op per segment
-  // returns the ops that, at the end of the run, copy `parameters` (such as the mean) to the rank's
-  // parameters
+  // returns the ops that copy `parameters` (such as the mean) to the rank's parameters at the end
+  // of the run
   std::vector<plan::Op> end(const plan::Access& parameters) const;
 
-  // Calls `visit(segment, true if first of its bucket)` for the segments with parameters, bucket by
-  // bucket.
+  // Calls `visit` for every segment with parameters, bucket by bucket, with the segment and whether
+  // it is the first one of its bucket.
   template <class Visit>
   void for_each_segment(Visit visit) const {
     for (const Bucket& one : buckets_) {

@@ -22,7 +22,8 @@ using plan::OpKind;
 struct LocalSgd {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
-  // elasticity of the rule elastic; none: every rank replaces its parameters by the mean
+  // elasticity alpha of the elastic rule; not set for the rule average, by which every rank
+  // replaces its parameters by the mean
   std::optional<experiment::Elasticity> elasticity;
 };
 
@@ -54,8 +55,8 @@ class RoundWriter {
   }
 
  private:
-  // Returns the variant of a program that synchronizes. A bucket is reduced as soon as it is
-  // updated.
+  // Returns the variant of a program that ends with synchronization. Each bucket is all-reduced as
+  // soon as it is updated.
   plan::Program averaging(const plan::Program& step) const {
     plan::Program program{plan::Schedule::averaging(step.name),
                           step.samples,

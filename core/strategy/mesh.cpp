@@ -35,7 +35,7 @@ void add_lines(const MeshGroups& groups, MeshRank& rank, plan::RankPlan& plan) {
   rank.norms = find_or_add_line(groups.norms());
 }
 
-// Marks the buffers that peers read in place. Does not mark the gradients that ranks sum.
+// Marks the buffers that peers read in place as shared, except the gradients that ranks sum.
 void share(const MeshRank& rank, const model::Model& model, const ReplicaBuffers& b,
            plan::RankPlan& plan) {
   const auto is_read = [&](const plan::Access& buffer) {

@@ -132,8 +132,8 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (all_ranks_ != parts_.front()) list_.push_back(world_group(e));
 }
 
-// Adds groups. Returns the number of each rank's group, or -1 for a rank that is in none of these
-// groups.
+// Adds groups to the plan. Returns by rank the number of the rank's group, or -1 for a rank that is
+// in none of these groups.
 MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
   ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
   for (const std::vector<int>& ranks : groups) {
@@ -144,9 +144,9 @@ MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) 
   return by_rank;
 }
 
-// Returns the groups that sum gradients among replicas. A rank that is called remotely has no
-// replicas. Callers of remote stages are in no such group. Neither are ranks whose only parameters
-// are a table that two stages share.
+// Returns the groups that sum gradients over replicas. The following ranks are in no such group: a
+// rank that is called remotely, because it has no replicas, and a rank whose only parameters are a
+// table that two stages share.
 std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Resolved& e) const {
   if (shards_) return experiment::shard_groups(e);
   std::vector<std::vector<int>> groups;
@@ -158,8 +158,7 @@ std::vector<std::vector<int>> MeshGroups::gradient_groups(const experiment::Reso
   return groups;
 }
 
-// Returns, for each stage, the group of all ranks in all replicas that hold shards of its split
-// layers.
+// Returns one group for each stage: the ranks of all replicas that hold shards of its split layers.
 std::vector<std::vector<int>> MeshGroups::statistics_groups(const experiment::Resolved& e) const {
   std::vector<std::vector<int>> groups;
   for (int stage = 0; stage < mesh_.pipeline && shards_ && mesh_.tensor > 1; ++stage)

@@ -27,7 +27,8 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  // `way` and the functions after it return -1 if the rank is in no such group
+  // `way` and the following functions return the number of a group; -1 if the rank is in no such
+  // group
   std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way, int replica) const;
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
   std::int32_t replicas(int rank) const { return replicas_[static_cast<std::size_t>(rank)]; }
@@ -61,8 +62,8 @@ struct MeshRank {
   experiment::MeshCoordinates at;
   int rank = 0;
   experiment::PipelineSchedule schedule = experiment::PipelineSchedule::naive;
-  // group and lane for each directed connection (index: Hop::way); if the rank is called remotely,
-  // one per replica for each connection
+  // group and lane for each directed connection (index: Hop::way); a rank that is called remotely
+  // has one connection per replica
   std::vector<std::vector<Line>> ways = {};
   Line parts = {}, replicas = {}, alike = {}, ties = {}, statistics = {}, norms = {};
   // true for the first of the ranks that update the same parameters
@@ -90,8 +91,8 @@ struct MeshRank {
   }
   bool has_loss() const { return split.rank_of(split.last()) == at.stage; }
   bool reports_samples() const { return has_loss() && at.part == 0; }
-  // True if other ranks of the pipeline read the rank's copy of a value. If `forward` is false, the
-  // function answers for the gradient of the value.
+  // True if other ranks of the pipeline read this rank's copy of a value (`forward`), or of the
+  // gradient of the value.
   bool sends(int value, bool forward) const;
 };
 

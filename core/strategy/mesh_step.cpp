@@ -50,8 +50,8 @@ class MeshWriter : private UnitOps {
   }
 
  private:
-  // Kinds of collectives among the tensor ranks of a stage. A collective of each kind has a
-  // separate number for every segment and for every slot of the buffer that it works on.
+  // Kinds of collectives among the tensor ranks of a stage. Collectives are numbered by kind,
+  // segment, and slot of the buffer on which they work.
   enum class Way { forward, backward, loss, norms, statistics, count };
   std::int32_t number_of(Way way, int s = 0, std::int32_t place = 0) const {
     return (place * static_cast<std::int32_t>(Way::count) + static_cast<std::int32_t>(way)) *
@@ -70,7 +70,8 @@ class MeshWriter : private UnitOps {
     }
   }
 
-  // Loads samples in every step, even if the replica has none.
+  // Adds the forward pass of a stage. Samples are loaded in every step, even if the replica has
+  // none.
   void go_forward(const model::Stage& stage, int k) {
     if (loaded_ < micro_ && (samples_ > 0 || (trains_ && micro_ == first_micro_))) add_load();
     begin_pass(UnitPass::forward, stage.first, stage.last);
@@ -106,7 +107,8 @@ class MeshWriter : private UnitOps {
       });
   }
 
-  // Gathers the parameters, and recomputes the outputs, that a layer's backward pass reads.
+  // Adds the ops that gather the parameters and recompute the outputs that the backward pass of a
+  // layer reads.
   void gather_and_recompute(int s) {
     gather_for(s);
     if (samples_ == 0) return;
@@ -116,16 +118,16 @@ class MeshWriter : private UnitOps {
     });
   }
 
-  // Adds the loss. The rank with the loss may have no layer; in a micro-step without samples, it
-  // then only zeroes its metrics.
+  // Ends the forward pass on the rank with the loss: adds the loss op. If the micro-step has no
+  // samples and the rank has no layer, adds an op that zeroes the metrics instead.
   void end_forward(const model::Stage& stage) {
     if (samples_ > 0) add_loss();
     else if (stage.empty() && micro_ == first_micro_ && m_.reports_samples()) add(zero(b_.metrics));
   }
 
-  // Adds the backward ops of a segment. If `is_last`, the weight gradient is complete after these
-  // ops. If the segment is also the last one of its bucket in backward order, the function then
-  // sums the bucket.
+  // Adds the backward ops of a segment. `is_last`: the weight gradient is complete after these ops.
+  // If the segment is then the last one of its bucket in backward order, adds the sum of the bucket
+  // as well.
   template <class GoBackward>
   void learning(int s, bool is_last, GoBackward go_backward) {
     if (is_last) free_gradient_slot(s);
@@ -149,7 +151,7 @@ class MeshWriter : private UnitOps {
     if (!op.writes.empty()) add(std::move(op));
   }
 
-  // Returns the rank's columns of a split layer.
+  // Returns the columns of a split layer that this rank holds.
   plan::Columns columns(int s) const {
     if (segment(s).split == model::Split::none) return {};
     return {segment(s).split_first, model::split_count(model_, s), segment(s).split_of};
@@ -197,8 +199,8 @@ class MeshWriter : private UnitOps {
 
   bool updates_each() const { return m_.schedule == experiment::PipelineSchedule::pipedream; }
 
-  // Updates after each micro-batch (pipedream); versions.h saves older parameters that are still
-  // needed.
+  // Adds an update after the micro-batch (pipedream). versions.h saves older parameters that are
+  // still needed.
   void update_by_micro_batch() {
     add(count(micro_));
     if (is_last_micro_step()) zero_statistics();
@@ -282,8 +284,7 @@ class MeshWriter : private UnitOps {
     return hop.forward() ? activation(hop.value) : gradient(hop.value);
   }
 
-  // Ops that run once per step
-  // ------------------------------------------------------------------------------------------
+  // Ops that run once per step, such as norms and updates
 
   // True if the rank reports a segment. If all tensor ranks have the full segment, the first rank
   // reports it. If the segment is split, every rank reports its part.
@@ -335,8 +336,8 @@ class MeshWriter : private UnitOps {
     tell();
   }
 
-  // True if ranks hold only parts of the values that are reported. Each rank then writes its own
-  // part, and all parts are summed.
+  // True if the reported values (norms and statistics) are sums over ranks, because each rank has
+  // only a part of the segment. Each rank then writes its part.
   bool sums_statistics() const { return m_.statistics.group >= 0; }
   void zero_statistics() {
     if (sums_statistics()) add(zero(b_.statistics));

@@ -29,7 +29,7 @@
 
 namespace trainyard::strategy {
 
-// Each returns the ops of a program: a training step or an evaluation. `replica.buckets`: buckets
+// These functions return the ops of a training step or of an evaluation. `replica.buckets`: buckets
 // whose gradients are summed over replicas.
 std::vector<plan::Op> mesh_training(const Replica& replica, const MeshRank& rank,
                                     const ProgramSize& size);

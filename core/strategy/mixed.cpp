@@ -22,7 +22,7 @@ using plan::OpKind;
 constexpr std::array<std::string_view, 5> kParameterBuffers = {"mean", "centre", "snapshot",
                                                                "stash", "params"};
 
-// Adds casts of parameters to the plan of one rank.
+// Adds the ops that cast parameters to 16 bits to the plan of one rank.
 class Caster {
  public:
   Caster(plan::RankPlan& rank, const experiment::Resolved& e)
@@ -46,7 +46,8 @@ class Caster {
   }
 
  private:
-  // Returns the op's access to the parameters that it multiplies by; null if none.
+  // Returns the op's access to the parameters that it uses in matrix products; null if it uses
+  // none.
   const Access* factors(const Op& op) const {
     const bool passes = op.kind == OpKind::partial || op.kind == OpKind::forward ||
                         op.kind == OpKind::recompute || op.kind == OpKind::backward_input;
@@ -90,7 +91,7 @@ class Caster {
     return {cast_parameters_, parameters.first, parameters.count};
   }
 
-  // Returns the cast that must precede `op` on its lane. The cast has the dependencies of `op`,
+  // Returns the CAST op that must precede `op` on its lane. It gets the dependencies of `op`,
   // except dependencies on samples.
   Op cast_for(const Op& op, const Access& source) const {
     Op cast;
@@ -132,7 +133,8 @@ class Caster {
   plan::RankPlan& rank_;
   const model::Model& model_;
   plan::BufferId cast_parameters_;
-  // number of casts before a compute op; indices: program, index of the op before casts were added
+  // number of CAST ops that were inserted before a compute op; indices: program, old index of the
+  // compute op
   std::vector<std::vector<std::int32_t>> casts_before_;
 };
 

@@ -14,14 +14,14 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// An access to a buffer by an op. `sequence`: index of the op on its lane, from 1.
+// Access of an op to a buffer. `sequence`: number of the op on its lane, from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
   plan::LaneId lane;
   std::int32_t sequence = 0;
-  // true for an all-gather, which must also wait for earlier ops of its own lane: until then peers
-  // may still read parts of the span that the all-gather overwrites
+  // true for an all-gather, which must also wait for earlier ops of its own lane, because peers may
+  // still read parts of the span that it overwrites
   bool gathers = false;
 
   bool conflicts(const OrderedTouch& other) const {
@@ -33,7 +33,7 @@ struct OrderedTouch {
   }
 };
 
-// Latest accesses of a program to each span of each buffer.
+// Latest accesses to each span of each buffer, by the ops of a program that were added so far.
 class Touches {
  public:
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}
@@ -116,7 +116,8 @@ class WaitsOfLanes {
   }
 
   const plan::RankPlan& rank_;
-  // for each lane, a map from {other lane, steps back, also waits for peers} to a sequence number
+  // Sequence number up to which a lane already waits for another lane. One map for each lane; its
+  // key is {other lane, steps back, also waits for peers}
   std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 

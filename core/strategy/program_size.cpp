@@ -14,7 +14,7 @@ namespace {
 using Samples = std::vector<std::int64_t>;  // number of samples by replica
 
 // Returns the number of samples of each micro-batch of the rank's replica. If stages are called
-// remotely, returns the samples of the micro-batches of all replicas, interleaved.
+// remotely (rpc), the list contains the micro-batches of all replicas, interleaved.
 std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
                                         const Samples& samples, std::int64_t most) {
   const experiment::Mesh mesh = experiment::mesh_of(e);
@@ -29,8 +29,8 @@ std::vector<std::int64_t> micro_batches(const experiment::Resolved& e, int rank,
   return list;
 }
 
-// Returns for each micro-batch number the samples of all replicas together. Micro-batches are
-// numbered within each replica.
+// Returns the number of samples of each micro-batch, summed over all replicas. Micro-batches with
+// the same number in different replicas are counted together.
 std::vector<std::int64_t> of_all_replicas(const experiment::Resolved& e, const Samples& samples,
                                           std::int64_t most) {
   const std::int64_t batch = e.document.training.batch_per_rank;

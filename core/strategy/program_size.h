@@ -16,8 +16,9 @@ struct ProgramSize {
   // `samples`: number of samples of this rank (0 if the rank is called remotely); `all`: number of
   // samples of all ranks; `repeats`: number of consecutive runs of the program
   std::int64_t samples = 0, all = 0, repeats = 1;
-  // Number of samples by micro-batch, including micro-batches of other callers. All replicas have
-  // as many entries as the replica with the most samples; entries without samples are 0.
+  // Number of samples of each micro-batch, including the micro-batches of other callers. All
+  // replicas have as many entries as the replica with the most samples; entries without samples are
+  // 0.
   std::vector<std::int64_t> micro_batches = {};
   std::vector<std::int64_t> of_replicas = {};  // by micro-batch: samples of all replicas together
 

@@ -61,8 +61,8 @@ void add_evaluation(const experiment::Resolved& e, const Replica& parts, plan::R
     if (held_out % batch > 0) add_program("evaluate_tail", 1, {held_out % batch, held_out % batch});
     return;
   }
-  // If ranks compute a layer together, all ranks take part in every evaluation round as long as any
-  // rank has samples. All rounds but the last are equal.
+  // If ranks compute a layer together (vertical sharding), all ranks take part in every evaluation
+  // round as long as any rank has samples. All rounds but the last are equal.
   const auto rounds = rows_of_rank(experiment::rows_of_evaluation(e), plan.rank, e.world());
   const auto whole = std::count_if(rounds.begin(), rounds.end(), [&](const MicroRows& rows) {
     return rows.all == batch * e.world();

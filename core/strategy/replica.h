@@ -37,7 +37,7 @@ plan::RankPlan evaluator(const experiment::Resolved& experiment, std::int32_t ra
 // Returns the schedule. Evaluations are omitted if separate ranks run them.
 plan::Schedule schedule(const experiment::Resolved& experiment);
 
-// Returns the group of all ranks, in order.
+// Returns the group of all ranks, in the order of their numbers.
 plan::Group world_group(const experiment::Resolved& experiment);
 
 bool is_training(const plan::Program& program);

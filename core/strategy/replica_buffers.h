@@ -8,10 +8,10 @@
 
 namespace trainyard::strategy {
 
-// Buffers that peers read in place.
+// Buffers of a rank that its peers read in place.
 enum class Shared { nothing, gradients, parameters };
 
-// Numbers of slots. A buffer with several slots holds the rows of as many micro-steps at once.
+// Number of slots of buffers. A buffer with n slots holds the rows of n micro-steps at once.
 struct Slots {
   std::int32_t samples = 1;
   std::vector<std::int32_t> activations = {}, gradients = {},
@@ -27,7 +27,7 @@ struct Slots {
   std::int32_t of_sums(std::size_t s) const { return sums.empty() ? 1 : sums[s]; }
 };
 
-// Sizes of flat buffers, in elements.
+// Number of elements of the flat buffers of a rank.
 struct Flat {
   std::int64_t parameters = 0, gradients = 0, moments = 0;
 };

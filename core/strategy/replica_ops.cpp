@@ -75,8 +75,8 @@ plan::Op ReplicaOps::forward(int s) const {
   return op;
 }
 
-// Recomputation does not update running statistics, because the forward pass has already updated
-// them.
+// Returns the op that recomputes an output. It does not update running statistics, because the
+// forward pass has already updated them.
 plan::Op ReplicaOps::recompute(int s) const {
   Op op = pass(OpKind::recompute, s);
   if (is(s, Kind::batch_norm)) op.reads.push_back(sums(s));
@@ -94,7 +94,7 @@ void ReplicaOps::with_running(Op& op) const {
   (synchronizes(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
 }
 
-// Adds the read of sample numbers, on which dropout depends, together with the step.
+// Makes an op read what dropout depends on: the sample numbers and the step.
 void ReplicaOps::with_numbers(Op& op) const {
   op.reads.push_back(sample_numbers());
   op.reads.push_back({b_.rate.buffer, 1, 1});
@@ -120,7 +120,7 @@ plan::Op ReplicaOps::backward_weight(int s, bool last_of_step) const {
   return op;
 }
 
-// Makes the op accumulate into the gradient of earlier micro-steps or of a tied segment.
+// Makes a weight gradient op add to the gradient of earlier micro-steps or of a tied segment.
 void ReplicaOps::with_sum(Op& op) const {
   op.reads.push_back(segment_of(b_.gradients, op.segment));
   const std::int64_t elements = model_.owner(segment(op.segment)).elements;
@@ -158,7 +158,7 @@ plan::Op ReplicaOps::backward_input(int s) const {
   return op;
 }
 
-// Makes the op write the gradient at a segment's output, or accumulate into it.
+// Makes an op write the gradient of a segment's output, or add to it.
 void ReplicaOps::give(Op& op, int to, bool accumulates) const {
   if (accumulates) op.reads.push_back(gradient(to));
   op.writes.push_back(gradient(to));

@@ -33,7 +33,7 @@ class ReplicaOps : protected ReplicaSpans {
             const std::vector<Access>& moments) const;
 
   Op zero(const Access& span) const;  // fills the span with zeros
-  // returns an op of this micro-step on the compute lane, without accesses
+  // returns an op of this kind for this micro-step, on the compute lane and without buffer accesses
   Op op_of(OpKind kind, int segment) const;
 
   // Calls `add(op)` with the ops that recompute dropped outputs before the backward pass of segment

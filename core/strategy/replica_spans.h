@@ -32,13 +32,13 @@ class ReplicaSpans {
     return !r_.compression.encoded.empty();
   }  // if true, communication transfers encoded data, never gradients
   int last() const { return static_cast<int>(model_.segments.size()) - 1; }
-  // first segment with parameters; no gradient is needed before it
+  // returns the first segment with parameters; segments before it need no gradient
   int first() const { return model_.first_with_parameters; }
   bool is(int s, Kind kind) const { return segment(s).kind == kind; }
   bool has_parameters(int s) const { return segment(s).elements > 0; }
   bool computes_by_parameters(int s) const { return model_.owner(segment(s)).elements > 0; }
   bool is_tied(int s) const { return segment(s).tied_to >= 0; }
-  // True if a tied segment has already written its term into the segment's gradient.
+  // True if a segment tied to this one has already written its term of their common gradient.
   bool adds_to_tied(int s) const {
     return std::any_of(
         model_.segments.begin(), model_.segments.end(),
@@ -67,8 +67,8 @@ class ReplicaSpans {
     return by_segment[static_cast<std::size_t>(s)];
   }
 
-  // Returns the current micro-step's slot in a buffer that may have several slots. `room`: number
-  // of elements of a slot.
+  // Returns the slot of the current micro-step in a buffer that may have several slots. `room`:
+  // number of elements of a slot.
   Access in_slot(const Access& buffer, std::int64_t room, std::int64_t count) const {
     return {buffer.buffer, micro_ % r_.slots_of(buffer.buffer) * room, count};
   }
@@ -110,7 +110,7 @@ class ReplicaSpans {
   std::int64_t samples_ = 0;      // samples of this rank in the current micro-step
   bool trains_ = true;
   std::vector<std::int64_t> parameter_offsets_,
-      // for each segment: its offset in the buffer minus its offset in the model; empty: all
+      // offset of each segment in the buffer minus its offset in the model; empty if all
       // differences are 0
       moved_gradients_;
 };

@@ -69,7 +69,7 @@ class StepWriter : private ReplicaOps {
   }
 
   // Called when the gradient of a segment is complete for the step. If ranks average weights,
-  // updates and averages the segment immediately, unless gradients are clipped.
+  // updates the segment and averages its weights immediately, unless gradients are clipped.
   void with_gradient(int s, std::int32_t bucket) {
     if (averages_weights() && !clips()) update_and_average(s, bucket);
     if (reduces_gradients() && s == span_of(bucket).first_segment) reduce(bucket);
@@ -91,8 +91,8 @@ class StepWriter : private ReplicaOps {
     if (s == span_of(bucket).first_segment) all_reduce(b_.parameters, bucket);
   }
 
-  // Calls `visit(segment, bucket number)` from the last segment to the first, in the order of their
-  // gradients.
+  // Calls `visit(segment, bucket number)` from the last segment to the first, which is the order in
+  // which gradients are computed.
   template <class Visit>
   void for_each_segment(Visit visit) {
     for (std::size_t i = 0; i < r_.buckets.size(); ++i)
@@ -235,8 +235,7 @@ class StepWriter : private ReplicaOps {
     if (reduces_gradients() && !shards_columns(s)) after_last_reduction(op, bucket);
   }
 
-  // First layer, split by feature columns
-  // ------------------------------------------------------------------------------------------
+  // First layer if it is split by feature columns (vertical sharding)
 
   LaneId rows_lane() const { return r_.shared_columns.lane; }
   const MicroRows& rows_now() const { return step_.rows[static_cast<std::size_t>(micro_)]; }
@@ -321,7 +320,7 @@ class StepWriter : private ReplicaOps {
                {of.buffer, span_of(bucket).first, span_of(bucket).count});
   }
 
-  // Adds a collective that waits for all compute ops added so far.
+  // Adds a collective op that waits for all compute ops that were added before it.
   void collective(OpKind kind, LaneId lane, std::int32_t group, std::int32_t number,
                   const Access& whole) {
     Op& op = add(kind, lane);

@@ -9,7 +9,7 @@
 
 namespace trainyard::strategy {
 
-// Accesses to full buffers. The buffers for clipping are invalid without clipping.
+// Accesses to the full buffers of a replica. The buffers for clipping are invalid without clipping.
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor,
       statistics, rate;
@@ -23,8 +23,8 @@ struct ReplicaBuffers {
   plan::Access micro_gradients;  // as long as one segment; invalid if no gradient is accumulated
 };
 
-// Payload of a bucket in one collective: its span in buffer `encoded`, and the part of it that the
-// rank writes.
+// Encoded payload of a bucket in one collective: its span in buffer `encoded`, and the part of this
+// span that the rank writes.
 struct Encoded {
   std::int32_t number = 0;  // index of the collective
   plan::OpKind collective = plan::OpKind::all_reduce;
@@ -64,14 +64,15 @@ struct SharedColumns {
   plan::Access weights;  // the rank's columns of the weights or of their gradient, packed
 };
 
-// Rows of one micro-step. `all`: how many rows all ranks have; `own_first`: index of this rank's
-// first row; `own`: how many rows this rank has.
+// Rows of one micro-step. `all`: number of rows of all ranks. `own_first`: index of this rank's
+// first row. `own`: number of this rank's rows.
 struct MicroRows {
   std::int64_t all = 0, own_first = 0, own = 0;
 };
 
-// Properties that are the same for all programs of a rank. Its lanes are, in this order and if they
-// exist: input, compute, buckets, statistics, rows. Each of the last three lanes has its own group.
+// Properties of a rank that are the same for all its programs. The rank has the lanes input,
+// compute, buckets, statistics and rows, in this order and as far as they exist. Each of the last
+// three lanes has a separate group.
 struct Replica {
   const experiment::Resolved& resolved;
   const std::vector<Bucket>& buckets;
@@ -82,8 +83,8 @@ struct Replica {
   CompressionBuffers compression;
   SummedStatistics statistics;
   SharedColumns shared_columns = {};
-  // number of slots of each buffer, that is, of micro-steps whose rows it holds at once; empty: one
-  // slot each
+  // number of slots of each buffer, that is, number of micro-steps whose rows the buffer holds at
+  // once; empty: all buffers have one slot
   std::vector<std::int32_t> slots = {};
   experiment::Recomputation recomputation = {};
 
@@ -93,8 +94,8 @@ struct Replica {
   bool shards_columns() const { return shared_columns.lane.valid(); }
 };
 
-// Number of samples in a step: `own`: samples of this rank. `most`: samples of the rank with the
-// most samples. `rows`: with vertical sharding, the rows of all ranks in each micro-step.
+// Number of samples in a step. `own`: samples of this rank. `most`: samples of the rank with the
+// most samples. `rows`: rows of all ranks in each micro-step, with vertical sharding.
 struct SamplesOfStep {
   std::int64_t own = 0, most = 0;
   std::vector<MicroRows> rows = {};

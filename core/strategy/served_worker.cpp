@@ -46,8 +46,8 @@ class WorkerPlan {
     order_loads(plan_);
     for (plan::Program& program : plan_.programs)
       if (is_training(program))
-        // the previous round is 2 programs back instead of 1, because program "turn" runs between
-        // two rounds
+        // refers to the previous round, which is 2 programs back, because program "turn" runs
+        // between two rounds
         program.ops.front().after.front().steps_back = 2;
     add("start", asks(0));
     add("turn", turn());
@@ -57,9 +57,9 @@ class WorkerPlan {
   }
 
  private:
-  // Returns the rank whose programs the worker has. Under asynchronous rules a worker takes the
-  // next batch of the epoch. So every worker has the programs of a single worker that processes all
-  // batches.
+  // Returns the rank whose samples determine the worker's programs. Under asynchronous rules a
+  // worker may get any batch of the epoch, so it has the programs of a single worker that processes
+  // all batches.
   std::int32_t sampling_rank(std::int32_t rank) const {
     return s_.rule.answers_after_update ? rank : 0;
   }
@@ -110,7 +110,7 @@ class WorkerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Returns one request op for each server whose number is at least `first`.
+  // Returns one op that requests parameters for each server, starting at server number `first`.
   std::vector<Op> asks(int first) const {
     std::vector<Op> ops;
     for (int server = first; server < s_.servers(); ++server) {

@@ -90,8 +90,8 @@ class ServerPlan {
     plan_.programs.push_back({std::move(name), 0, 0, 1, std::move(ops), {}});
   }
 
-  // Calls `visit(index among this server's shares, index of the share, offset in the server's
-  // buffers, elements)`.
+  // Calls `visit` for every share of this server, with its index among the server's shares, its
+  // index among all shares, its offset in the server's buffers, and its number of elements.
   template <class Visit>
   void for_each_share(Visit visit) const {
     std::int64_t first = 0;
@@ -117,8 +117,8 @@ class ServerPlan {
     return ops;
   }
 
-  // If the op's bucket is a share of a table, makes the op transfer only listed rows. The list
-  // becomes its last read.
+  // Makes the op transfer only listed rows if its bucket is a share of a table. The list becomes
+  // the last span that the op reads.
   void carries_named(Op& op) const {
     const auto list = wanted_.find(static_cast<std::size_t>(op.bucket));
     if (list == wanted_.end()) return;
@@ -132,8 +132,8 @@ class ServerPlan {
     return s_.experiment.document.strategy.servers.delay_compensation > 0 &&
            !s_.rule.answers_after_update;
   }
-  // Returns the copy of the share as it was sent to the first worker. The copies for the other
-  // workers follow in the buffer.
+  // Returns the position of the share in the copy of the parameters that was sent to the first
+  // worker. The copies for the other workers follow in the buffer.
   Access given(std::int64_t first, std::int64_t count) const {
     return {given_.buffer, first * s_.workers(), count};
   }

@@ -20,7 +20,8 @@ void add_shard_buffers(Shards& shards, base::DType dtype, bool peers_read, plan:
 
 class ShardOps : protected ReplicaOps {
  protected:
-  // `shards`: null without sharding; in this case no other function of the class may be called.
+  // `shards`: shards of the rank; null without sharding. No other function of the class may then be
+  // called.
   ShardOps(const Replica& replica, const Shards* shards) : ReplicaOps(replica), shards_(shards) {}
 
   const Units& units() const { return shards_->units; }
@@ -55,8 +56,8 @@ class ShardOps : protected ReplicaOps {
   static Access as_in_model(const Access& flat, const Unit& unit) {
     return {flat.buffer, unit.own.first, unit.own.count};
   }
-  // Returns the part of the shard that lies in a segment. `span`: access to the shard; `own`: range
-  // of the shard in the flat model.
+  // Returns the part of a shard that lies in a segment. `span`: access to the shard in its buffer.
+  // `own`: range of the shard in the flat model.
   static Access part_of(const Access& span, const experiment::ElementRange& own,
                         const model::Segment& segment);
 };

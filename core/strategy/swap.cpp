@@ -35,8 +35,8 @@ void for_each_access(const Op& op, Visit visit) {
   for (const Access& write : op.writes) visit(write, true);
 }
 
-// Compute ops of a program, counted from 1 as in dependencies, and their groups. A group has
-// consecutive ops of the same segment and micro-step.
+// Compute ops of a program, numbered from 1 as in dependencies, and divided into groups. A group
+// consists of consecutive ops of the same segment and micro-step.
 class Timeline {
  public:
   Timeline(const plan::RankPlan& rank, const plan::Program& program) {
@@ -62,8 +62,8 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // Returns the number of compute ops before the group that is `groups` groups earlier than the
-  // group of this op.
+  // Returns how many compute ops precede the group that lies `groups` groups before the group of op
+  // `sequence`.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }
@@ -73,8 +73,8 @@ class Timeline {
   std::vector<std::int32_t> group_, first_;
 };
 
-// An op for the copy lane. `from`: number of compute ops for which the copy waits. `until`: number
-// of the compute op that waits for the copy (0: none).
+// Offload or fetch op for the copy lane. `from`: number of compute ops for which the copy waits.
+// `until`: number of the compute op that waits for the copy; 0: none.
 struct Copy {
   Op op;
   std::int32_t from = 0, until = 0;
@@ -94,7 +94,7 @@ Copy copy_of(OpKind kind, const Op& named_as, std::vector<Access> reads, std::ve
 // Offloading of outputs
 // ------------------------------------------------------------------------------------------
 
-// Returns spans of a buffer, in order. Each access to the buffer lies within one of these spans.
+// Divides a buffer into spans, in order, so that each access to the buffer lies within one span.
 std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer) {
   std::vector<Access> spans;
   for (const plan::Program& program : rank.programs)
@@ -115,7 +115,7 @@ std::vector<Access> pieces_of(const plan::RankPlan& rank, plan::BufferId buffer)
   return pieces;
 }
 
-// Moves each span (from `pieces_of`) except the first one to a separate buffer.
+// Moves each span of the buffer (see `pieces_of`) except the first one to a separate buffer.
 void split(plan::RankPlan& rank, plan::BufferId buffer) {
   const std::vector<Access> pieces = pieces_of(rank, buffer);
   if (pieces.size() < 2) return;
@@ -139,7 +139,7 @@ void split(plan::RankPlan& rank, plan::BufferId buffer) {
         }
 }
 
-// Returns the outputs that only compute ops access.
+// Returns the buffers of outputs that only compute ops access. Only these can be offloaded.
 std::vector<plan::BufferId> outputs_of(const plan::RankPlan& rank) {
   std::vector<bool> alone(rank.buffers.size(), true);
   for (const plan::Program& program : rank.programs)
@@ -162,7 +162,7 @@ struct Touch {
   bool reads = false, writes = false;
 };
 
-// Returns the accesses to a buffer by compute ops; nothing if an op accesses several spans of it.
+// Returns the accesses of compute ops to a buffer; nothing if one op accesses several spans of it.
 std::optional<std::vector<Touch>> touches_of(const plan::Program& program, const Timeline& timeline,
                                              plan::BufferId buffer) {
   std::vector<Touch> touches;
@@ -203,7 +203,8 @@ class OffloadWriter {
  private:
   plan::RankPlan& rank_;
   MemoryKind place_;
-  // for each buffer: the buffer to which it is offloaded; invalid: it is not offloaded
+  // by buffer: the buffer in host memory or on disk to which it is offloaded; invalid if it is not
+  // offloaded
   std::vector<plan::BufferId> homes_;
 };
 
@@ -302,7 +303,7 @@ void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, 
     return std::pair(a.from, a.op.kind != OpKind::swap_out) <
            std::pair(b.from, b.op.kind != OpKind::swap_out);
   });
-  // number of copies that a compute op waits for, by compute op
+  // by compute op: number of copies for which it waits
   std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1, 0);
   for (std::size_t c = 0; c < copies.size(); ++c) {
     Copy& copy = copies[c];

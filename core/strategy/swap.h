@@ -23,7 +23,8 @@
 
 namespace trainyard::strategy {
 
-// distances in segments, within one pass of one micro-step
+// `kBehind`: number of segments after which an op waits for an offload. `kAhead`: number of
+// segments by which a fetch may begin early. Both within one pass of one micro-step
 inline constexpr std::int32_t kBehind = 2, kAhead = 2;
 
 void add_offloading(plan::RankPlan& rank, const experiment::OffloadSpec& spec);

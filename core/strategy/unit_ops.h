@@ -41,21 +41,20 @@ class UnitOps : protected ShardOps {
     add(collective_op(kind, line, number, whole));
   }
 
-  // `begin_pass` begins a pass through consecutive segments. `gather_for` gathers the parameters of
-  // one segment; it must be called before each segment of the pass, in order.
+  // `begin_pass` begins a pass through consecutive segments. Then `gather_for` must be called for
+  // each segment of the pass, in order; it gathers the parameters of the segment.
   void begin_pass(UnitPass pass, int first_segment, int last_segment);
   void gather_for(int s);
 
-  // Gradients: `free_gradient_slot` must be called before each segment's backward pass and
+  // For gradients, `free_gradient_slot` must be called before each segment's backward pass and
   // `sum_gradient` after it, from the last segment to the first.
   void free_gradient_slot(int s);
   void sum_gradient(int s);
   void keep_shards();  // adds the rank's shards of all sums to its gradients
-  // sums the gradients of the rank's shards with the gradients of the same shards in other shard
-  // groups
+  // sums the gradients of the rank's shards over all ranks that hold the same shards
   void sum_shards(const Line& alike);
 
-  // True if the segment's gradient accumulates over micro-steps in place.
+  // True if micro-steps add to the segment's gradient in place.
   bool accumulates_gradient(int s) const {
     return shards_ == nullptr ? !learns_each_
                               : units().gradients.stays(units().of(model_.owner(s)));
@@ -94,9 +93,11 @@ class UnitOps : protected ShardOps {
   std::int32_t last_with_samples_ = -1;
   UnitPass pass_ = UnitPass::forward;
   std::vector<std::int32_t> in_pass_;  // units, in order of the pass
-  // numbers of the first units in `in_pass_`: units gathered so far; units in use or finished
+  // numbers of units in `in_pass_`, counted from the first one, that are already gathered
+  // (`ahead_`), and that are in use or finished (`begun_`)
   std::size_t ahead_ = 0, begun_ = 0;
-  // reduce-scattered units whose local shard is not yet in the rank's gradients
+  // units whose gradient is reduce-scattered, but not yet added to the gradients of the rank's
+  // shards
   std::deque<Summed> summed_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 using experiment::Shard;
 
-// Returns for each stage the units that share slots, in the order of the backward pass (last layers
+// Returns for each stage its units that share slots, in the order of the backward pass (last layers
 // first).
 template <class Stays>
 std::vector<UnitSlots::Turns> turns_of(const experiment::Resolved& e,
@@ -27,8 +27,8 @@ std::int64_t max_stage_elements(const std::vector<UnitSlots::Turns>& stages) {
   return most;
 }
 
-// Returns the slots for parameters. Units are gathered in order of layers in forward passes, and in
-// reverse in backward passes.
+// Assigns slots for the parameters of units. Units are gathered in the order of layers in forward
+// passes, and in reverse order in backward passes.
 UnitSlots parameters_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard != Shard::full)
     return UnitSlots::as_in_model(units, e.model.elements);
@@ -40,8 +40,8 @@ UnitSlots parameters_of(const experiment::Resolved& e, const std::vector<Bucket>
       std::min<std::int64_t>(e.document.strategy.fsdp.prefetch + 1, max_stage_elements(stages))};
 }
 
-// Returns the slots for gradients. Units share two slots: one unit is reduced while the next is
-// computed.
+// Assigns slots for the gradients of units. Units share two slots: one unit is reduced while the
+// gradient of the next is computed.
 UnitSlots gradients_of(const experiment::Resolved& e, const std::vector<Bucket>& units) {
   if (e.document.strategy.fsdp.shard == Shard::optimizer)
     return UnitSlots::as_in_model(units, e.model.elements);

@@ -9,8 +9,8 @@ namespace trainyard::strategy {
 
 enum class UnitPass { forward, backward };
 
-// Positions of units in a flat buffer (slots). Some units have a permanent slot. The other units of
-// a stage share slots in rotation. Every pass of the stage assigns slots in the same way.
+// Positions (slots) of gathered units in a flat buffer. Some units have a permanent slot. The other
+// units of a stage share slots in rotation. Every pass of the stage assigns slots in the same way.
 class UnitSlots {
  public:
   // Returns slots in which every unit has the same offset as in the model.
@@ -34,13 +34,13 @@ class UnitSlots {
  private:
   UnitSlots() = default;
 
-  // all three vectors are by unit; `stays_`: true if the unit has a permanent slot
+  // The following vectors are by unit. `stays_`: true if the unit has a permanent slot
   std::vector<bool> stays_;
   std::vector<std::int64_t> forward_, backward_;
   std::int64_t elements_ = 0;
 };
 
-// A unit, and the rank's shard of it.
+// Unit of a sharded model, and the rank's shard of it.
 struct Unit {
   Bucket bucket;
   experiment::ElementRange own;   // the shard, as a range of the flat parameters

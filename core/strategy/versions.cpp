@@ -21,8 +21,8 @@ bool has_backward(OpKind kind) {
   return kind == OpKind::backward_input || kind == OpKind::recompute;
 }
 
-// Lifetime of a stashed version: it is stashed before op `update`, which overwrites the parameters,
-// and last read by op `last_reader`.
+// Lifetime of stashed (saved) parameters: op `update` overwrites the current parameters, so they
+// are stashed before it. Op `last_reader` is the last one that reads the stashed copy.
 struct Life {
   std::int32_t version = 0;
   std::size_t update = 0, last_reader = 0;
@@ -50,8 +50,8 @@ class Versions {
   }
 
   // `read_by` returns the index (from 0) of the stashed version that an op reads. `ended_by`
-  // returns the index of the version that is stashed because an update would overwrite it. -1:
-  // none.
+  // returns the index of the version that is stashed before an update op overwrites it. Both return
+  // -1 if there is none.
   std::int64_t read_by(std::size_t op) const { return number_in(read_, op); }
   std::int64_t ended_by(std::size_t update) const { return number_in(ended_, update); }
 
@@ -93,7 +93,7 @@ class Versions {
   }
 
   plan::BufferId parameters_;
-  // update ops in order; version n of the parameters exists before update n
+  // update ops of each segment, in order; version n of the parameters exists before update n
   std::map<First, std::vector<std::size_t>> updates_;
   // version that the forward pass used; the key is {segment, micro-batch}
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> forward_;

@@ -93,8 +93,8 @@ Op partial_products(const Replica& r, const MicroRows& of) {
   return op;
 }
 
-// Reduces a forward op to adding the bias and applying the activation; its input is the sum over
-// columns.
+// Changes a forward op to only add the bias and apply the activation. Its input is then the product
+// that was summed over the columns of all ranks.
 void finish_forward(const Replica& r, const MicroRows& of, Op& forward) {
   forward.reads = {local_rows(r, r.shared_columns.sums, of), bias_of(r)};
   forward.flops = 2 * of.own * row_of(r);

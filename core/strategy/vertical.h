@@ -43,8 +43,8 @@ void scatter_gradient_rows(const Replica& replica, const MicroRows& rows, plan::
 void take_columns_of_weight(const Replica& replica, const MicroRows& rows,
                             plan::Op& backward_weight);
 
-// Each returns the buffer that one of the two collectives of a micro-step accesses: the sums of
-// products, or the gathered gradients.
+// These functions return the buffers of the two collectives of a micro-step: the sums of products,
+// and the gathered gradients.
 plan::Access sums_of(const Replica& replica, const MicroRows& rows);
 plan::Access gradients_of(const Replica& replica, const MicroRows& rows);
 std::int64_t row_of(const Replica& replica);  // number of elements of a row of the products
