@@ -28,8 +28,8 @@ using plan::Op;
 using plan::OpKind;
 
 constexpr const char* kAccepted =
-    "the mean of the parameters of all ranks after the step, or moves of all ranks by one fraction "
-    "toward a center that itself moves toward the mean";
+    "the mean of the parameters of all ranks after the step, or (elastic rule) the parameters of "
+    "each rank after a move toward a center that itself moves toward the mean";
 constexpr int kUnknown = -1;
 
 // Symbolic execution of one program, on all ranks. Sources of values are numbered: first the
@@ -93,8 +93,8 @@ class Execution {
     return *contents_.at({rank, buffer.value});
   }
 
-  // Returns the spans on which an op works: the access itself on the op's rank, or, for a summed
-  // bucket, the bucket's span on each member.
+  // Returns the spans that an access refers to, with their ranks: the access itself, or, if it
+  // reads a summed bucket, the span of the bucket on each member.
   std::vector<std::pair<std::int32_t, Access>> parts(std::int32_t rank, const Access& access) {
     for (auto& [key, bucket] : buckets_) {
       const Bucket::Home* home = bucket.home_in(rank, access.buffer);
@@ -110,7 +110,8 @@ class Execution {
     return {{rank, access}};
   }
 
-  // Executes MIX piece by piece. A new piece begins wherever the value of an operand changes.
+  // Executes the op MIX (weighted sum) piece by piece. A new piece begins wherever the value of an
+  // operand changes.
   void mix(const At& where, const Op& op) {
     const Access& write = op.writes.front();
     std::set<std::int64_t> cuts{0, write.count};
@@ -128,7 +129,7 @@ class Execution {
     }
   }
 
-  // Returns the sum of the elements at one offset in each span.
+  // Returns the weighted sum that a MIX op computes for the elements at one offset in its operands.
   Value sum(std::int32_t rank, const Op& op, std::int64_t offset) {
     Row row = nothing();
     std::optional<std::int64_t> element;  // element of the parameters that all operands have
@@ -154,9 +155,9 @@ class Execution {
     return static_cast<int>(rows_.size()) - 1;
   }
 
-  // Returns the weighted sum that all elements of a buffer hold, each as a sum of elements at the
-  // same offset. Returns nothing if the elements hold different sums. For a missing buffer all
-  // coefficients are zero.
+  // Returns the weighted sum that all elements of a buffer hold, where each element is a sum of
+  // elements at the same offset. Returns nothing if the elements hold different sums. For a missing
+  // buffer all coefficients are zero.
   std::optional<Row> row_of(const plan::RankPlan& rank, const char* buffer) {
     const plan::BufferId id = rank.buffer(buffer);
     if (!id.valid()) return nothing();
@@ -172,7 +173,7 @@ class Execution {
                std::nullopt;
       if (one.value_or(piece.value.source) != piece.value.source)
         return report(rank.rank, fmt::format("the weighted sum in {} has other weights than the "
-                                             "sum in the preceding parameters",
+                                             "weighted sum in the parameters before it",
                                              span)),
                std::nullopt;
       one = piece.value.source;

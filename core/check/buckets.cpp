@@ -53,7 +53,7 @@ void add_homes(Buckets& buckets, const plan::RankPlan& rank, const plan::Program
   }
 }
 
-// Cuts the bucket at the boundaries of its members' chunks.
+// Cuts the bucket into cells at the boundaries of the chunks of its members.
 void cut_shares(Bucket& bucket, std::size_t members) {
   for (std::size_t p = 0; p < members; ++p) bucket.cuts.push_back(bucket.chunk(members, p).first);
   bucket.cuts.push_back(bucket.homes.begin()->second.length());
@@ -85,7 +85,7 @@ std::optional<Flaw> flaw_of_member(const Bucket& bucket, std::int32_t member) {
   const auto& [first_rank, first] = *bucket.homes.begin();
   const auto at = bucket.homes.find(member);
   if (at == bucket.homes.end())
-    return Flaw{member, fmt::format("the rank does not use bucket {} of group {}", bucket.number,
+    return Flaw{member, fmt::format("the rank has no op for bucket {} of group {}", bucket.number,
                                     bucket.group)};
   const std::int64_t length = at->second.length(), expected = first.length();
   if (length == expected) return std::nullopt;
@@ -130,14 +130,14 @@ bool scatters(const plan::Program& program, std::int32_t group) {
   });
 }
 
-// True if the span is in a buffer of layer values. The function decides by the buffer's name, as a
-// run does when it binds buffers.
+// True if the span is in a buffer that holds values of layers, such as activations. The name of the
+// buffer decides, as in a run.
 bool is_of_layers(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
 }
 
-// True if the group only sums or gathers layer values and none of its members has samples.
+// True if the group only sums or gathers values of layers, and none of its members has samples.
 bool has_no_samples(const Scope& scope, std::int32_t group, const std::string& name) {
   int of_layers = 0, others = 0;
   for (const std::int32_t member : scope.groups[static_cast<std::size_t>(group)].ranks) {
@@ -168,8 +168,9 @@ std::optional<Flaw> flaw_of_groups(const Scope& scope, std::int32_t rank,
         !scatters(program, static_cast<std::int32_t>(g)) &&
         !group_only_copies(scope, static_cast<std::int32_t>(g)) &&
         !has_no_samples(scope, static_cast<std::int32_t>(g), program.name))
-      return Flaw{rank,
-                  fmt::format("the program updates parameters, but group {} reduces nothing", g)};
+      return Flaw{
+          rank, fmt::format(
+                    "the program updates parameters, but has no bucket that group {} reduces", g)};
   }
   return std::nullopt;
 }

@@ -39,13 +39,14 @@ struct Bucket {
   std::size_t cell(std::int64_t offset) const;  // index of the cell that starts at `offset`
   std::pair<std::int64_t, std::int64_t> chunk(std::size_t members, std::size_t position)
       const;  // {first, count} of the member at `position`; the bucket must have members
-  // like the function above, but divides only the first `length` elements of the bucket into chunks
+  // Returns the chunk of the member at `position`, if only the first `length` elements of the
+  // bucket are divided into chunks
   std::pair<std::int64_t, std::int64_t> chunk(std::int64_t length, std::size_t members,
                                               std::size_t position) const;
   Home* home_in(std::int32_t rank,
                 plan::BufferId buffer);  // null if the rank does not hold the bucket in `buffer`
 };
-// all buckets; the key is {group, bucket number}
+// Buckets of a program; the key is {group, bucket number}
 using Buckets = std::map<std::pair<std::int32_t, std::int32_t>, Bucket>;
 
 const plan::Access& span_of(
@@ -58,7 +59,7 @@ const plan::Access& span_of(
 // checks them.
 bool mixes(const plan::Program& program);
 bool is_mixing_transfer(const plan::Program& program, const plan::Op& op);
-// Returns the collective that an op is, or from which it was expanded.
+// Returns the kind of collective that the op executes or, for an expanded collective, belongs to.
 plan::OpKind collective_of(const plan::Program& program, const plan::Op& op);
 inline bool is_of_broadcast(const plan::Program& program, const plan::Op& op) {
   return collective_of(program, op) == plan::OpKind::broadcast;
@@ -79,7 +80,7 @@ bool reduces(plan::OpKind kind);  // true if the kind sums; other kinds only cop
 // the cells of the returned buckets have no values yet
 Buckets buckets_of(const Scope& scope, const std::string& program);
 
-// Part of an access that is inside a bucket.
+// Part of an access that lies in a bucket, as a range of cells.
 struct Overlap {
   Bucket* bucket;
   Bucket::Home* home;
@@ -87,9 +88,9 @@ struct Overlap {
 };
 std::vector<Overlap> overlaps(Buckets& buckets, std::int32_t rank, const plan::Access& access);
 
-// Reason why a program cannot compute its sums. `first_flaw` requires that every member of a group
-// has the group's buckets, with equal lengths. In a program that updates parameters, every group of
-// several ranks must also have a bucket.
+// Reason why a program cannot compute the sums of its buckets. `first_flaw` requires that every
+// member of a group has the group's buckets, with equal lengths. In a program that updates
+// parameters, every group of several ranks must also have a bucket.
 struct Flaw {
   std::int32_t rank;
   std::string what;

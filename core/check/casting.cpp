@@ -26,7 +26,7 @@ bool casts(const Program& program) {
   return std::any_of(program.ops.begin(), program.ops.end(),
                      [](const Op& op) { return op.kind == OpKind::cast; });
 }
-// Output and source of a CAST.
+// Output span and source span of a CAST op.
 struct CastSpans {
   Access output, source;
 };

@@ -14,7 +14,8 @@ namespace trainyard::check {
 struct Cell {
   std::int32_t write_lane = -1;
   std::int64_t write = -1;  // sequence number of the last write, on `write_lane`
-  // for each lane: sequence number of its last read after that write; -1 if there is none
+  // by lane: sequence number of the lane's last read of the cell after its last write; -1 if there
+  // is none
   std::vector<std::int64_t> reads;
 };
 struct Span {
@@ -32,7 +33,7 @@ class Cells {
     return spans_[static_cast<std::size_t>(program)][static_cast<std::size_t>(op)];
   }
   Cell& cell(std::size_t buffer, std::size_t number) { return cells_[buffer][number]; }
-  // elements of one cell of a buffer
+  // returns the elements of cell number `number` of a buffer
   plan::Access range(std::size_t buffer, std::size_t number) const;
 
  private:

@@ -85,7 +85,8 @@ struct ProgramTraffic {
 struct Memory {
   std::int64_t buffers = 0;  // sum over all buffers
   std::int64_t shared = 0;   // part of `buffers` that peers read
-  // maximum number of bytes that are live at the same time: a lower bound for any memory layout
+  // largest number of bytes that are live at the same time, which is a lower bound for any memory
+  // layout
   std::int64_t peak = 0;
   std::int64_t host = 0, disk = 0;  // offloaded to host memory, and to disk
 };
@@ -100,8 +101,8 @@ struct Report {
   // plan's structure is invalid
   std::vector<ProgramTraffic> traffic;
   std::vector<Memory> memory;  // memory by rank
-  // text grid of ranks and time in which the op of the first finding is marked; empty if there is
-  // no such op
+  // grid of ranks and time, as text, in which the op of the first finding is marked; empty if the
+  // first finding has no op
   std::string grid;
   base::Problems problems() const;
 };

@@ -9,8 +9,8 @@
 
 namespace trainyard::check {
 
-// Vector clock: for each lane of each rank, the number of the lane's first ops that are known to be
-// complete.
+// Vector clock: for each lane of each rank, how many of the lane's ops, from the first one, are
+// known to be complete.
 using Clock = std::vector<std::int32_t>;
 
 void join(Clock& clock, const Clock& other);  // merges `other` into `clock` (maximum by lane)
@@ -20,7 +20,7 @@ class LaneClocks {
  public:
   explicit LaneClocks(std::size_t lanes) { complete_.emplace_back(lanes, 0); }
 
-  // Returns the clock after the first `count` ops are complete.
+  // Returns the vector clock of the time at which the first `count` ops of the lane are complete.
   const Clock& after(std::int64_t count) const {
     return complete_[static_cast<std::size_t>(count - first_)];
   }

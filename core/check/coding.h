@@ -42,8 +42,8 @@ class Coding {
 
   void encode(std::int32_t rank, const plan::Op& op);
   void decode(std::int32_t rank, const plan::Op& op);
-  // Records a write by an op other than encode or decode. Returns false if the op changes elements
-  // that were encoded but not decoded yet.
+  // Records a write by an op that neither encodes nor decodes. Returns false if the op changes
+  // elements that were encoded but not decoded yet.
   bool write(std::int32_t rank, const plan::Access& access);
   bool is_decoded(std::int32_t rank, const plan::Access& access) const;
   // True if the rank has decoded the full bucket.

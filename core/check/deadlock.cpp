@@ -21,8 +21,8 @@ class Chain {
  public:
   explicit Chain(const Scope& scope) : scope_(scope), run_(scope.run) {}
 
-  // Follows the chain of waits, beginning with the first lane that is stuck. Returns an op on the
-  // cycle, or the op whose peer never arrives.
+  // Follows the chain of waits from the first lane that cannot proceed. Returns an op on the cycle,
+  // or the op whose peer never arrives.
   At follow() {
     At at = first_stuck();
     std::vector<At> seen;
@@ -40,8 +40,8 @@ class Chain {
   At start() const { return first_stuck(); }
 
  private:
-  // Returns the first incomplete op of a lane. If all ops are complete, the result's sequence
-  // number is the lane's length.
+  // Returns the first incomplete op of a lane. The sequence number of the result is the length of
+  // the lane if all its ops are complete.
   At head(std::int32_t rank, std::int32_t lane) const {
     const auto& places =
         run_.places[static_cast<std::size_t>(rank)][static_cast<std::size_t>(lane)];
@@ -56,8 +56,8 @@ class Chain {
                    .size());
   }
 
-  // Returns a stuck op. Prefers one that waits for a peer, because such an op explains a deadlock
-  // better than an op that waits for another lane.
+  // Returns an op that can never start or complete. Prefers an op that waits for a peer, because it
+  // explains a deadlock better than an op that waits for another lane.
   At first_stuck() const {
     At found;
     for (std::size_t r = 0; r < run_.places.size(); ++r)

@@ -18,7 +18,7 @@ class Expressions {
 
   int leaf(std::int32_t rank) const { return rank; }
   int nothing() const { return nothing_; }  // index of the empty sum
-  // Adds two expressions. Returns nothing if any rank contributes to both of them.
+  // Returns the sum of two expressions; nothing if some rank contributes to both of them.
   std::optional<int> add(int a, int b);
   // adds the summands in the given order; same as `add` for two summands
   std::optional<int> sum(const std::vector<int>& summands);
@@ -29,7 +29,7 @@ class Expressions {
   using Members = std::vector<std::uint64_t>;  // set of ranks, one bit per rank
   int enter(Members members);
 
-  // set of contributing ranks for each expression; leaves have the lowest expression numbers
+  // by expression: set of ranks that contribute to it; leaves have the lowest expression numbers
   std::vector<Members> members_;
   int nothing_;
   std::unordered_map<std::uint64_t, int> additions_;

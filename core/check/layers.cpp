@@ -17,8 +17,8 @@ bool has_part(const Op& op) {
                               op.kind == OpKind::backward_input || op.kind == OpKind::softmax);
 }
 
-// True if the op writes the rank's gradient to this span. The function decides by the buffer's
-// name, as a run does when it binds buffers.
+// True if the written span holds the gradient that this rank computes. The name of the buffer
+// decides, as in a run.
 bool is_own_gradient(const plan::RankPlan& rank, const Op& op, const Access& written) {
   return rank.buffers[written.buffer.index()].name == "grad.s" + std::to_string(op.segment);
 }
@@ -46,7 +46,8 @@ void Layers::find(const plan::RankPlan& rank, const plan::Program& program, Buck
           {rank.rank, op.columns});
 }
 
-// Returns the group whose buckets hold the op's partial result; -1 if the op writes none.
+// Returns the group that sums or gathers the op's partial result of a split layer; -1 if the op
+// writes no partial result.
 std::int32_t Layers::find_buckets(const plan::RankPlan& rank, const Op& op, Buckets& buckets) {
   std::int32_t group = -1;
   for (const Access& written : op.writes) {
@@ -84,8 +85,8 @@ std::string describe(OpKind kind, std::int32_t segment) {
 
 }  // namespace
 
-// If the partial results are not summed, each column must occur equally often. It may occur more
-// than once, because there may be several replicas.
+// If partial results are not summed, requires only that every column is computed equally often.
+// With several replicas a column is computed more than once.
 void Layers::check_columns(const PartialResult& part, std::vector<Made> made) {
   std::stable_sort(made.begin(), made.end(),
                    [](const Made& a, const Made& b) { return a.columns.first < b.columns.first; });

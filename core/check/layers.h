@@ -40,7 +40,7 @@ class Layers {
   bool is_summed(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // True if the op writes the rank's partial result to this span.
+  // True if the op writes the partial result of a split layer on this rank to the span.
   bool makes(std::int32_t rank, const plan::Op& op, const plan::Access& written) const;
 
   void write(std::int32_t rank, const Bucket& bucket, std::int32_t micro) {

@@ -79,8 +79,8 @@ class Execution {
     return !flaw || report(flaw->rank, -1, flaw->what);
   }
 
-  // Executes an event of this program. Returns false after a finding, because further findings
-  // would only be consequences of the first one.
+  // Executes an event of the rehearsal that belongs to this program. Returns false after a finding,
+  // because further findings would only be its consequences.
   bool step(const plan::DryRun::Event& event) {
     const Op& op = scope_.op(event.at);
     if (!event.completes) return true;
@@ -121,7 +121,7 @@ class Execution {
   // True if ranks must sum their norms for clipping, because no rank has the full gradient.
   bool sums_norms() const { return elsewhere_.broadcasts || elsewhere_.shards || layers_.split(); }
 
-  // Returns the symbolic value of the bucket on this rank when the program starts.
+  // Returns the symbolic value that the bucket has on this rank before the program starts.
   int before(const Bucket& bucket, std::int32_t rank) {
     if (statistics_.is_summed(bucket)) return expressions_.nothing();
     if (layers_.is_summed(bucket))
@@ -134,7 +134,7 @@ class Execution {
     return *expressions_.sum(leaves);
   }
 
-  // Checks that an op sends summed values to other ranks only after the sum is complete.
+  // Checks that an op sends sums to other ranks only after they are complete.
   bool forwards_sums(const At& at, const Op& op) {
     const bool hands_on =
         op.kind == OpKind::send || (op.kind == OpKind::broadcast && op.peer == at.rank);
@@ -169,7 +169,8 @@ class Execution {
     if (!is_of_all_replicas(at, op)) return false;
     for (const Access& access : op.reads) {
       if (updates(op.kind) && !reads_decoded(at, access)) return false;
-      // this MIX (weighted averaging) reads and writes one span: the rank's local value, not a sum
+      // MIX with equal input and output span only scales the rank's local value, so it does not
+      // read a sum
       const bool adds = op.kind == OpKind::mix && access == op.writes.front();
       if (((uses_sum(op.kind) && !adds) || (sums_norms() && op.kind == OpKind::clip)) &&
           !reads_sum(at, access))
@@ -351,8 +352,8 @@ class Execution {
     return true;
   }
 
-  // Returns the span that an op must read: for F the rank's rows of the sum, for W all gathered
-  // rows.
+  // Returns the span that an op of the first layer must read: the rank's rows of the sum (F), or
+  // the gathered rows of all ranks (W).
   Access rows_wanted(const Bucket& bucket, std::int32_t rank) const {
     const Bucket::Home& home = bucket.homes.at(rank);
     if (!reduces(bucket.wanted)) return {home.buffer, home.first, home.length()};
@@ -368,7 +369,8 @@ class Execution {
   bool rows_were_read(const Bucket& bucket, std::int32_t rank) {
     return rows_wanted(bucket, rank).count == 0 || vertical_.is_read(rank, bucket) ||
            report(rank, last_op(rank, bucket),
-                  fmt::format("no op reads the received rows of bucket {}", bucket.number));
+                  fmt::format("bucket {} receives rows of other ranks, but no op reads them",
+                              bucket.number));
   }
 
   bool reads_decoded(const At& at, const Access& access) {
@@ -406,7 +408,7 @@ class Execution {
     return scope_.groups[static_cast<std::size_t>(bucket.group)].ranks;
   }
 
-  // True if a rank holds the result of the bucket's collective.
+  // True if the rank holds the result of the bucket's collective.
   bool is_complete(const Bucket& bucket, std::int32_t rank, std::size_t cell) const {
     const int value = held(bucket, rank, cell);
     return reduces(bucket.wanted)
@@ -511,7 +513,7 @@ class Execution {
   // Executes a collective that is a single op: every member gets its result.
   bool whole(const plan::DryRun::Event& event) {
     Bucket& bucket = buckets_.at({scope_.op(event.at).group, scope_.op(event.at).bucket});
-    // the op covers only part of the bucket if a micro-step has few samples
+    // if a micro-step has few samples, the op covers only the first part of the bucket
     const Access& span = span_of(scope_.op(event.at));
     const std::int64_t first = span.first - bucket.homes.at(event.at.rank).first;
     for (std::size_t c = bucket.cell(first), last = bucket.cell(first + span.count); c < last;

@@ -67,7 +67,7 @@ bool processes_own_samples(const Op& op, bool has_columns) {
 using SegmentTerm =
     std::pair<std::int32_t, std::int32_t>;  // term of a gradient: {micro-step, segment}
 
-// Symbolic value of one element of a gradient.
+// Symbolic value of one element of a gradient: the terms that it sums.
 struct Sum {
   std::set<SegmentTerm> parts;
   bool columns = false;  // true if the terms cover samples of all ranks
@@ -150,7 +150,7 @@ class MicroSteps {
                                                                 {span.buffer, c});
         if (!sum.old && !sum.twice && sum.parts == wanted) continue;
         findings_.add(Proof::meaning, FindingLocation{rank_.rank, program_.name, op},
-                      fmt::format("the op reads {}, which {}",
+                      fmt::format("the op reads the gradient {}, which {}",
                                   range_text(rank_, cells_.range(span.buffer, c)),
                                   describe(sum, wanted.size())),
                       micro >= 0 ? fmt::format("the gradient of micro-step {}, which contains one "
@@ -191,10 +191,11 @@ class MicroSteps {
   Cells& cells_;
   Findings& findings_;
   bool updates_each_ = false;  // true if an update follows each micro-step
-  // micro-steps in which any rank loads samples; micro-steps in which this rank processes samples
+  // micro-steps in which any rank loads samples (`all_`), and in which this rank processes samples
+  // (`own_`)
   std::set<std::int32_t> all_, own_;
   std::set<std::size_t> gradients_;  // indices of gradient buffers
-  // segments that write a gradient, by cell
+  // segments that write a gradient, by cell of the gradient
   std::map<CellKey, std::set<std::int32_t>> gradient_writers_;
   std::map<CellKey, Sum> sums_;
 };

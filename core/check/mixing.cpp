@@ -67,8 +67,8 @@ class Execution {
     return true;
   }
 
-  // Executes an event. Returns false after a finding, because further findings would only be
-  // consequences of the first one.
+  // Executes an event of the rehearsal. Returns false after a finding, because further findings
+  // would only be its consequences.
   bool step(const plan::DryRun::Event& event) {
     if (!event.completes) return true;
     const Op& op = scope_.op(event.at);
@@ -148,7 +148,8 @@ class Execution {
     return true;
   }
 
-  // Executes MIX piece by piece. A new piece begins wherever the value of an operand changes.
+  // Executes the op MIX (weighted sum) piece by piece. A new piece begins wherever the value of an
+  // operand changes.
   bool mix(const At& where, const Op& op) {
     std::set<std::int64_t> cuts{0, op.writes.front().count};
     for (const Access& read : op.reads)
@@ -200,7 +201,7 @@ class Execution {
     return is_sum(value) ? "a weighted sum" : "values that are not parameters of any rank";
   }
 
-  // Executes an update, which subtracts a multiple of the gradient from a weighted sum, element by
+  // Executes an update op, which subtracts the rank's update from a weighted sum, element by
   // element.
   bool update(const At& where, const Op& op) {
     for (const Access& write : op.writes) {
@@ -245,8 +246,8 @@ class Execution {
                std::nullopt;
       if (first.value_or(piece.value).source != piece.value.source)
         return report({rank.rank, program_, -1},
-                      fmt::format("the weighted sum in {} has other weights than the sum in the "
-                                  "preceding parameters",
+                      fmt::format("the weighted sum in {} has other weights than the weighted sum "
+                                  "in the parameters before it",
                                   span)),
                std::nullopt;
       first = piece.value;

@@ -30,7 +30,8 @@ bool swaps(const plan::RankPlan& rank) {
   });
 }
 
-// Contents of a range of a buffer: element e of [first, end) holds element e - base of value `id`.
+// Range [first, end) of a buffer that holds one symbolic value: element e of the buffer holds
+// element e - base of value `id`.
 struct CopiedPiece {
   std::int64_t first = 0, end = 0, id = 0, base = 0;
   bool operator==(const CopiedPiece&) const = default;
@@ -41,8 +42,8 @@ class CopiedContents {
   explicit CopiedContents(std::int64_t elements = 0, std::int64_t id = 0)
       : pieces_{{0, elements, id, 0}} {}
 
-  // Returns the pieces of a span. Their offsets are relative to the start of the span. Adjacent
-  // pieces of one value are joined.
+  // Returns the pieces of a span, each with one value. Their offsets are relative to the start of
+  // the span. Adjacent pieces of one value are joined.
   std::vector<CopiedPiece> of(const Access& span) const {
     std::vector<CopiedPiece> list;
     for (const CopiedPiece& piece : pieces_) {
@@ -93,7 +94,7 @@ class Offloading {
     }
   }
 
-  // Executes one op. Returns false after a finding.
+  // Executes one op symbolically. Returns false after a finding.
   bool step(const Op& op, const FindingLocation& location) {
     location_ = location;
     if (swaps(op.kind)) return move(op);
@@ -203,17 +204,18 @@ class Offloading {
   Findings& findings_;
   FindingLocation location_;
   std::vector<bool> is_followed_,
-      // both by buffer: true if OUT or IN uses the buffer; true if the buffer is a home of
-      // persistent values
+      // by buffer: true if OUT or IN uses it (`is_followed_`); true if it is the home of persistent
+      // values (`persistent_`)
       persistent_;
   std::vector<CopiedContents> actual_,
       without_;  // by buffer: actual contents, and contents without offloading
   std::map<std::pair<std::size_t, std::int64_t>, Access>
       // home of each fetched span, by its location on the device: buffer and first element
       home_of_;
-  // first element in the home, by segment and home
+  // first element that a segment uses in a home (buffer in which values stay between steps), by
+  // segment and home
   std::map<std::pair<std::int32_t, std::size_t>, std::int64_t> of_segment_;
-  // segment that uses a range, by home and first element
+  // segment that uses a range of a home, by home and first element
   std::map<std::pair<std::size_t, std::int64_t>, std::int32_t> owner_;
   std::int64_t values_ = 0;
 };

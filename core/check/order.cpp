@@ -17,8 +17,8 @@ struct Use {
   int op;  // index of the first op of the bucket
 };
 
-// Returns the ops that start a bucket: every collective that is a single op, and the first op of
-// every expanded collective.
+// Returns the ops that start a bucket: each collective that is a single op, and the first op of
+// each collective that is expanded to sends and receives.
 std::vector<Use> uses(const plan::Program& program) {
   std::vector<Use> list;
   std::set<std::pair<std::int32_t, std::int32_t>> known;

@@ -38,7 +38,7 @@ bool is_pass(OpKind kind) {
 
 enum class Role { other, samples, output, sums, gradient };
 
-// Content of a buffer, according to its name.
+// What a buffer holds, according to its name: its role and its segment.
 struct Use {
   Role role = Role::other;
   std::int32_t segment = -1;
@@ -53,7 +53,7 @@ Use use_of(const std::string& name) {
   return {};
 }
 
-// Values that a cell holds.
+// Symbolic value of a cell: what it holds, and of which micro-batch.
 struct Held {
   Use use;
   std::int32_t micro = -1;       // micro-batch; -1: no value of this step
@@ -92,7 +92,7 @@ class Passing {
     return true;
   }
 
-  // Checks that no micro-batch was left out.
+  // Checks at the end of the program that every segment has processed all micro-batches.
   void finish() {
     for (const auto& [pass, micros] : taken_)
       if (const auto all = static_cast<std::size_t>(last_micro_of(pass.rank)) + 1;
@@ -119,11 +119,11 @@ class Passing {
     }
   };
 
-  // Returns how many micro-batches a segment processed in this direction, on all ranks of the
-  // replica together. Ranks that processed the same micro-batches have parts of one layer, so they
-  // count once. If ranks processed disjoint micro-batches, the result is the sum of their numbers.
-  // If two ranks share only some micro-batches, one rank has left some out, and the result is the
-  // smaller number.
+  // Returns how many micro-batches a segment processed in this direction on all ranks of the
+  // replica. Ranks that processed the same micro-batches hold parts of one layer, so their
+  // micro-batches count once. Ranks that processed disjoint micro-batches are callers of a remote
+  // segment, so their numbers are added. If two ranks have only some micro-batches in common, one
+  // of them left some out, and the smaller number is returned.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;
@@ -263,8 +263,9 @@ class Passing {
     return true;
   }
 
-  // Returns the columns of the op's output or, if the op has none, the columns of its input.
-  // Returns no columns for sums, and for results that cover all columns.
+  // Returns the columns of a split layer that the op's output covers or, if the op has no output
+  // columns, those of its input. Returns no columns for sums, and for results that cover all
+  // columns.
   plan::Columns columns_of(const At& at, const Op& op) {
     if (op.columns.any())
       return op.kind == OpKind::forward || op.kind == OpKind::recompute ? op.columns

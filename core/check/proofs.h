@@ -52,8 +52,8 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-// Returns for each rank the index at which `program` first occurs in the sequence of programs that
-// is checked (the rehearsal); -1 if it does not occur.
+// Returns for each rank the index of the first run of `program` in the rehearsal; -1 if the
+// rehearsal does not contain the program.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
 // returns a text such as "grads[100:200]"
@@ -79,7 +79,7 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// True if, in the program, ranks send outputs of layers to ranks that have later layers.
+// True if ranks send outputs of layers to ranks that have later layers in this program.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // True if each rank updates, or keeps, only a shard of the parameters.

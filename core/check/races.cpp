@@ -153,7 +153,7 @@ class Races {
     forget(state(at), at.rank);
   }
 
-  // Drops the clocks of program instances on which no op of the rank can depend any more.
+  // Drops vector clocks of old program instances, on which no later op of the rank can depend.
   void forget(RankState& state, std::int32_t rank) {
     const auto& bases = run_.base[static_cast<std::size_t>(rank)];
     const std::int32_t oldest =

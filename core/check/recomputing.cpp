@@ -37,7 +37,8 @@ struct HeldValue {
   bool operator==(const HeldValue&) const = default;
 };
 
-// Cells of one buffer that an op accesses: for each cell its offset in the access, and its value.
+// Values of the cells that an op accesses in one buffer: for each cell its offset in the access,
+// and its value.
 using Values = std::vector<std::pair<std::int64_t, HeldValue>>;
 
 struct Touched {
@@ -61,7 +62,7 @@ class Recomputing {
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
   }
 
-  // Executes one op. Returns false after a finding.
+  // Executes one op symbolically. Returns false after a finding.
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
@@ -146,7 +147,7 @@ class Recomputing {
   bool reads_forward_values(const Op& op) {
     const bool is_loss = op.kind == OpKind::loss;
     const auto forward = seen_.find({is_loss ? last_ : op.segment, op.micro});
-    // the forward pass is on another rank, or processed samples of other ranks
+    // without an entry, the forward pass is on another rank, or processed samples of other ranks
     if (forward == seen_.end()) return true;
     for (const auto& [buffer, values] : reads_of(op)) {
       const Values* wanted =
@@ -231,8 +232,8 @@ class Recomputing {
       seen_;  // forward ops, by segment and micro-step
 };
 
-// Returns the ops in the order in which they complete in the program's first instance; on ranks
-// whose programs run when messages arrive, in program order.
+// Returns the ops of a program in the order in which they complete in its first run. For ranks
+// whose programs run when messages arrive, returns them in program order.
 std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
   std::vector<int> order;
   if (has_servers(scope)) {

@@ -15,8 +15,8 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-// True if the span holds values that ranks pass to each other. The function decides by the buffer's
-// name, as a run does when it binds buffers.
+// True if the span holds outputs or gradients that ranks pass to each other. The name of the buffer
+// decides, as in a run.
 bool is_passed(const plan::RankPlan& rank, const Access& span) {
   const std::string& name = rank.buffers[span.buffer.index()].name;
   return name.starts_with("act.s") || name.starts_with("grad.s") || name == "summaries";
@@ -43,7 +43,7 @@ Replicas::Replicas(const Scope& scope, const std::string& program) : replica_(sc
     }
 }
 
-// Puts ranks that pass or sum outputs among themselves into one replica.
+// Puts ranks into one replica if they pass outputs to each other, or sum outputs together.
 void Replicas::join_members(const Scope& scope, const plan::RankPlan& rank,
                             const plan::Program& program) {
   for (const Op& op : program.ops) {
@@ -60,8 +60,8 @@ void Replicas::join(std::int32_t a, std::int32_t b) {
   std::replace(replica_.begin(), replica_.end(), from, to);
 }
 
-// Finds the segment that each gradient updates. With tied parameters, it may be another segment
-// than the one that computes the gradient.
+// Finds for each gradient the segment whose parameters it updates. With tied parameters this may be
+// another segment than the one that computes the gradient.
 void Replicas::find_gradients(const plan::RankPlan& rank, const plan::Program& program) {
   for (const Op& update : program.ops) {
     if (update.kind != OpKind::update) continue;

@@ -25,8 +25,8 @@ class Replicas {
  public:
   Replicas(const Scope& scope, const std::string& program);
 
-  // Checks the sum over `members` of the rank's gradient of a segment. Returns a text that says
-  // what is wrong, or nothing if the sum contains all replicas.
+  // Checks that `members` are the right ranks to sum the rank's gradient of a segment. Returns
+  // nothing if the sum contains all replicas, else a text that says what is wrong.
   std::optional<std::string> flaw(std::int32_t rank, std::int32_t segment,
                                   const std::vector<std::int32_t>& members) const;
 
@@ -54,9 +54,9 @@ class Replicas {
   std::vector<std::int32_t> replica_;  // replica of each rank
   std::map<std::int32_t, std::vector<std::int32_t>>
       learners_;  // by segment: ranks that compute its gradient in this program
-  // columns of the gradient; the key is {rank, segment}
+  // columns of the layer that a rank's gradient of a segment covers; the key is {rank, segment}
   std::map<std::pair<std::int32_t, std::int32_t>, plan::Columns> columns_;
-  // micro-batches of all programs; the key is {rank, segment}
+  // micro-batches of a segment that a rank processes, in all programs; the key is {rank, segment}
   std::map<std::pair<std::int32_t, std::int32_t>, Passed> passed_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       updated_segments_;  // by rank and segment, if it differs from the segment

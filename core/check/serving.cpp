@@ -23,10 +23,10 @@ using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
 
-// A transfer of a server's share of the parameters, as the worker or the server describes it.
+// Transfer of a share of the parameters as one end describes it, which is the worker or the server.
 struct End {
-  // numbers of elements; -1: no transfer. A server must take as many elements as a worker pushes,
-  // and give as many as it pulls
+  // numbers of elements; -1: no transfer. `pushed`: what a worker pushes and a server takes.
+  // `pulled`: what a worker pulls and a server gives
   std::int64_t pushed = -1, pulled = -1;
   std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
@@ -169,7 +169,8 @@ void match(const RankPlan& rank, std::string_view program, const Ends& servers,
     if (agree(end, at_server)) continue;
     findings.add(Proof::serving, FindingLocation{rank.rank, std::string(program), -1},
                  fmt::format("the worker has a {} for share {}", words(end), bucket),
-                 fmt::format("the same numbers as on the server, which has a {}", words(at_server)),
+                 fmt::format("the same numbers of elements as on the server, which has a {}",
+                             words(at_server)),
                  "");
   }
   for (const auto& [bucket, end] : ends)
@@ -210,7 +211,7 @@ bool sound(const plan::ArrivalRule& rule) {
 }
 
 // Simulates the arrival rule with workers of different speeds. Returns true if the workers together
-// reach a given limit.
+// reach a given limit, so that none waits forever.
 bool terminates(const plan::ArrivalRule& rule) {
   plan::ArrivalQueue arrivals(rule);
   arrivals.allow(20L * rule.workers);

@@ -19,7 +19,8 @@ inline constexpr std::int32_t kAllPositions =
 // rank, segment and micro-step of one term of a gradient
 using GradientTerm = std::tuple<std::int32_t, std::int32_t, std::int32_t>;
 
-// Symbolic value of an element of the shard of one rank, which is at `position` in its shard group.
+// Symbolic value of an element, which belongs to the shard of the rank at `position` in its shard
+// group.
 struct ShardValue {
   enum Kind { nothing, zero, before, after, gradient } kind = nothing;
   std::int32_t position = kAllPositions;
@@ -47,7 +48,7 @@ bool is_of_gradients(const plan::RankPlan& rank, const plan::Access& span);
 // Returns the group that shards the parameters; -1 if no parameters are gathered.
 std::int32_t gathering_group(const plan::RankPlan& rank);
 
-// Returns the pieces of a span that begins at `from`, moved to a span that begins at `to`. Joins
+// Returns the pieces of a span that begins at `from`, shifted as if the span began at `to`. Joins
 // adjacent pieces with equal values.
 std::vector<Piece> moved(const std::vector<Piece>& pieces, std::int64_t from, std::int64_t to);
 

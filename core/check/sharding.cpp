@@ -77,7 +77,7 @@ class Sharding {
     }
   }
 
-  // Checks that all persistent parameters are updated.
+  // Checks at the end of a training program that all persistent parameters are updated.
   void finish() {
     if (plan::purpose(program_) != plan::Purpose::training) return;
     for (const plan::RankPlan& rank : scope_.ranks) {
@@ -101,8 +101,8 @@ class Sharding {
     std::int32_t position = kAllPositions;
   };
 
-  // key of a segment: {one rank that stands for all ranks that exchange parameters and gradients,
-  // segment}
+  // Identifies a segment: a rank that represents all ranks that exchange parameters and gradients
+  // with it, and the number of the segment
   using Of = std::pair<std::int32_t, std::int32_t>;
 
   // Puts ranks that exchange parameters or gradients into one group.
@@ -291,7 +291,7 @@ class Sharding {
     return true;
   }
 
-  // True if the piece holds the gradient of the elements at its own offsets, with the terms of all
+  // True if the piece holds the gradient of the elements at the same offsets, with the terms of all
   // segments that read these parameters.
   bool is_whole(std::int32_t together, const Piece& piece, std::int32_t position) {
     const ShardValue& value = values_[piece.value.source];
@@ -320,8 +320,8 @@ class Sharding {
     }
   }
 
-  // Executes ops whose results the check does not follow: they write zeros or unknown values, and
-  // must not write persistent parameters.
+  // Executes an op whose result this check does not follow, such as zeros or unknown values. Such
+  // an op must not write persistent parameters.
   bool overwrites(const At& at, const Op& op) {
     const PersistentBuffer& persistent = persistent_[static_cast<std::size_t>(at.rank)];
     for (const Access& write : op.writes) {
@@ -396,8 +396,8 @@ class Sharding {
     }
   }
 
-  // Writes the sum to every member. A reduce-scatter defines only the member's shard; all other
-  // elements are undefined, so they may hold the sum, too.
+  // Writes the sum to every member. For a reduce-scatter this is correct too: only the member's
+  // shard is defined, so the other elements may have any value.
   bool sum(const At& at, const Access& span, const std::vector<std::vector<Piece>>& previous) {
     set(at.rank, span.buffer, moved(previous.front(), 0, span.first));
     return std::all_of(previous.begin() + 1, previous.end(),
@@ -410,9 +410,9 @@ class Sharding {
   ValueTable values_;
   std::vector<std::vector<Contents>> contents_;  // contents by rank and buffer
   std::vector<PersistentBuffer> persistent_;     // persistent parameters, by rank
-  // for each rank: one rank that stands for all ranks that share parameters with it
+  // by rank: the rank that represents all ranks that share parameters with it
   std::vector<std::int32_t> sharing_groups_;
-  // pieces that a segment reads, relative to the start of the segment
+  // pieces of the parameters that a segment reads, relative to the start of the segment
   std::map<Of, std::vector<Piece>> computed_by_;
   std::map<Of, std::set<GradientTerm>> parts_;
   Replicas replicas_;

@@ -400,7 +400,7 @@ class Inspector {
     if (op.reads.size() != reads || op.writes.size() != writes)
       return report_spans(op, reads, writes);
     if (reads + writes < 2 || op.reads == op.writes) return;
-    // these ops may move data between a bucket and scratch memory
+    // kinds of ops that may move data between a bucket and scratch memory
     const bool may_move = op.kind == OpKind::copy || op.kind == OpKind::reduce_many;
     if (!may_move || op.reads.front().buffer == op.writes.front().buffer ||
         op.reads.front().count != op.writes.front().count)
@@ -494,7 +494,7 @@ void prove_structure(const Scope& scope, Findings& findings) {
   inspect_groups(scope, findings);
   for (std::size_t r = 0; r < scope.ranks.size(); ++r)
     Inspector(scope, scope.ranks[r], static_cast<std::int32_t>(r), findings).run();
-  // with servers, the samples of a round are not known in advance
+  // with servers, the samples of a round are known only during the run
   if (!has_servers(scope)) inspect_schedule(scope, findings);
 }
 

@@ -11,8 +11,8 @@
 namespace trainyard::check {
 namespace {
 
-// Rounds in which data is sent, for each group and bucket. Rounds that only add or copy received
-// data send nothing.
+// Rounds of a collective in which data is sent, by group and bucket. Rounds that only add or copy
+// received data are not listed.
 using RoundsSent = std::map<std::pair<std::int32_t, std::int32_t>, std::set<std::int32_t>>;
 
 // Returns the bytes of a pull. For a table it is an upper bound, from the maximum number of rows in

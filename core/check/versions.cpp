@@ -35,7 +35,7 @@ bool is_backward_op(OpKind kind) {
          kind == OpKind::recompute;
 }
 
-// Version that a cell of parameters or of the stash holds.
+// Weight version that a cell of the parameters or of the stash holds.
 struct Version {
   // first parameter of the cell; -1: nothing was stashed in this program
   std::int64_t element = -1;
@@ -165,7 +165,7 @@ class VersionTracker {
   const Cells& cells_;
   Findings& findings_;
   plan::BufferId parameters_, stash_;
-  // number of updates so far, by cell of the parameters
+  // number of updates in this step so far, by cell of the parameters
   std::map<std::size_t, std::int32_t> updates_;
   // stashed version, by cell of the stash
   std::map<std::size_t, Version> stashed_;

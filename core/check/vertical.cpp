@@ -11,8 +11,8 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// True if the rank has rows in the bucket. If it has none, its copy of the bucket may hold values
-// of an earlier micro-step.
+// True if the rank has rows in the bucket. Otherwise the bucket may hold values of an earlier
+// micro-step on this rank.
 bool has_rows(const Bucket& bucket, const std::vector<std::int32_t>& members, std::int32_t rank) {
   const auto position =
       static_cast<std::size_t>(std::find(members.begin(), members.end(), rank) - members.begin());

@@ -30,8 +30,8 @@ class Vertical {
   bool is_exchanged(const Bucket& bucket) const {
     return buckets_.contains({bucket.group, bucket.number});
   }
-  // Bucket that an op F or W must read in its micro-step; null if no bucket is exchanged. `reading`
-  // returns nothing for other kinds of ops.
+  // Returns the bucket that an op F or W must read in its micro-step; null if no bucket is
+  // exchanged. Returns nothing for other kinds of ops.
   struct Reading {
     const Bucket* bucket = nullptr;
   };
@@ -64,11 +64,11 @@ class Vertical {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
       buckets_;  // micro-step of each bucket, by group and bucket number
   std::map<std::pair<std::int32_t, std::int32_t>, std::map<std::int32_t, Made>>
-      // contributions by {group, bucket number}, then by rank
+      // contributions to a bucket, by {group, bucket number}, then by rank
       makers_;
   std::map<std::int32_t, const Bucket*> sums_, gradients_;  // buckets by micro-step
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>
-      // micro-step of the contents, by rank and buffer
+      // micro-step to which the contents of a buffer belong, by rank and buffer
       stands_;
   // buckets that an op of the rank read: rank and bucket
   std::set<std::pair<std::int32_t, std::int32_t>> read_;

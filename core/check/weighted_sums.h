@@ -50,7 +50,8 @@ struct Row {
 
   void reduce();  // reduces the coefficients to lowest terms
   bool add(const Row& other, std::int64_t numerator,
-           // adds `numerator` / `denominator_of_it` times `other`; false on overflow
+           // adds `other`, multiplied by `numerator` / `denominator_of_it`; returns false on
+           // overflow
            std::int64_t denominator_of_it);
 };
 
