@@ -13,8 +13,8 @@ struct RecordHeader {
   std::int32_t step = 0, group = 0, bucket = 0;
   std::uint32_t dtype = 0;  // Value of the base::DType enum.
   std::int64_t elements = 0;
-  // Number n of sampled elements. After the header follow n indices of eight bytes, then n numbers
-  // from before the collective and n from after it.
+  // Number n of sampled elements. The header is followed by n indices of eight bytes, n values from
+  // before the collective, and n values from after it.
   std::uint64_t places = 0;
 };
 static_assert(sizeof(RecordHeader) == 32);
@@ -29,7 +29,7 @@ void append_bytes(std::span<const std::byte> bytes, std::vector<std::byte>& payl
   payload.insert(payload.end(), bytes.begin(), bytes.end());
 }
 
-// Moves bytes from the front of `left` into `to` until it is full.
+// Fills `to` with bytes from the front of `left`, and removes these bytes from `left`.
 template <class T>
 void take(std::span<const std::byte>& left, std::span<T> to) {
   if (!to.empty()) std::memcpy(to.data(), left.data(), to.size_bytes());

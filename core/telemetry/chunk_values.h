@@ -29,7 +29,7 @@ struct ChunkValues {
   bool operator==(const ChunkValues&) const = default;
 };
 
-// Identifies the values: collective, step and rank.
+// Key of a record of sampled values: the bucket of a collective, its step, and the rank.
 struct ChunkValuesKey {
   std::int32_t group = 0, bucket = 0, step = 0;
   int rank = 0;

@@ -11,8 +11,8 @@
 namespace trainyard::telemetry {
 namespace {
 
-// Values of all documents by path, in order of first appearance. Only leaves of the JSON are
-// listed.
+// Values of all compared documents by path, in order of first appearance. Contains only leaves of
+// the JSON.
 class Table {
  public:
   explicit Table(std::size_t documents) : documents_(documents) {}

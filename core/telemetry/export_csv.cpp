@@ -21,7 +21,7 @@ std::string cell(const std::string& text) {
   return quoted + '"';
 }
 
-// `prefix`: metric, rank and index, each followed by a comma.
+// Writes one row of the table. `prefix`: metric, rank and index, each followed by a comma.
 void write_row(std::ostream& out, const std::string& prefix, std::int64_t step, double seconds,
                double value, const std::string& text = "") {
   std::string line = prefix + std::to_string(step) + ',';

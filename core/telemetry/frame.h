@@ -21,7 +21,8 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr std::uint32_t kFrameMagic = 0x44525954;  // "TYRD" in ASCII.
 inline constexpr std::size_t kMaxPayload = 64u << 20;     // Maximum number of bytes.
 inline constexpr std::size_t kFrameHeaderBytes = 20;
-// Bytes of the header and of the payload's checksum.
+// Number of bytes that a frame needs in addition to its payload: the header, and the checksum of
+// the payload.
 inline constexpr std::size_t kFrameOverhead = kFrameHeaderBytes + 4;
 
 struct FrameHeader {

@@ -39,7 +39,8 @@ std::optional<std::int64_t> time_of(const base::Json& object) {
 
 bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
 
-// Returns the difference modulo 2^64, because times in a malicious recording may be arbitrary.
+// Returns the difference of two times modulo 2^64. Avoids an overflow, because times in a malicious
+// recording may be arbitrary.
 std::int64_t difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
@@ -130,7 +131,8 @@ void History::take_log(int rank, const base::Json& json) {
 
 void History::take_state(const base::Json& json) {
   const auto time_ns = time_of(json);
-  // this call initializes the time origin, because this entry may be the first one with a time
+  // the time must be converted first, because the first entry with a time initializes the time
+  // origin
   const double seconds = time_ns ? seconds_at(*time_ns) : 0;
   if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
     faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
@@ -256,7 +258,7 @@ std::int32_t last_published_step(const std::vector<StepValue>& losses,
 }  // namespace
 
 void History::Gathering::take(const Event& event, Metric metric, double seconds) {
-  // the step was already published, or its missing reports count as lost
+  // ignores a report of a step that was already published, or whose missing reports count as lost
   if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);
@@ -291,7 +293,8 @@ void History::Gathering::publish_ready(std::size_t kept) {
   while (!ahead.empty() && (ahead.begin()->first <= next || ahead.size() > kept)) {
     const auto& [step, whole] = *ahead.begin();
     published_seconds = std::max(published_seconds, whole.seconds);
-    // otherwise the step became complete too late: its missing reports already counted as lost
+    // drops a step that became complete too late, because its missing reports already counted as
+    // lost
     if (step > last_published_step(losses, accuracies))
       tell(step, published_seconds, whole.reports);
     next = std::max(next, ((step + 1) / stride + 1) * stride - 1);

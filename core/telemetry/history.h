@@ -160,12 +160,12 @@ class History {
   struct Gathering {
     Metric loss, correct, samples;
     int needed = 0;  // Number of reports per step.
-    // Distance between consecutive step numbers, if ranks execute steps separately and in any
-    // order. 0 if all ranks execute each step together, in order.
+    // Difference between the step numbers of consecutive steps if each step is executed by one
+    // rank, in any order. 0 if all ranks execute each step together, in order.
     std::int32_t stride = 0;
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::vector<StepValue> losses{}, accuracies{};
-    // A complete step that was executed by one rank, while an earlier step is incomplete.
+    // Step that one rank executed and completely reported, while an earlier step is incomplete.
     struct Whole {
       double seconds = 0;
       Reports reports;
@@ -213,7 +213,7 @@ class History {
   // summed over ranks, rank, segment from the last), where local gradients come before summed ones.
   std::optional<std::tuple<std::int32_t, bool, int, int>> bad_gradients_;
   std::int64_t skipped_updates_ = 0;
-  // By step: sums that lack the report of at least one rank.
+  // Sums for the consensus distance that still lack the report of at least one rank, by step.
   std::map<std::int32_t, Sum> open_consensus_sums_;
   std::vector<StepValue> consensus_, consensus_decay_;
   int first_server_ = -1;  // Rank of the first server, from the header; -1 if there is none.

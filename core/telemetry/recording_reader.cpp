@@ -25,7 +25,8 @@ ssize_t read_some(int fd, std::span<std::byte> into) {
   return got;
 }
 
-// Copies the complete values in `bytes`, which may be unaligned.
+// Copies the bytes into values of type T. Ignores an incomplete value at the end. `bytes` may be
+// unaligned.
 template <class T>
 std::vector<T> copy_as(std::span<const std::byte> bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));

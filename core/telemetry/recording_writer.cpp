@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(const T& value) {
 struct RecordingWriter::State {
   State(std::filesystem::path where, base::Descriptor descriptor)
       : path(std::move(where)), file(std::move(descriptor)) {}
-  // a failure is ignored, because a destructor cannot report it
+  // the destructor ignores a failed flush, because it cannot report it
   ~State() { static_cast<void>(flush()); }
 
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);

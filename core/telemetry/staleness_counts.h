@@ -19,7 +19,7 @@ struct WorkerStaleness {
   std::int64_t delayed() const;  // Number of applied gradients with staleness above 0.
   double mean() const;           // 0 if there are none.
   std::int64_t quantile(
-      // Smallest staleness that is not exceeded by the fraction `part` of the gradients.
+      // Smallest staleness that at least the fraction `part` of the gradients does not exceed.
       double part) const;
   std::int64_t most() const;
 };

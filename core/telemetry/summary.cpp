@@ -19,8 +19,8 @@ double sum(const Series* series) {
   return series == nullptr ? 0 : std::accumulate(series->values.begin(), series->values.end(), 0.0);
 }
 
-// Combines the series of a rank's metric over all indices (peers, segments), by `fold(so far,
-// series)`.
+// Combines the series of a metric of a rank over all its indices (peers or segments). `fold(so far,
+// series)` adds one series to the result.
 template <class Fold>
 double over_indices(const History& history, Metric metric, int rank, Fold fold) {
   double result = 0;
@@ -64,7 +64,8 @@ double at_step(const Series& series, std::int32_t step) {
              : 0;
 }
 
-// Returns the number of samples in the rank's steps whose gradients arrived too late.
+// Returns the number of samples in the steps of this rank whose gradients arrived too late and were
+// dropped.
 double dropped_samples(const History& history, int rank) {
   const Series* samples = history.find({Metric::samples, rank, 0});
   double dropped = 0;

@@ -20,7 +20,7 @@ struct RankSummary {
          // Totals over all processes that this rank has had, if it was restarted.
       sent_header_bytes = 0;
   double received_payload_bytes = 0, received_header_bytes = 0;
-  // Bytes counted by earlier processes of the rank, that is, without the last one.
+  // Bytes counted by earlier processes of the rank, before its restarts.
   double sent_payload_before = 0, sent_header_before = 0, received_payload_before = 0,
          received_header_before = 0;
   double peak_memory_bytes = 0;  // Largest logged resident set size.
