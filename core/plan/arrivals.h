@@ -61,14 +61,14 @@ class ArrivalQueue {
 
   struct Push {
     std::int64_t pulled = 0;  // version that the gradient was computed from
-    // current version minus the version `pulled`; for a dropped gradient, the number of versions by
-    // which it is late
+    // current version minus the version that the worker pulled; for a dropped gradient, the number
+    // of versions by which it is late
     std::int64_t staleness = 0;
     std::int64_t round = 0;  // index of the assigned round, counted over all workers
     bool dropped = false;
     bool completes = false;  // the gradient completes the update, which raises the version by one
   };
-  // Takes a gradient from a worker that has parameters; the worker then waits for the next
+  // Takes a gradient from a worker that has received parameters. The worker then waits for its next
   // parameters.
   Push push(int worker);
 

@@ -11,7 +11,7 @@ namespace {
 
 using At = DryRun::At;
 
-// Queued sends and receives from one member of a group to another.
+// Sends and receives from one member of a group to another that are queued for matching.
 struct Channel {
   std::vector<At> sends, receives;
   std::size_t matched = 0;
@@ -133,7 +133,7 @@ class Run {
   }
 
   // Adds the send `source`, if not null, to the sources of the waiting op at `at`. Completes the op
-  // if it waits for no other send.
+  // if no further send is missing.
   void arrive(const At& at, const At* source) {
     const auto waiting = waiting_.find(key(at));
     if (source != nullptr) {
@@ -192,7 +192,8 @@ class Run {
   std::vector<char> changed_;  // by rank: true if an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  // members that have started a collective; the key is {group, index of the collective}
+  // members that have started a collective of a group; the key is the group, the index is the
+  // number of the collective
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
   // number of collectives that a rank has started so far; the key is {group, rank}
   std::unordered_map<std::uint64_t, std::size_t> met_;

@@ -34,8 +34,8 @@ Frontier::Frontier(const RankPlan& plan) : lanes_(plan.lanes.size()) {
 
 bool Frontier::admit(int program, std::int64_t step) {
   const std::int64_t number = admitted_.load(std::memory_order_relaxed);
-  // Instance `number` reuses the slot of an older one. The slot is free when no lane is in the
-  // older instance, and no lane can still depend on it.
+  // Instance (program run) `number` reuses the slot of an older instance. The slot is free when no
+  // lane is in the older instance and no lane can still depend on it.
   for (const LaneState& lane : lanes_)
     if (lane.instance.load(std::memory_order_acquire) - furthest_back_ <= number - window)
       return false;

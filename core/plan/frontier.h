@@ -52,17 +52,18 @@ class Frontier {
   void finish(LaneId lane, const Ready& ready);
 
   std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
-  // `instance`: number of one of the last `window` instances
+  // True if the program run number `instance` is complete. It must be one of the last `window`
+  // instances.
   bool instance_complete(std::int64_t instance) const;
   // number of completed ops of the lane, over all instances
   std::int64_t completed(LaneId lane) const;
 
  private:
-  // A program with its ops grouped by lane.
+  // Program whose ops are grouped by lane.
   struct CompiledProgram {
     std::vector<std::vector<int>> lane_ops;      // indices of ops in the program, in order, by lane
     std::vector<std::vector<Dependency>> after;  // dependencies by op
-    // for each op: key of its round; ops with the same key may run at the same time; -1: none
+    // by op: key of its round, or -1 if it has none; ops with the same key may run at the same time
     std::vector<std::int64_t> round;
   };
   struct Instance {
@@ -71,7 +72,7 @@ class Frontier {
     std::vector<std::int64_t> base;  // number of the lane's ops before this instance, by lane
   };
   struct alignas(64) LaneState {
-    // number of leading ops of the lane that are complete without a gap
+    // number of completed ops at the front of the lane, before its first incomplete op
     std::atomic<std::int64_t> completed{0};
     std::atomic<std::int64_t> instance{0};  // current instance of the lane
     // The members below are used by the lane's thread only.

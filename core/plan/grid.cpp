@@ -9,7 +9,7 @@
 namespace trainyard::plan {
 namespace {
 
-// number of columns, and number of ranks, that are drawn around a marked op
+// number of columns (ticks) and of ranks that are shown around a marked op
 constexpr std::size_t kColumnsAround = 8, kRanksAround = 3;
 
 class Grid {
@@ -116,8 +116,8 @@ class Grid {
 
   std::string legend(std::size_t first, std::size_t last) const {
     std::string text =
-        "Each column is a tick, and each op takes one tick: . idle, ~ waits for a peer, + more ops "
-        "in the same tick";
+        "Each column is a tick, and each op takes one tick. Symbols: . idle, ~ waits for a peer, + "
+        "more ops in the same tick";
     if (!run_.complete) text += ", ! never completes, ? never starts";
     if (mark_) text += ", > < around the op of the finding";
     text += ".\n";

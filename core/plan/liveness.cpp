@@ -60,8 +60,8 @@ struct UnderWay {
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());
-  // For each copy lane: the earliest position at which its next op may run. It is right after the
-  // latest compute op for which an op of the lane has waited.
+  // By copy lane: the earliest position at which its next op may run, right after the latest
+  // compute op for which an op of the lane has waited.
   std::vector<std::size_t> from(rank.lanes.size(), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
@@ -101,7 +101,7 @@ struct Touch {
   std::vector<Access> reads = {}, writes = {};
 };
 
-// Returns the accesses by buffer, in program order.
+// Returns the accesses to each buffer, in program order.
 std::vector<std::vector<Touch>> touches_of(const RankPlan& rank, const Program& program) {
   std::vector<std::vector<Touch>> all(rank.buffers.size());
   const std::vector<UnderWay> under_way = under_way_of(rank, program);

@@ -21,7 +21,7 @@ class Parser : private WordReader {
   }
 
  private:
-  // numbers of lanes, buffers or programs, by name
+  // index of each lane, buffer or program, by its name
   using Numbers = std::unordered_map<std::string_view, std::int32_t>;
 
   bool group_number(std::int32_t& value) {
@@ -30,7 +30,7 @@ class Parser : private WordReader {
     return number(at, at.text.substr(1), value);
   }
 
-  // Adds a name with the next number. False if the name exists already.
+  // Reads a name and gives it the next number. Fails if the name exists already.
   bool new_name(Numbers& known, std::string& name) {
     const Word at = take();
     if (!is_name(at.text)) return fail_at_word(at, "a name");

@@ -13,8 +13,8 @@ constexpr std::string_view kNumberExpected = "expected a number here";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Removes `prefix` and the number after it from the front of `rest`, and returns the number.
-// Returns -1 if the prefix is missing, and nothing if no number follows the prefix.
+// Removes a prefix and the number after it from the front of `rest`, and returns the number.
+// Returns -1 if `rest` does not begin with the prefix, and nothing if no number follows the prefix.
 std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view prefix) {
   if (!rest.starts_with(prefix)) return -1;
   rest.remove_prefix(prefix.size());
@@ -26,7 +26,7 @@ std::optional<std::int32_t> take_field(std::string_view& rest, std::string_view 
   return static_cast<std::int32_t>(*value);
 }
 
-// Parses the last chunk after the first one: in "c3-5", the text "-5".
+// Parses the end of a range of chunks, such as "-5" in the token part "c3-5".
 bool take_last_chunk(std::string_view& rest, Op& op) {
   if (op.chunk < 0 || !rest.starts_with("-")) return true;
   const auto last = take_field(rest, "-");

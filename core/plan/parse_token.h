@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, 5> kReserved{"group", "reads", "wr
 // maximum number of characters of a wrong word that an error message quotes
 inline constexpr std::size_t kMaxQuoted = 40;
 
-// Parses decimal digits as a number from 0 to `most`.
+// Parses a number from 0 to `most` that consists of decimal digits.
 std::optional<std::int64_t> number_of(std::string_view text, std::int64_t most);
 
 template <class Kind>

@@ -141,8 +141,8 @@ struct Columns {
 struct Op {
   OpKind kind = OpKind::load;
   LaneId lane;
-  // Numbers in the op's token, such as segment 2 and micro-batch 0 in F.s2.m0; -1 if this kind of
-  // op has no such number.
+  // Numbers in the op's token, such as segment 2 and micro-batch 0 in F.s2.m0. A number is -1 if
+  // ops of this kind do not have it.
   std::int32_t segment = -1, micro = -1, bucket = -1, round = -1, chunk = -1, peer = -1, group = -1;
   std::int32_t chunks = 1;  // number of chunks, starting at `chunk`
   // reduce_many: ranks whose chunks are summed (empty: the full group); mix: rank of each span that
@@ -267,7 +267,7 @@ struct Schedule {
   std::int64_t local_steps = 0;
   bool operator==(const Schedule&) const = default;
 
-  // returns the name of the program of tails[number]
+  // returns the name of the tail program with this number: "tail", "tail2", ...
   static std::string tail_name(std::size_t number);
   static std::string averaging(std::string program);  // returns "train_average" for "train"
   static bool is_averaging(std::string_view program);

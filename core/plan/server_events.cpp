@@ -83,9 +83,9 @@ base::Result<RecordedOrder> RecordedOrder::make(std::vector<std::vector<ServerEv
   return order;
 }
 
-// True if the event is possible after all events taken so far. A gradient is possible once all
-// servers gave the parameters from which it was computed. A join is possible once all servers saw
-// the worker's predecessor leave.
+// True if the event is possible after all events returned so far. A gradient can be taken once all
+// servers gave the worker the parameters from which it was computed. A worker can join once all
+// servers saw its predecessor leave.
 bool RecordedOrder::possible(const ServerEvent& event) const {
   const auto& worker = between_[static_cast<std::size_t>(event.worker)];
   const Between& own = worker[static_cast<std::size_t>(event.server)];

@@ -82,10 +82,10 @@ class RecordedOrder final : public ServerEventSource {
   void count(const ServerEvent& event);
 
   MergedLogs<ServerEvent> servers_;
-  // Counters of one worker on one server. `left` counts the processes of the worker that are gone,
-  // including those that were lost before they joined.
+  // Counters of the events between one worker and one server. `left`: number of processes of the
+  // worker that are gone, including processes that were lost before they joined.
   struct Between {
-    // `given` and `taken` count the events since the previous process of the worker left
+    // `given` and `taken`: number of events since the previous process of the worker left
     std::int64_t left = 0, given = 0, taken = 0;
   };
   std::vector<std::vector<Between>> between_;  // counters by worker and server
