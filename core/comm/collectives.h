@@ -33,8 +33,9 @@ enum class CollectiveKind : std::uint8_t {
   broadcast,   // every member gets the root's buffer
 };
 
-// One collective call, in place, on buffers of equal length. The buffer has n nearly equal parts,
-// the first of which may be longer by one element; position p owns part p.
+// One call of a collective, which works in place on buffers of equal length. The buffer is divided
+// into n nearly equal parts, of which the first ones may be longer by one element. The member at
+// position p owns part p.
 struct CollectiveCall {
   CollectiveKind kind = CollectiveKind::all_reduce;
   base::Reduction reduction = base::Reduction::sum;
@@ -44,8 +45,8 @@ struct CollectiveCall {
   std::int64_t elements = 0;  // elements of the full buffer; may be 0
 };
 
-// Return the Problem for a call that an engine does not support, or for a call on a group without
-// this rank.
+// These functions return the Problem for a call that an engine does not support, and for a call on
+// a group without this rank.
 base::Problem not_supported(const std::string& engine, const CollectiveCall& call);
 base::Problem no_member(int rank, int group);
 
@@ -72,7 +73,7 @@ class Collectives {
   virtual base::Result<void> state() const = 0;
 };
 
-// A rank's endpoint of an engine, before its peers are known.
+// Endpoint of a rank in an engine, before the addresses of the other ranks are known.
 class BoundCollectives {
  public:
   virtual ~BoundCollectives() = default;

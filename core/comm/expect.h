@@ -17,15 +17,16 @@ struct Expected {
 base::Result<void> check(const Message& message, const Tag& tag, int self, int peer);
 base::Result<void> check(const Message& message, const Expected& expected, int self, int peer);
 
-// Returns the oldest message after checking its tag; nothing if none has arrived. The caller checks
+// Returns the oldest message, or nothing if none has arrived. Checks the tag of the message but not
 // its length.
 base::Result<std::optional<Message>> receive_of(Transport& transport, int peer, int channel,
                                                 const Tag& tag);
-// Like `receive_of`, but also checks that the message has the given length.
+// Returns the oldest message, or nothing if none has arrived. Checks the tag and the length of the
+// message.
 base::Result<std::optional<Message>> receive_expected(Transport& transport, int peer, int channel,
                                                       const Expected& expected);
 
-// Waits at most `limit` for the message; a timeout is a Problem (unavailable).
+// Waits for the message, but at most `limit`. A timeout is a Problem (unavailable).
 base::Result<Message> await_expected(Transport& transport, int peer, int channel,
                                      const Expected& expected, std::chrono::microseconds limit);
 
@@ -33,7 +34,7 @@ base::Result<Message> await_expected(Transport& transport, int peer, int channel
 base::Result<void> await_consumed(Transport& transport, int peer, int channel, std::uint64_t count,
                                   std::chrono::microseconds limit);
 
-// Posts a message. Waits while the channel is full, but at most `limit`.
+// Posts a message. If the channel is full, waits for room, but at most `limit`.
 base::Result<void> await_post(Transport& transport, int peer, int channel, Tag tag,
                               std::span<const std::byte> bytes, std::chrono::microseconds limit);
 

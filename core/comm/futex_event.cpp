@@ -77,8 +77,8 @@ struct Heard {
   std::uint32_t rings = 0;
 };
 
-// Returns the entry of a listener in a small table of this thread. A thread rarely waits on more
-// than two events. If an entry is evicted, one wait returns early.
+// Returns this thread's entry for a listener, in a small table of the thread. A thread rarely waits
+// on more than two events. After an entry is evicted, one wait returns early.
 Heard& heard_by_this_thread(std::uint64_t listener) {
   thread_local std::array<Heard, 8> all{};
   thread_local std::size_t next = 0;

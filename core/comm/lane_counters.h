@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Counters of one lane and direction. One thread adds, any thread reads.
+// Traffic counters of one lane in one direction. One thread increments them; any thread may read
+// them.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@ namespace trainyard::comm {
 
 class Counter {
  public:
-  // Plain addition: there is only one writer, so no locked instruction is needed.
+  // A plain addition is enough, because there is only one writer.
   void add(std::uint64_t n) {
     value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }

@@ -9,7 +9,8 @@ namespace trainyard::comm {
 namespace {
 
 constexpr Picoseconds kSecond = 1'000'000'000'000;
-// longest time, 46 days; the sum of two such times fits in 64 bits
+// longest representable duration in picoseconds, 46 days; the sum of two such durations fits in 64
+// bits
 constexpr Picoseconds kLongest = 4'000'000'000'000'000'000;
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -117,8 +118,8 @@ void LinkShares::post(const LaneName& lane, std::uint64_t message_bytes, Picosec
   share(shape().now);
 }
 
-// Starts the next message of a lane. A message of zero bytes is complete immediately, so the
-// following one is started too. Returns false if there is no message.
+// Starts the next message of a lane; returns false if there is none. A message of zero bytes is
+// complete immediately, so the message after it is started too.
 bool LinkShares::take_next(LaneState& lane, Picoseconds now) {
   for (; lane.sent < lane.posted; ++lane.sent) {
     const std::uint64_t bytes = lane.sizes[lane.sent % kLaneMessages];
@@ -186,7 +187,8 @@ void LinkShares::repair(Picoseconds now) {
   share(all.now);
 }
 
-// A fraction of 0 becomes the lowest possible rate, at which one byte takes an hour.
+// Sets the capacity of a directed link. A fraction of 0 becomes the lowest possible rate, at which
+// one byte takes an hour.
 void LinkShares::set_fraction(DirectedLink number, double part, Picoseconds now) {
   advance(now);
   DirectedLinkState& way = ways_[number];
@@ -204,8 +206,8 @@ LinkShares::MessageState LinkShares::oldest(const LaneName& name, Picoseconds no
     const Picoseconds arrives = lane.sent_at[lane.released % kLaneMessages] + route.latency;
     return {true, arrives <= now, arrives};
   }
-  // The message is being sent. The rate of the message may change when any message ends, but never
-  // exceeds the rate on a route that no other lane uses.
+  // Estimates the earliest arrival of a message that is not fully sent yet. Its rate may change
+  // when any message ends, but never exceeds the rate on a route without other lanes.
   const Amount left = lane.remaining - static_cast<Amount>(lane.rate) * (now - lane.since);
   const Amount alone = std::clamp<Amount>(left / route.narrowest, 0, kLongest);
   return {true, false, std::max(next_end(), now + static_cast<Picoseconds>(alone)) + route.latency};

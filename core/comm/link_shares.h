@@ -65,8 +65,8 @@ class LinkShares {
   struct MessageState {
     bool posted = false;   // the lane has a message that is not released
     bool arrived = false;  // the last bit of the oldest message has arrived
-    // If the message has not arrived: earliest time at which it may arrive, unless another message
-    // is posted before.
+    // Set if the message has not arrived: earliest time at which it may arrive, unless another
+    // message is posted before that time.
     Picoseconds next_check = 0;
   };
   MessageState oldest(const LaneName& lane, Picoseconds now);
@@ -84,7 +84,7 @@ class LinkShares {
   int ways() const { return shape().ways; }
 
  private:
-  // Amount of data. The unit is what one unit of rate sends in one picosecond: a bit is 1e12 *
+  // Amount of data, in units of what one unit of rate sends in one picosecond: a bit is 1e12 *
   // kRateUnit units.
   __extension__ using Amount = __int128;
   static constexpr std::int64_t kRateUnit = 512;  // rates are in units of 1/512 bit/s
@@ -96,7 +96,7 @@ class LinkShares {
   };
   struct DirectedLinkState {
     std::int64_t drawn = 0, capacity = 0;  // `drawn`: initial rate; `capacity`: current rate
-    // Variables of `share`, valid only during a call.
+    // Temporary variables of the function `share`.
     std::int64_t left = 0;
     std::int32_t sharers = 0, first = 0, count = 0, reserved = 0;
   };
@@ -145,7 +145,8 @@ class LinkShares {
   RouteState* routes_;
   std::int32_t* hops_;
   LaneState* lanes_;
-  // `sending_`: lanes; `used_`: directed links; `members_`: lanes by directed link
+  // `sending_`: list of lanes that send. `used_`: list of directed links on their routes.
+  // `members_`: lanes of each of these links
   std::int32_t *sending_, *used_, *members_;
 };
 

@@ -56,7 +56,7 @@ void Mailbox::continue_counters() {
     }
 }
 
-// True if the peer has left, and its connection was not reset since (`begin_anew`).
+// True if the peer has left and its connection has not been reset by `begin_anew` since then.
 bool Mailbox::has_lost(int peer) const {
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
   const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);

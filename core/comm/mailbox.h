@@ -60,11 +60,11 @@ class Mailbox {
   void begin_anew(int peer);
 
  private:
-  // Local state of a lane; written only by the lane's thread for this direction.
+  // Local state of a lane in one direction; written only by the thread that uses this direction.
   struct Side {
-    // number of messages that this rank has posted (as sender) or released (as receiver)
+    // number of messages that this rank has posted (if it sends) or released (if it receives)
     std::uint64_t own = 0;
-    // number of messages that the peer has released or posted, when last read
+    // number of messages that the peer has released or posted, at the time of the last read
     std::uint64_t others = 0;
     std::uint64_t first = 0;  // initial value of both counters
     LaneCounters counters;

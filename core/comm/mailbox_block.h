@@ -2,7 +2,8 @@
 // Memory block of the mailboxes of one host: the state that ranks (threads or processes) share,
 // except the payload.
 //
-// Abort word | a FutexEvent per rank | a Presence per rank | a Lane per (from, to, channel)
+// Layout: abort word | one FutexEvent per rank | one Presence per rank | one Lane per (from, to,
+// channel)
 //
 // A lane is a ring of descriptors with one writer and one reader. Its two counters only grow, each
 // on a cache line of its own. All state is lock-free atomics and plain words ordered by them, so
@@ -45,7 +46,8 @@ struct alignas(64) Presence {
   // number of arrivals and departures of the rank's processes; odd while a process is present
   std::atomic<std::uint32_t> moves{0};
   std::atomic<std::int64_t> process{0};  // process id; 0 if ranks are threads
-  // start time in clock ticks since boot; distinguishes processes with the same id
+  // start time of the process in clock ticks since boot, which distinguishes processes that reuse
+  // the same id
   std::atomic<std::int64_t> process_start{0};
 
   static constexpr bool has_left(std::uint32_t moves) { return moves > 0 && moves % 2 == 0; }

@@ -14,10 +14,10 @@ namespace trainyard::comm {
 
 constexpr std::size_t kMaxProblemBytes = 2048;
 
-// Returns at most `kMaxProblemBytes` bytes.
+// Serializes a Problem to at most `kMaxProblemBytes` bytes.
 std::vector<std::byte> to_bytes(const base::Problem& problem);
 
-// Never fails: fields that cannot be decoded are empty.
+// Deserializes a Problem. Never fails: a field that cannot be decoded is empty.
 base::Problem problem_from_bytes(std::span<const std::byte> bytes);
 
 }  // namespace trainyard::comm

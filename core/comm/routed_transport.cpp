@@ -17,15 +17,16 @@ Result<std::unique_ptr<Transport>> RoutedTransport::make(
     return base::fail(
         {"bad_route", base::ProblemCode::bad_usage, "routed transport", what, "", ""});
   };
-  if (parts.empty()) return wrong("the transport has no parts");
+  if (parts.empty())
+    return wrong("a routed transport needs at least one inner transport, but has none");
   for (const auto& part : parts)
     if (part->rank() != parts.front()->rank() || part->ranks() != parts.front()->ranks())
-      return wrong("the parts belong to different ranks or groups");
+      return wrong("the inner transports belong to different ranks or groups");
   if (route.size() != static_cast<std::size_t>(parts.front()->ranks()))
-    return wrong("the route does not have one part per rank");
+    return wrong("the route does not name one inner transport per rank");
   const auto named = [&](int part) { return part >= 0 && part < static_cast<int>(parts.size()); };
   if (!std::all_of(route.begin(), route.end(), named))
-    return wrong("the route has a part that does not exist");
+    return wrong("the route names an inner transport that does not exist");
   return std::unique_ptr<Transport>(new RoutedTransport(std::move(parts), std::move(route)));
 }
 
@@ -121,7 +122,7 @@ bool RoutedTransport::has_lost(int peer) const {
 // Calls all transports, because the peer's replacement must be able to join each of them.
 Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
-    // a transport to which the peer never connected has nothing to reset
+    // ignores errors: a transport to which the peer never connected has nothing to reset
     for (const auto& part : parts_)
       if (part.get() != served) static_cast<void>(part->begin_anew(peer, generation));
     return served->begin_anew(peer, generation);

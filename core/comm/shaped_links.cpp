@@ -31,9 +31,9 @@ struct alignas(64) ShapedLinks::Header {
 namespace {
 
 constexpr const char* kWhere = "shaped links";
-// Nanoseconds until the next check for a message that has arrived in the transport but is not in
-// the links yet. A sender posts a message to the transport first, and to the links immediately
-// afterwards.
+// Nanoseconds until the next check for a message that has arrived in the transport but is not
+// registered in the links yet. A sender posts a message to the transport first, and to the links
+// immediately afterwards.
 constexpr std::int64_t kUnknownAgainNanoseconds = 20'000;
 // maximum time until the next check; needed because a cut link may be restored
 constexpr Picoseconds kMaxUncheckedTime = 20'000'000'000;
@@ -175,8 +175,8 @@ Result<void> ShapedLinks::lock(int rank) {
   header_->holder = rank;
   if (error == EOWNERDEAD) {
     shares_.repair(now());
-    // this call must follow the repair: if this rank dies before the call, the next rank repairs
-    // again
+    // must be called after the repair: if this rank dies before the call, the next rank repairs the
+    // state again
     ::pthread_mutex_consistent(&header_->mutex);
   }
   return {};

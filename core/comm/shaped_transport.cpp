@@ -127,8 +127,8 @@ std::int64_t ShapedTransport::first_due() const {
   return first;
 }
 
-// Stops holding back the messages of this thread that are due; returns true if there were any. Each
-// due message wakes its thread once, whether or not the thread then reads it.
+// Removes the messages that are due from the messages held back for this thread; returns true if
+// there were any. Each due message wakes its thread once, even if the thread does not read it.
 bool ShapedTransport::forget_due(std::int64_t now_ns) {
   bool any = false;
   for (Held& held : held_) {

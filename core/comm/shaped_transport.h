@@ -49,8 +49,8 @@ class ShapedTransport final : public Transport {
   base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
 
  private:
-  // A received message that is held back: until when, and for which thread. Each lane has one
-  // receiving thread.
+  // Received message that is held back: the time until which it is held, and the thread that
+  // receives it. Each lane has one receiving thread.
   struct Held {
     std::atomic<std::int64_t> until_ns{kNothing};
     std::atomic<const void*> thread{nullptr};
