@@ -20,7 +20,7 @@ struct FieldDescription {
   std::string help;
   SharedJson default_value;
   std::vector<std::string> choices;  // accepted values of a FieldKind::choice
-  // Fields of a document, or of the elements of a list of documents.
+  // Fields of a nested document, or of the elements of a list of documents.
   std::vector<FieldDescription> fields;
   FieldKind element = FieldKind::document;  // kind of the elements of a FieldKind::list
   // kinds of the document that have this field; empty: all kinds

@@ -47,8 +47,8 @@ struct Field {
   std::string_view unit;
   Range range;
   std::string_view help;
-  // returns true if the field has an effect, given other values such as the kind; null: the field
-  // always has an effect
+  // returns true if the field has an effect, given the other values of the document, such as its
+  // kind; null: the field always has an effect
   bool (*used)(const Owner&) = nullptr;
 };
 

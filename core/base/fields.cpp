@@ -22,7 +22,7 @@ std::string number_text(double value) {
 // True if the bound should be shown. Infinity and the limits of the number's type are not shown.
 bool is_bound(double value) { return std::fabs(value) < 9e18; }
 
-// True for units that take SI prefixes.
+// True for units that are shown with SI prefixes, such as MB.
 bool takes_prefix(std::string_view unit) {
   return unit == "B" || unit == "B/s" || unit == "bit/s" || unit == "flop/s";
 }

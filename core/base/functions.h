@@ -11,7 +11,7 @@ namespace trainyard::base {
 
 class Functions {
  public:
-  // `advice` is the advice of every Problem about the library.
+  // `file`: name of the library. `advice`: advice of every Problem about the library.
   Functions(std::string file, std::string advice);
 
   // Looks up a symbol. If the library lacks it, `function` is null, and `state` reports the first

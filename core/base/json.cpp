@@ -29,7 +29,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
          std::to_string(before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1);
 }
 
-// Checks what the parser does not: the depth, the number of keys, and that no key is repeated.
+// Checks the limits that the parser does not check: depth, number of keys, and no repeated key.
 class Bounds {
  public:
   explicit Bounds(std::size_t max_keys) : max_keys_(max_keys) {}
@@ -137,7 +137,7 @@ Result<std::vector<Step>> split_path(const std::string& path) {
   return steps;
 }
 
-// Returns the value that `step` names in `parent`, or null.
+// Returns the value in `parent` that a step of a path (key or index) names; null if there is none.
 Json* step_into(Json& parent, const Step& step) {
   if (const auto* key = std::get_if<std::string>(&step)) {
     if (!parent.is_object()) return nullptr;
@@ -148,7 +148,7 @@ Json* step_into(Json& parent, const Step& step) {
   return parent.is_array() && index < parent.size() ? &parent[index] : nullptr;
 }
 
-// Returns the problem of a path whose step `step` has no value in `parent`.
+// Returns the problem of a path if its step `step` names no value in `parent`.
 Problem missing_value(const std::string& path, const Json& parent, const Step& step) {
   const auto* index = std::get_if<std::size_t>(&step);
   if (index != nullptr && parent.is_array())

@@ -27,7 +27,8 @@ std::string group_of_this_process() {
   return "";
 }
 
-// Returns the quota of one group, ignoring its ancestors; 0 if none is set.
+// Returns the CPU quota of one control group, in cores, without regard to its ancestors; 0 if none
+// is set.
 double quota_here(const std::filesystem::path& group) {
   std::ifstream file(group / "cpu.max");
   // both numbers are in microseconds; `quota` stays 0 if the file contains "max" instead of a

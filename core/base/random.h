@@ -47,7 +47,7 @@ class Random {
   std::uint32_t item_;
 };
 
-// Defined in the header, so that CUDA code can use it and gets the same numbers.
+// The function is defined in the header so that CUDA code can use it and gets the same numbers.
 constexpr std::array<std::uint32_t, 4> Random::block(std::uint64_t element) const {
   constexpr std::uint32_t multiplier0 = 0xD2511F53, multiplier1 = 0xCD9E8D57, weyl0 = 0x9E3779B9,
                           weyl1 = 0xBB67AE85;

@@ -30,7 +30,7 @@ void append(const Json& json, std::size_t indent, std::size_t column, std::size_
             std::string& text) {
   if (!json.is_structured() || is_flat(json)) {
     const std::string line = one_line(json);
-    // A comma may follow, so the line must leave the last column free.
+    // The line must leave the last column free, because a comma may follow.
     if (!json.is_structured() || json.empty() || column + line.size() < columns) {
       text += line;
       return;
