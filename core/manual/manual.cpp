@@ -111,8 +111,8 @@ bool contains_word(std::string_view text, std::string_view word) {
   return find_word(text, word) != std::string_view::npos;
 }
 
-// Change of a section's rank for each word in a title, and for a page for developers. Sections of
-// lower rank come first.
+// Adjustments of a section's rank in search results, for each word that is in a title, and for
+// pages for developers. Sections of lower rank come first.
 constexpr int kPageTitle = -4, kSectionTitle = -3, kTitleOfPage = -1, kDeveloperPage = 2;
 
 // Returns the rank of a section in search results.

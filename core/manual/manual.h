@@ -29,7 +29,7 @@ struct ManualLocation {
 };
 std::string to_string(const ManualLocation& place);  // "training.md#fields"
 
-// Heading in the table of contents, with its pages in order.
+// Group of pages under one heading of the table of contents, in order.
 struct ContentsGroup {
   std::string title;
   std::vector<std::string> files;
@@ -76,7 +76,7 @@ class Manual {
   // field where the problem is, else the page of its subject, else the section of problems.md for
   // the problem's code.
   std::optional<ManualLocation> problem(const base::Problem& problem) const;
-  // rows of problems.md by id
+  // returns the rows of problems.md, by problem id
   const std::map<std::string, ManualLocation>& problems() const { return problems_; }
 
   // All rows of "Fields" tables, grouped by the field that they explain.
@@ -94,7 +94,8 @@ class Manual {
   std::map<std::string, std::vector<ManualLocation>> fields_;  // by path, with [] for list indices
   std::map<std::string, ManualLocation, std::less<>> strategies_, panels_;
   std::map<std::string, ManualLocation> problems_;  // rows of problems.md by id
-  // for ids whose row only names a subject: the page of that subject
+  // page about the subject of a problem, by id; for ids whose row in problems.md only names a
+  // subject
   std::map<std::string, ManualLocation> problem_subjects_;
 };
 

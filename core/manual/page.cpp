@@ -72,7 +72,7 @@ bool is_ruler(const std::vector<std::string>& cells) {
   });
 }
 
-// Replaces code spans that contain link syntax by spaces.
+// Replaces code spans that contain link syntax with spaces, so that they are not read as links.
 std::string without_code_links(std::string_view line) {
   std::string text(line);
   for (std::size_t begin = text.find('`'); begin != std::string::npos;) {
