@@ -62,7 +62,7 @@ class Verb {
   void json_flag(bool& json);  // adds --json, which means the same for all verbs
 
   // Sets the function that runs the verb and returns the exit code. Returns the verb's arguments,
-  // to which its options can write: they exist as long as the verb.
+  // to which its options can write. The arguments exist as long as the verb.
   template <class Arguments>
   Arguments& on_run(int (*run)(const Arguments&)) {
     auto arguments = std::make_shared<Arguments>();
