@@ -94,7 +94,7 @@ Result<Layout> lay_out(const std::vector<std::size_t>& arena_bytes, int channels
       arena_bytes.size() * static_cast<std::size_t>(channels) * comm::kLaneSlots * kMaxStagedBytes;
   for (const std::size_t bytes : arena_bytes) {
     if (bytes > kMaxArenaBytes)
-      return wrong(fmt::format("an arena has {} bytes", bytes), "up to 4 TiB");
+      return wrong(fmt::format("the shared memory of a rank has {} bytes", bytes), "up to 4 TiB");
     layout.regions.push_back(region_at(layout.bytes, bytes, staging_bytes));
     layout.bytes = layout.regions.back().end;
   }

@@ -57,7 +57,7 @@ class MemfdTransport final : public Transport {
     }
     if (!fits)
       return base::fail({"arenas_differ", ProblemCode::failed, rank_name(rank()),
-                         "arenas on devices and in shared memory have different sizes", "", ""});
+                         "device memory and shared memory of a rank have different sizes", "", ""});
     on_device_ = std::move(arenas);
     return {};
   }
@@ -120,19 +120,20 @@ class MemfdTransport final : public Transport {
   const Region& region(int rank) const { return layout_.regions[static_cast<std::size_t>(rank)]; }
 
   Problem too_long_to_stage(std::size_t bytes) const {
-    return {"message_too_long",
-            ProblemCode::bad_usage,
-            rank_name(rank()),
-            fmt::format("{} were posted from outside the shared arena",
-                        base::format_bytes(static_cast<double>(bytes))),
-            fmt::format("up to {} from outside the arena", base::format_bytes(kMaxStagedBytes)),
-            "Place the buffer in the arena."};
+    return {
+        "message_too_long",
+        ProblemCode::bad_usage,
+        rank_name(rank()),
+        fmt::format("{} were posted from outside the shared memory",
+                    base::format_bytes(static_cast<double>(bytes))),
+        fmt::format("up to {} from outside the shared memory", base::format_bytes(kMaxStagedBytes)),
+        "Place the buffer in the shared memory of the rank."};
   }
   Problem outside(int peer, const Descriptor& descriptor) const {
     return {"message_outside_arena",
             ProblemCode::failed,
             rank_name(rank()),
-            fmt::format("{} posted {} bytes that are outside its arena", rank_name(peer),
+            fmt::format("{} posted {} bytes that are outside its shared memory", rank_name(peer),
                         descriptor.bytes),
             "",
             ""};
@@ -249,7 +250,7 @@ Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Sp
                                      process.id, process.start, takes_place);
   if (!mailbox) return base::fail(mailbox.error());
   if (!protect_peers(map->bytes(), *layout, rank))
-    return base::fail(cannot("cannot protect the arenas of peers"));
+    return base::fail(cannot("cannot make the shared memory of peers read-only"));
   return std::make_unique<MemfdTransport>(std::move(*mailbox), block, std::move(*map),
                                           std::move(*layout));
 }

@@ -23,7 +23,7 @@ base::Result<void> BufferMap::fits() const {
   const std::string rank = fmt::format("rank {}", plan_.rank);
   if (std::ssize(own_.memory) < private_bytes || std::ssize(shared_.memory) < shared_bytes)
     return base::fail({"arena_too_small", base::ProblemCode::failed, rank,
-                       "the arenas are smaller than the plan needs", "", ""});
+                       "the private or the shared memory is smaller than the plan needs", "", ""});
   if (offload_space_ == nullptr && layout_.host_bytes + layout_.disk_bytes > 0)
     return base::fail({"no_offload_memory", base::ProblemCode::failed, rank,
                        "the plan offloads buffers, but there is no memory for them", "", ""});

@@ -137,8 +137,7 @@ class FittingOptions {
         return;
   }
 
-  // Tries small numbers of segments between two checkpoints first, because then the least is
-  // recomputed.
+  // Tries short sequences of recomputed segments first, because these recompute the least.
   void recomputation() {
     for (std::int64_t k = 2; k < std::ssize(e_.model.segments);
          k += std::max<std::int64_t>(1, k / 2))

@@ -44,7 +44,7 @@ struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;
   // Starts a replacement for a failed rank; null if failed ranks cannot be replaced.
   std::function<base::Result<std::unique_ptr<RankHandle>>(const RankIdentity& identity)> again;
-  // Limits a link from now on to the fraction `part` of its drawn bandwidth. `link`: number of the
+  // Limits a link from now on to the fraction `part` of its drawn bandwidth. `link`: index of the
   // link. Null if the run does not limit links to their drawn bandwidth.
   std::function<base::Result<void>(int link, double part)> set_link;
 };

@@ -127,7 +127,7 @@ class Rank {
     p_.assignment = *assignment;
     if (auto ok = start_heartbeats(); !ok) return ok;
     if (auto ok = prepare(); !ok) return ok;
-    say("info", fmt::format("ready on {}, arenas of {} and {} shared{}", p_.compute->name(),
+    say("info", fmt::format("ready on {}, buffers: {} private and {} shared{}", p_.compute->name(),
                             base::format_bytes(static_cast<double>(p_.layout.private_bytes)),
                             base::format_bytes(static_cast<double>(p_.layout.shared_bytes)),
                             device_memory_text()));

@@ -118,7 +118,7 @@ class VirtualRanks {
     auto training = run::ServerReplay::make(std::move(*parts));
     if (!training) return base::fail(training.error());
     training_ = std::move(*training);
-    say(fmt::format("ready on {}, {} on the virtual clock, arenas of ", compute_->name(),
+    say(fmt::format("ready on {}, {} on the virtual clock, buffers of ", compute_->name(),
                     base::counted(resolved_.world(), "rank")) +
         base::format_bytes(static_cast<double>(training_->memory_bytes())));
     for (int server = 0; server < resolved_.servers; ++server)

@@ -84,7 +84,8 @@ struct SweepRequest {
 base::Result<std::vector<std::int64_t>> read_ranks(const std::string& text);
 base::Result<std::vector<collective::Algorithm>> read_algorithms(const std::string& text);
 
-// Returns the powers of two below the number of ranks in the drawing, and that number.
+// Returns the default rank counts of a sweep: all powers of two below `drawn`, then `drawn`.
+// `drawn`: number of ranks in the drawing.
 std::vector<std::int64_t> default_ranks(std::int64_t drawn);
 // Returns the default number of warm-up steps: a fifth of `steps`, but at most ten.
 std::int64_t warm_up_steps(std::int64_t steps);

@@ -69,7 +69,7 @@ exports_memory() {
   }
   log=$(figure run_directory <<<"$exported")/run.log
   if [ -z "$computes_by" ]; then
-    computes_by=$(sed -n 's/.*: ready on \(.*\), arenas of .*/\1/p' "$log" | head -n 1)
+    computes_by=$(sed -n 's/.*: ready on \(.*\), buffers: .*/\1/p' "$log" | head -n 1)
     row "what a rank computes by" "$computes_by"
   fi
   if ! grep -q 'are on the GPU and exported to peers' "$log"; then
