@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Optimizers: one pass over parameters, gradient and moments, which also computes the statistics.
+// Optimizers: one pass over parameters, gradient and moments, which also computes the statistics of
+// the update (compute::UpdateInputs).
 #include <algorithm>
 #include <cmath>
 

@@ -90,8 +90,9 @@ class BoundSocket final : public Bound {
 Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generation,
                                     const std::string& endpoint, const TransportOptions& options) {
   if (ranks < 1 || rank < 0 || rank >= ranks || options.channels < 1)
-    return base::fail({"unknown_rank", ProblemCode::bad_usage, "zmq transport",
-                       fmt::format("there is no rank {} of {}", rank, ranks), "", ""});
+    return base::fail(
+        {"unknown_rank", ProblemCode::bad_usage, "zmq transport",
+         fmt::format("rank {} does not exist, because there are {} ranks", rank, ranks), "", ""});
   if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
   try {
     auto bound = std::make_unique<BoundSocket>(Identity{rank, ranks, generation}, options);

@@ -47,8 +47,9 @@ End::End(Identity identity, const TransportOptions& options,
   }
 }
 
-// Sends the peers the reason of an abort, and that this rank leaves, before the sockets close.
-// Closing the context ends its threads, so posted bytes may be freed afterwards.
+// Before the sockets close, sends the peers the reason of an abort, if there was one, and a message
+// that this rank leaves. Closing the context ends its threads, so posted bytes may be freed
+// afterwards.
 End::~End() {
   send_abort();
   for (int peer = 0; peer < ranks(); ++peer)

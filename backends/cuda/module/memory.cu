@@ -160,7 +160,7 @@ Result<Memory> import_memory(int gpu, const std::string& name) {
 
 bool reaches(int gpu, const std::byte* place) {
   if (attribute(cudaDevAttrPageableMemoryAccessUsesHostPageTables, gpu) != 0)
-    return true;  // Otherwise the GPU can access all memory, but only through page faults.
+    return true;  // The GPU accesses all host memory through the page tables of the host.
   cudaPointerAttributes found{};
   if (cudaPointerGetAttributes(&found, place) == cudaSuccess)
     return found.type != cudaMemoryTypeUnregistered;

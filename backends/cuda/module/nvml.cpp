@@ -44,14 +44,14 @@ struct Functions {
   int (*by_bus)(const char*, Handle*) = nullptr;
   int (*utilization)(Handle, Utilization*) = nullptr;
   int (*memory)(Handle, MemoryInfo*) = nullptr;
-  int (*power)(Handle, unsigned*) = nullptr;         // milliwatts
-  int (*traffic)(Handle, int, unsigned*) = nullptr;  // of a Counter, in KB/s
+  int (*power)(Handle, unsigned*) = nullptr;         // power in milliwatts
+  int (*traffic)(Handle, int, unsigned*) = nullptr;  // PCIe traffic of a Counter, in KB/s
   int (*fields)(Handle, int, Field*) = nullptr;      // null with drivers older than NVLink
   // Returns the maximum PCIe generation. This and the following functions are null with old
   // drivers.
   int (*generation)(Handle, unsigned*) = nullptr;
   int (*width)(Handle, unsigned*) = nullptr;      // maximum PCIe lanes
-  int (*link)(Handle, unsigned, int*) = nullptr;  // whether an NVLink is up
+  int (*link)(Handle, unsigned, int*) = nullptr;  // state of an NVLink: up or not
 };
 
 }  // namespace nvml

@@ -16,8 +16,8 @@ struct Heads {
   // different banks.
   ON_DEVICE constexpr std::int64_t pitch() const { return width + 1; }
   ON_DEVICE constexpr std::int64_t tiles() const { return (rows + tile - 1) / tile; }
-  // Work of a team (thread block): the number of its head, counted over all samples, and the first
-  // row of its tile.
+  // Work of a team (thread block): the index of its head, over all samples, and the first row of
+  // its tile.
   ON_DEVICE constexpr std::int64_t head(std::int64_t team) const { return team / tiles(); }
   ON_DEVICE constexpr std::int64_t first_row(std::int64_t team) const {
     return team % tiles() * tile;

@@ -54,8 +54,8 @@ void run(Stream& stream, const compute::AddBag& op) {
   });
 }
 
-// Writes the sort keys, which are table rows. A lookup of no row of the table gets the key after
-// the last row.
+// Writes the sort keys, which are table rows. A lookup whose row number is not in the table (or
+// shard) gets the key `rows`, which sorts last.
 template <class W>
 void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, std::int32_t* keys) {
   const std::int64_t inputs = op.input.shape[1], rows = op.table_gradient.shape[0];
@@ -66,7 +66,8 @@ void write_keys(Stream& stream, const compute::EmbeddingBagBackwardWeight& op, s
   });
 }
 
-// Sums each run of equal keys. The team (thread block) at the start of the run computes the sum.
+// Sums the gradients of each sequence of equal sorted keys. The team (thread block) at the first
+// key of the sequence computes the sum.
 template <class W>
 void sum_runs(Stream& stream, const compute::EmbeddingBagBackwardWeight& op,
               const std::int32_t* keys, const std::int32_t* places) {

@@ -15,7 +15,7 @@
 namespace trainyard::cuda {
 
 inline constexpr std::int64_t kRowUnit = 8;  // numbers of 16 bits
-// Minimum of m, n and k from which padding is used. From this size on, each number is multiplied so
+// Inputs are padded if m, n and k are all at least this large. Each number is then multiplied so
 // often that copying an input costs less than it saves.
 inline constexpr std::int64_t kPaddingPays = 128;
 

@@ -161,8 +161,8 @@ void run(Stream& stream, const compute::PowerSgdRight& op, std::byte* scratch) {
   }
 }
 
-// Decodes one matrix. What this rank wanted to send is in the residual, or else still in the
-// gradient.
+// Decodes one matrix. The matrix that this rank compressed is in the residual; without a residual,
+// in the gradient.
 inline void decode(Stream& stream, const compute::PowerSgdDecode& op, const PowerSgdBlock& block,
                    double* error, double* sums) {
   const float *const basis = op.basis.as<float>() + block.left, *const right =

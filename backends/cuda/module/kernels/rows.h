@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Row normalization, with one team (thread block) per row. Every pass recomputes the statistics.
-// Only the weight gradient stores those of all rows while it sums columns.
+// Row normalization, with one team (thread block) per row. Every pass recomputes the statistics of
+// its row (mean and 1 / deviation). Only the weight gradient stores those of all rows while it sums
+// columns.
 #pragma once
 
 #include "backends/cuda/module/kernels/map.h"
@@ -10,14 +11,14 @@ namespace trainyard::cuda {
 
 using compute::RowNorm;
 
-// Position of a number of the row in the registers of a thread: the group of four, and the index in
-// it.
+// Position of a row element in the registers of a thread: the group of four elements, and the index
+// in that group.
 struct Slot {
   int four, place;
 };
 
-// A row that is too long for registers, so every pass reads it from memory again. visit(slot, c) is
-// called for each number of a thread; this kind of row does not use slots.
+// A row that is too long for registers, so every pass reads it from memory again. `visit` calls
+// visit(slot, c) for each column c of the thread; this kind of row does not use the slot.
 template <class W>
 struct LooseRow {
   const Tensor& tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Optimizers. One pass computes the step of each element and its contribution to the statistics.
-// All tensors of an update have dtype W.
+// Optimizers. One pass computes the step of each element and its contribution to the statistics of
+// the update (compute::UpdateInputs). All tensors of an update have dtype W.
 #pragma once
 
 #include "backends/cuda/module/kernels/sums.h"
