@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank's buffers, divided into cells: a cell ends wherever any access starts or ends. So every
-// access treats all elements of a cell alike.
+// A rank's buffers, divided into cells: a cell ends wherever any access starts or ends. Every
+// access therefore treats all elements of a cell alike.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace trainyard::check {
 struct Cell {
   std::int32_t write_lane = -1;
   std::int64_t write = -1;  // sequence number of the last write, on `write_lane`
-  // by lane: sequence number of the lane's last read of the cell after its last write; -1 if there
-  // is none
+  // by lane: sequence number of the lane's last read of the cell since the last write by any lane;
+  // -1 if there is none
   std::vector<std::int64_t> reads;
 };
 struct Span {

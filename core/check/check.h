@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Static checks of a plan before it runs. Collectives may be single ops, or expanded to sends and
-// receives of chunks. The checker rehearses (executes symbolically) a few consecutive runs of the
-// programs, called instances, in the order of the schedule. So it also checks dependencies on
+// receives of chunks. The checker rehearses (executes symbolically) a few consecutive executions of
+// the programs, called instances, in the order of the schedule. So it also checks dependencies on
 // earlier steps. The programs of all ranks must be in memory.
 #pragma once
 
@@ -66,7 +66,7 @@ struct Finding {
   std::optional<plan::Mark> mark;  // op that the finding concerns, if there is one
 };
 
-// Traffic from one rank to one peer in one run of a program.
+// Traffic from one rank to one peer in one execution of a program.
 struct Sent {
   std::int32_t from = 0, to = 0;
   // payload; an upper bound if only some rows of a table are sent

@@ -26,7 +26,7 @@ class LaneClocks {
   }
   Clock& start(std::int64_t sequence) { return pending(sequence).clock; }
 
-  void finish(std::int64_t sequence, Clock clock, std::size_t lane);  // `lane`: number of this lane
+  void finish(std::int64_t sequence, Clock clock, std::size_t lane);  // `lane`: index of this lane
   void forget_before(std::int64_t count);
 
  private:

@@ -7,9 +7,10 @@
 // a reduced buffer. A leaf identifies the rank of a value, but not its step. A value that is
 // encoded before it is sent gets its leaf when its rank encodes it (coding.h).
 //
-// If parameters are averaged, the parameters of a step are the weighted sum of the previous step.
-// Forward, backward and update read only these averaged parameters. An updated parameter becomes
-// the rank's contribution when it is multiplied by the rank's weight.
+// If parameters are averaged, the parameters of a step are the weighted sum, over ranks, of the
+// parameters after the previous step. Forward, backward and update read only these averaged
+// parameters. An updated parameter becomes the rank's contribution when it is multiplied by the
+// rank's weight.
 //
 // Three kinds of values get their leaf only when an op writes them: sums of synchronized batch norm
 // (statistics.h), rows that are exchanged during the passes (vertical.h), and partial results of
@@ -423,7 +424,7 @@ class Execution {
     if (!reduces(bucket.wanted))
       return fmt::format("elements of bucket {} that differ from those of rank {}", bucket.number,
                          source_of(bucket, cell));
-    return fmt::format("elements of bucket {} that sum {} of {}", bucket.number,
+    return fmt::format("elements of bucket {} that sum contributions of {} of {}", bucket.number,
                        expressions_.count(held(bucket, rank, cell)),
                        base::counted(std::ssize(members(bucket)), "member"));
   }

@@ -122,8 +122,8 @@ class Passing {
   // Returns how many micro-batches a segment processed in this direction on all ranks of the
   // replica. Ranks that processed the same micro-batches hold parts of one layer, so their
   // micro-batches count once. Ranks that processed disjoint micro-batches are callers of a remote
-  // segment, so their numbers are added. If two ranks have only some micro-batches in common, one
-  // of them left some out, and the smaller number is returned.
+  // segment, so their counts are added. If two ranks have only some micro-batches in common, one of
+  // them left some out, and the smaller count is returned.
   std::size_t taken_together(const Pass& pass) const {
     std::set<std::int32_t> all = taken_.at(pass);
     const std::set<std::int32_t> own = all;

@@ -13,7 +13,8 @@ struct Scope {
   std::vector<plan::Group> groups;
   plan::Schedule schedule;
   std::vector<plan::RankPlan> ranks;
-  plan::DryRun run;  // rehearsal; set after the structure is checked
+  // symbolic execution (rehearsal) of all ranks; set after the structure is checked
+  plan::DryRun run;
 
   const plan::RankPlan& rank(std::int32_t number) const {
     return ranks[static_cast<std::size_t>(number)];
@@ -52,7 +53,7 @@ class Findings {
   std::map<Proof, int> counts_;
 };
 
-// Returns for each rank the index of the first run of `program` in the rehearsal; -1 if the
+// Returns for each rank the index of the first instance of `program` in the rehearsal; -1 if the
 // rehearsal does not contain the program.
 std::vector<std::int32_t> first_instances(const Scope& scope, const std::string& program);
 
@@ -79,7 +80,7 @@ void prove_averaging(const Scope& scope, Findings& findings);
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
 bool has_pairs(const Scope& scope);
 void prove_pairing(const Scope& scope, Findings& findings);
-// True if ranks send outputs of layers to ranks that have later layers in this program.
+// True if, in this program, ranks send outputs of layers to the ranks that have later layers.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);
 // True if each rank updates, or keeps, only a shard of the parameters.

@@ -62,7 +62,7 @@ class Recomputing {
       if (op.kind == OpKind::forward) last_ = std::max(last_, op.segment);
   }
 
-  // Executes one op symbolically. Returns false after a finding.
+  // Executes one op symbolically. Returns false if it reported a finding.
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
@@ -232,7 +232,7 @@ class Recomputing {
       seen_;  // forward ops, by segment and micro-step
 };
 
-// Returns the ops of a program in the order in which they complete in its first run. For ranks
+// Returns the ops of a program in the order in which they complete in its first instance. For ranks
 // whose programs run when messages arrive, returns them in program order.
 std::vector<int> order_of(const Scope& scope, std::int32_t rank, const std::string& program) {
   std::vector<int> order;

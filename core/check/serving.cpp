@@ -23,10 +23,10 @@ using plan::Op;
 using plan::OpKind;
 using plan::RankPlan;
 
-// Transfer of a share of the parameters as one end describes it, which is the worker or the server.
+// Transfer of a share of the parameters, as described by one end (the worker or the server).
 struct End {
-  // numbers of elements; -1: no transfer. `pushed`: what a worker pushes and a server takes.
-  // `pulled`: what a worker pulls and a server gives
+  // element counts; -1: no transfer. `pushed`: what a worker pushes and a server takes. `pulled`:
+  // what a worker pulls and a server gives
   std::int64_t pushed = -1, pulled = -1;
   std::int64_t named = 0;  // maximum number of table rows in the list, if only listed rows are sent
   std::int64_t row = 1;
@@ -109,9 +109,9 @@ plan::Access sent_part(plan::Access list) {
   return {list.buffer, list.first + kStays, list.count - kStays};
 }
 
-// Checks an op that pulls or packs only listed table rows. Program turn must write the list from
-// the samples of the turn, and the list must be sent to the server. Packed rows must be pushed, and
-// must belong to the same share of the gradient.
+// Checks an op that pulls or packs only listed table rows. Program "turn" must write the list from
+// the samples of its round, and the list must be sent to the server. Packed rows must be pushed,
+// and must belong to the same share of the gradient.
 void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op,
                  Findings& findings) {
   const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits,

@@ -102,7 +102,7 @@ class Sharding {
   };
 
   // Identifies a segment: a rank that represents all ranks that exchange parameters and gradients
-  // with it, and the number of the segment
+  // with it, and the index of the segment
   using Of = std::pair<std::int32_t, std::int32_t>;
 
   // Puts ranks that exchange parameters or gradients into one group.

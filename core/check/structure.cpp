@@ -67,7 +67,7 @@ class Inspector {
       : scope_(scope), rank_(rank), findings_(findings) {
     location_.rank = number;
     if (rank.rank != number)
-      report(fmt::format("the plan of rank {} says that it is of rank {}", number, rank.rank),
+      report(fmt::format("the plan of rank {} has the rank number {}", number, rank.rank),
              std::to_string(number));
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes traffic: the payload that each rank sends to each peer in one run of a program.
+// Computes traffic: the payload that each rank sends to each peer in one execution of a program.
 #include <algorithm>
 #include <map>
 #include <set>
