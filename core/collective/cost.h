@@ -23,13 +23,13 @@
 
 namespace trainyard::collective {
 
-// A bucket to be reduced, and the devices of the ranks that reduce it, by position.
+// A bucket to be reduced, and the devices of the ranks that reduce it, by position in the group.
 struct Work {
   std::int64_t elements = 0;
   int element_bytes = 4;
   std::vector<topology::DeviceId> devices;
   std::vector<int> hosts;  // host numbers, by position
-  // for all_gather, `elements` is the sum over all positions
+  // for all_gather, `elements` is the total over all members
   Collective collective = Collective::all_reduce;
   // Host numbers, as in `hosts`, of other groups that run at the same time. They must use the same
   // algorithm, but their cost does not affect the choice.
@@ -61,9 +61,9 @@ struct Offer {
   bool operator==(const Offer&) const = default;
 };
 
-// Returns one offer per algorithm, in the order of the table of algorithms. For all-gather, only
-// algorithms whose programs contain an all-gather are supported. Fails if two devices have no
-// route, or soon after `stop` is requested.
+// Returns one result per algorithm, in the order of the table of algorithms (algorithm.h). For
+// all-gather, only algorithms whose programs contain an all-gather are supported. Fails if two
+// devices have no route, or soon after `stop` is requested.
 base::Result<std::vector<Offer>> offers(std::int64_t segment_bytes, const Work& work,
                                         const topology::Network& network,
                                         const std::stop_token& stop = {});

@@ -118,7 +118,7 @@ Program empty(const Program& program) {
 // lane with the same number, and a receive lane at the end of the list.
 struct Lanes {
   std::vector<plan::Lane> lanes;
-  std::map<std::int32_t, LaneId> receive_of;  // receive lane by number of the communication lane
+  std::map<std::int32_t, LaneId> receive_of;  // receive lane by index of the communication lane
 
   explicit Lanes(const std::vector<plan::Lane>& coarse) : lanes(coarse) {
     for (std::size_t l = 0; l < coarse.size(); ++l) {
@@ -157,8 +157,8 @@ class Expansion {
   }
 
  private:
-  // An expanded collective: the numbers of its last ops on the send lane and on the receive lane,
-  // and the spans that it wrote.
+  // An expanded collective: the sequence numbers of its last ops on the send lane and on the
+  // receive lane, and the spans that it wrote.
   struct Reduced {
     std::int32_t sends = 0, receives = 0;
     std::vector<Access> writes;

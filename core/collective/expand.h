@@ -36,7 +36,8 @@ Formation formation_of(const plan::Group& group, const std::vector<int>& hosts);
 // a collective.
 std::optional<Collective> collective_of(plan::OpKind kind);
 
-// Returns the payload bytes that `rank` sends in one run of `program` of an expanded plan.
+// Returns the payload bytes that a rank sends in one execution of `program`. `expanded`: the
+// expanded plan of the rank.
 std::int64_t sent_bytes(const plan::RankPlan& expanded, const plan::Program& program);
 
 // Returns the program of a full step. If ranks synchronize only every H steps, returns the program

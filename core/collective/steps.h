@@ -16,7 +16,7 @@
 
 namespace trainyard::collective {
 
-// Maximum numbers of members and chunks that the stepper shows; a viewer could not follow more.
+// Maximum member count and chunk count that the stepper shows; a viewer could not follow more.
 inline constexpr int kMaxPlayedMembers = 64, kMaxPlayedChunks = 1024;
 
 struct Exercise {
@@ -93,8 +93,8 @@ struct Steps {
   // collective.
   bool given(int position, int chunk) const;
   bool wanted(int position, int chunk) const;
-  // Return how many steps are complete at the end of the next round (`after_round`) or of the
-  // previous round (`before_round`), counted from the state after `step` steps.
+  // Return the number of complete steps at the end of a round, starting from the state after `step`
+  // steps. `after_round`: end of the next round; `before_round`: end of the previous round.
   int after_round(int step) const;
   int before_round(int step) const;
 };
@@ -108,8 +108,8 @@ using Values = std::vector<std::vector<double>>;
 // returns values that are random integers from 1 to 9
 Values seeded_values(std::uint64_t seed, int members, int chunks);
 
-// A number on its way to a sum, and the members whose values it contains, in order of addition. If
-// the list is empty, the number is undefined.
+// A partial sum, and the members whose values it contains, in order of addition. If the list is
+// empty, the sum is undefined.
 struct PartialSum {
   double value = 0;
   std::vector<int> of;
