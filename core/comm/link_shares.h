@@ -6,8 +6,8 @@
 // directed link (a direction of an edge) max-min fairly (Bertsekas and Gallager, Data Networks,
 // 6.5.2). All rates grow together until a directed link is full; the lanes on it keep that rate,
 // and the others continue to grow. Rates change only when a message starts or its last bit is sent.
-// So the events between two calls follow from the state, and the next caller computes them. The
-// result does not depend on which caller does this, or when.
+// The events between two calls therefore follow from the state, and the next caller computes them.
+// The result does not depend on which caller does this, or when.
 //
 // A message arrives one latency after its last bit was sent. Bandwidth is shared by bits, not by
 // messages. So a long message does not block a short one on another lane; fair sharing alone

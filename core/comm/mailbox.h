@@ -64,7 +64,8 @@ class Mailbox {
   struct Side {
     // number of messages that this rank has posted (if it sends) or released (if it receives)
     std::uint64_t own = 0;
-    // number of messages that the peer has released or posted, at the time of the last read
+    // number of messages that the peer has released (if this rank sends) or posted (if it
+    // receives), at the time of the last read
     std::uint64_t others = 0;
     std::uint64_t first = 0;  // initial value of both counters
     LaneCounters counters;

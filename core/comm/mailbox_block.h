@@ -78,7 +78,7 @@ class MailboxBlock {
   // Constructs the objects in zeroed memory aligned to 64 bytes; call once, before any rank reads
   // it.
   static MailboxBlock format(std::span<std::byte> memory, int ranks, int channels);
-  // Creates a view of memory that was formatted for the same numbers of ranks and channels.
+  // Creates a view of memory that was formatted for the same rank count and channel count.
   MailboxBlock(std::span<std::byte> memory, int ranks, int channels)
       : memory_(memory.data()), ranks_(ranks), channels_(channels) {}
 

@@ -35,7 +35,7 @@ namespace trainyard::comm {
 struct Tag {
   std::uint32_t generation = 0;
   std::uint32_t step = 0;
-  std::uint32_t op = 0;  // number of this transfer, which is equal for sender and receiver
+  std::uint32_t op = 0;  // id of this transfer, which is equal for sender and receiver
   bool operator==(const Tag&) const = default;
 };
 
