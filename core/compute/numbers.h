@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Single numbers of any dtype, read from memory, and added as by `Compute::sum`. A double
-// represents every number of every dtype exactly.
+// Reads single numbers of any dtype from memory, and adds them in the same way as `Compute::sum`.
+// Numbers are returned as double, which represents every number of every dtype exactly.
 #pragma once
 
 #include <cstddef>

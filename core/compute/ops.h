@@ -440,8 +440,7 @@ struct PowerSgdLeft {
   std::uint32_t bucket = 0;
 };
 struct PowerSgdRight {
-  // The sum of residual and gradient, which is stored in the residual; without a residual, the
-  // gradient.
+  // The residual, to which PowerSgdLeft has added the gradient; without a residual, the gradient.
   Tensor source;
   Tensor left, basis, right;
   compression::PowerSgdLayout layout;

@@ -6,9 +6,9 @@
 //   P^ = orthonormalized columns of P (Gram-Schmidt), Q = M^T P^  Q is summed over ranks
 //   decoded: P^ Q^T, the sum over ranks; residual = M - P^ Q^T / n
 //
-// So the mean over ranks of residual + decoded / n is the mean of M. Initially Q is 0. A column of
-// Q that is 0 is replaced by random numbers, which are the same on all ranks. Sums are computed in
-// fp64. A non-finite element of M makes all of P^ Q^T non-finite.
+// The mean over ranks of residual + decoded / n is therefore the mean of M. Initially Q is 0. A
+// column of Q that is 0 is replaced by random numbers, which are the same on all ranks. Sums are
+// computed in fp64. A non-finite element of M makes all of P^ Q^T non-finite.
 #pragma once
 
 #include <algorithm>

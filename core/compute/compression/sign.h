@@ -20,10 +20,10 @@ inline float mean_magnitude_in_order(const float* values, std::int64_t elements)
   return static_cast<float>(sum / static_cast<double>(elements));
 }
 
-// Returns the same result, bit for bit, but is vectorized. In any order of addition, a sum of n
-// non-negative numbers has a relative error of at most n 2^-53 (Higham 2002, 4.2). So the sums of
-// two orders differ relatively by less than n 2^-51. Nearly always this interval rounds to a single
-// fp32; otherwise the numbers are added one after another.
+// Returns the same result as mean_magnitude_in_order, bit for bit, but is vectorized. In any order
+// of addition, a sum of n non-negative numbers has a relative error of at most n 2^-53 (Higham
+// 2002, 4.2). The sums of two orders therefore differ relatively by less than n 2^-51. Nearly
+// always this interval rounds to a single fp32; otherwise the numbers are added one after another.
 inline float mean_magnitude(const float* values, std::int64_t elements) {
   const std::int64_t even = elements / 8 * 8;
   Sums sums;

@@ -12,8 +12,8 @@ inline double factor_of(const UpdateInputs& common) {
   return common.factor.empty() ? 1 : *common.factor.as<double>();
 }
 
-// Stores `value` as parameter i, rounded to the stored type, and updates the statistics with the
-// rounded number.
+// Stores `value` as parameter i, rounded to the stored type, and adds its terms, computed from the
+// rounded number, to the statistics of the update.
 template <class T>
 void store_parameter(const UpdateInputs& common, std::int64_t i, double value) {
   const double old = common.parameters.as<T>()[i], gradient = common.gradient.as<T>()[i];
@@ -30,7 +30,8 @@ inline void clear_statistics(const UpdateInputs& common) {
   for (int s = 0; s < 3; ++s) common.statistics.as<double>()[s] = 0;
 }
 
-// Skips the update: parameters and moments stay unchanged, and only the statistics are computed.
+// Skips the update: parameters and moments stay unchanged, and only the statistics of the update
+// are computed.
 template <class T>
 void skip(const UpdateInputs& common) {
   for (std::int64_t i = 0; i < common.parameters.elements(); ++i)
