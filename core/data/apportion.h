@@ -15,8 +15,8 @@ namespace trainyard::data {
 std::vector<std::int64_t> apportion(std::int64_t total, std::span<const double> weights);
 
 // Draws from the symmetric Dirichlet distribution with this concentration. The `count` weights are
-// scaled so that the largest is 1. Uses numbers of `random` from number 2^32 on, which permutations
-// of fewer than 2^32 items do not use.
+// scaled so that the largest is 1. Uses the random numbers of `random` with index 2^32 and above,
+// which permutations of fewer than 2^32 items do not use.
 std::vector<double> dirichlet(const base::Random& random, double alpha, std::int64_t count);
 
 }  // namespace trainyard::data

@@ -9,7 +9,7 @@
 
 namespace trainyard::data {
 
-// Returns {first, count} of the columns of `rank`. They are contiguous; the numbers of columns of
+// Returns {first, count} of the columns of `rank`. They are contiguous; the column counts of two
 // ranks differ by at most one.
 std::pair<std::int64_t, std::int64_t> columns_of(std::int64_t features, std::int64_t ranks,
                                                  std::int64_t rank);

@@ -19,8 +19,8 @@ using ShardTable = std::vector<std::vector<std::int64_t>>;  // Number of samples
 // `ranks` must be at least 1. A rank may get no samples. label_skew: each class is divided by
 // fractions p ~ Dirichlet(alpha, ..., alpha) over the ranks, drawn as normalized Gamma variates
 // (Marsaglia and Tsang, "A simple method for generating gamma variables", ACM TOMS 2000).
-// size_skew: rank r of n has weight size_ratio^(-r / (n - 1)). Fractions are rounded to numbers of
-// samples by largest remainders, so that every sample has an owner.
+// size_skew: rank r of n has weight size_ratio^(-r / (n - 1)). Fractions are converted to whole
+// numbers of samples by largest remainders (Hamilton's method), so that every sample has an owner.
 ShardTable count_shards(const ShardingSpec& spec, const TrainingLabels& labels,
                         std::int64_t classes, std::int64_t ranks);
 

@@ -28,7 +28,7 @@ class FileSplit {
   std::size_t train_ = 0, held_out_ = 0;
 };
 
-// Returns the numbers of {training, held-out} samples for a file with `samples` samples.
+// Returns the sample counts {training, held-out} for a file with `samples` samples.
 base::Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                                                                 std::int64_t samples,
                                                                 const std::filesystem::path& file);

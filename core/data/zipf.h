@@ -26,7 +26,8 @@ class Zipf {
     return (cumulative_[r] - (r > 0 ? cumulative_[r - 1] : 0)) / cumulative_.back();
   }
 
-  // Maps a uniform number in [0, 1) to a rank (inverse transform sampling).
+  // Maps a uniform number in [0, 1) to a Zipf rank, from 0 for the most frequent item (inverse
+  // transform sampling).
   std::int64_t rank(double uniform) const {
     const auto at =
         std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
