@@ -135,8 +135,8 @@ bool is_resolved_file(const Json& file) {
 }
 
 // Returns the experiment document of a file, converted to kVersion, with device groups expanded. If
-// the file is a resolved.json, its document is in the complete form, beside measured values and the
-// data summary.
+// the file is a resolved.json, only its experiment document is returned, without measured values
+// and the data summary.
 Json document_of(const Json& file, Problems& problems) {
   Json document = is_resolved_file(file) ? file["document"] : file;
   upgrade(document);

@@ -130,9 +130,10 @@ struct ServerSpec {
 
 // Synchronization of ranks: when ranks average, and with which neighbors.
 enum class GossipMode {
-  // At every step with all neighbors, which are at the same step (D-PSGD).
+  // Ranks average at every step, with all neighbors, which are at the same step (D-PSGD).
   synchronous,
-  // Each rank at its own speed, with one neighbor at a time (AD-PSGD, bipartition.h).
+  // Each rank trains at its own speed and averages with one neighbor at a time (AD-PSGD,
+  // bipartition.h).
   asynchronous,
 };
 

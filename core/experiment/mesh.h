@@ -66,8 +66,8 @@ struct Mesh {
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
-// Returns which samples a rank takes, as an index for `Resolved::shares`: the number of the rank,
-// or the number of its replica if the model is split. -1 for a rank that is called remotely.
+// Returns which samples a rank takes, as an index for `Resolved::shares`: the rank itself, or the
+// index of its replica if the model is split. -1 for a rank that is called remotely.
 int share_of(const Resolved& resolved, int rank);
 
 // Returns the groups of ranks that sum values with strategy.algorithm. Requires a valid mesh. The

@@ -54,7 +54,7 @@ Graph graph_of(const Experiment& experiment);
 // Returns Metropolis-Hastings weights (Xiao, Boyd, Lall 2005, "max degree" form). W_ij = 1 / (1 +
 // max(degree i, degree j)) between neighbors, and W_ii makes the row sum to one; in a ring all
 // weights are 1/3. The weights are exact if their denominators have a common multiple below 10^12.
-// Otherwise they are rounded to 10^-12, and rows still sum to one.
+// If there is no such multiple, the weights are rounded to 10^-12, and rows still sum to one.
 MixingMatrix metropolis(const Graph& graph);
 
 // Returns the mixing matrix of the experiment: Metropolis weights, replaced by the weights in the

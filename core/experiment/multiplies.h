@@ -19,7 +19,7 @@ Multiplies factor_format_of(const Experiment& experiment);
 base::Problems multiplies_problems(const Experiment& experiment);
 
 // Returns a note if tf32 is set and applies only to some ranks or to none, because it needs GPUs.
-// Otherwise returns nothing.
+// In all other cases, returns nothing.
 std::optional<std::string> tf32_note(const Experiment& experiment);
 
 }  // namespace trainyard::experiment

@@ -47,8 +47,8 @@ int moments_of(const OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// Assignment of runs (groups of consecutive segments) to ranks in turn: run i belongs to rank
-// `first` + i modulo `ranks`.
+// Assignment of sequences of consecutive segments to ranks in turn: sequence i belongs to rank
+// `first` + i modulo `ranks`. Below, `run` is the index of a sequence.
 struct Turns {
   int ranks = 1, runs = 1, first = 0;
   int rank_of(int run) const { return first + run % ranks; }
@@ -62,8 +62,8 @@ Turns turns_of(const Resolved& e, int segments) {
   return {ranks, std::min(ranks * chunks, segments / ranks * ranks), first};
 }
 
-// Returns the cost of a segment if it is in run `run`. The cost depends on the rank to which this
-// run is assigned.
+// Returns the cost of a segment if it is in sequence `run`. The cost depends on the rank to which
+// this sequence is assigned.
 using CostOf = std::function<double(int run, int segment)>;
 
 CostOf seconds_of(const Resolved& e, const Turns& turns) {
@@ -87,7 +87,7 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   const std::int64_t width = base::size_of(gradient_dtype(e)),
                      passing = base::size_of(activation_dtype(e)),
                      copies = 2 + moments_of(training.optimizer);
-  std::vector<int> ranks, held;  // By run.
+  std::vector<int> ranks, held;  // By sequence.
   for (int run = 0; run < turns.runs; ++run) ranks.push_back(turns.rank_of(run));
   const bool keeps_versions = updates_each_micro_batch(e.document.strategy);
   const CallerSet callers = mesh_of(e).callers({0, turns.first, 0});
@@ -114,8 +114,9 @@ CostOf bytes_of(const Resolved& e, const Turns& turns) {
   };
 }
 
-// Cuts the segments into nonempty runs of consecutive segments so that the most expensive run costs
-// as little as possible. Among equally good cuts, chooses the least sum of squared costs.
+// Divides the segments into nonempty sequences of consecutive segments so that the most expensive
+// sequence costs as little as possible. Among equally good divisions, chooses the one with the
+// least sum of squared costs.
 class RunPartitioner {
  public:
   RunPartitioner(int segments, int runs, const CostOf& cost)
@@ -127,7 +128,7 @@ class RunPartitioner {
     }
   }
 
-  // Returns the first segment of each run.
+  // Returns the first segment of each sequence.
   std::vector<int> firsts() {
     limit_ = min_limit();
     firsts_.assign(static_cast<std::size_t>(runs_), std::vector<int>(places()));
@@ -151,8 +152,8 @@ class RunPartitioner {
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
-  // Possible ends of a run: element n is true if the run can end after the first n segments of the
-  // model. The next run can then begin there.
+  // Possible ends of a sequence: element n is true if the sequence can end after the first n
+  // segments of the model. The next sequence can then begin there.
   using Ends = std::vector<bool>;
 
   std::size_t places() const { return static_cast<std::size_t>(segments_) + 1; }
@@ -164,12 +165,12 @@ class RunPartitioner {
     return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
   }
 
-  // Returns the positions at which run `run` can end if it begins at one of `begins` and costs at
-  // most `limit`.
+  // Returns the positions at which sequence `run` can end if it begins at one of `begins` and costs
+  // at most `limit`.
   Ends ends_of(int run, const Ends& begins, double limit) const {
     Ends ends(places());
     for (int end = 1, low = 0, within = 0; end <= segments_; ++end) {
-      // Number of positions in [low, end) at which this run can begin.
+      // Number of positions in [low, end) at which this sequence can begin.
       within += begins[static_cast<std::size_t>(end - 1)] ? 1 : 0;
       for (; low < end && cost(run, low, end) > limit; ++low)
         within -= begins[static_cast<std::size_t>(low)] ? 1 : 0;
@@ -185,9 +186,9 @@ class RunPartitioner {
     return ends.back();
   }
 
-  // Returns the least cost limit with which all segments can be cut into runs. Bisects over the bit
-  // patterns of costs, because non-negative floating-point numbers have the same order as their bit
-  // patterns.
+  // Returns the least cost limit with which all segments can be divided into sequences. Bisects
+  // over the bit patterns of costs, because non-negative floating-point numbers have the same order
+  // as their bit patterns.
   double min_limit() const {
     double all = 0;
     for (const auto& sums : sums_) all = std::max(all, sums.back());
@@ -200,9 +201,9 @@ class RunPartitioner {
     return std::bit_cast<double>(high);
   }
 
-  // Finds for each end in `ends` the begin in [from, to] of run `run` with the least sum of squared
-  // costs, by divide and conquer. A later end never has an earlier best begin, because squares are
-  // convex.
+  // Finds for each end in `ends` the begin in [from, to] of sequence `run` with the least sum of
+  // squared costs, by divide and conquer. A later end never has an earlier best begin, because
+  // squares are convex.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;
@@ -218,12 +219,12 @@ class RunPartitioner {
   }
 
   int segments_, runs_;
-  std::vector<std::vector<double>> sums_;  // By run: prefix sums of the cost of segments.
-  double limit_ = 0;                       // Maximum cost of a run.
-  std::vector<std::vector<int>> firsts_;   // First segment of a run, by run and its end.
+  std::vector<std::vector<double>> sums_;  // By sequence: prefix sums of the cost of segments.
+  double limit_ = 0;                       // Maximum cost of a sequence.
+  std::vector<std::vector<int>> firsts_;   // First segment, by sequence and its end.
   std::vector<double> before_,
-      // Both by end of a run: least sum of squared costs of all previous runs (`before_`), and of
-      // all runs up to and including this one (`squares_`).
+      // Both by end of a sequence: least sum of squared costs of all previous sequences
+      // (`before_`), and of all sequences up to and including this one (`squares_`).
       squares_;
 };
 
@@ -253,7 +254,8 @@ bool is_round_robin(const std::vector<model::Stage>& stages, std::int64_t ranks)
 }
 
 // Partitions segments into stages by cost, measured time or memory. A segment that is tied to the
-// first segment and must be in the same stage is in no run; its cost is added to the first segment.
+// first segment and must be in the same stage is not in any sequence; its cost is added to that of
+// the first segment.
 std::vector<StagePlace> balanced(const Resolved& e, Partition by) {
   const auto& segments = e.model.segments;
   const bool together = e.model.ties() && !may_span_stages(e.document.strategy);

@@ -111,8 +111,8 @@ class FreedOutputs {
         add_runs(unit->first_segment, unit->last_segment, k, runs_);
   }
 
-  // Finds the runs of recomputed segments of a rank that has all layers. Skips a first layer that
-  // is split by columns: its output is summed over ranks, so it is kept.
+  // Finds the sequences of recomputed segments of a rank that has all layers. Skips a first layer
+  // that is split by columns: its output is summed over ranks, so it is kept.
   void find_replica(const Resolved& e, std::int64_t k) {
     add_runs(shards_columns(e) ? 1 : 0, last(), k, runs_);
     drop_last(runs_);

@@ -26,8 +26,8 @@ std::vector<int> partitioned_segments(const StrategySpec& strategy, const model:
 
 // These functions return problems of rpc. `rpc_problems`: problems of the drawing and the document.
 // `remote_problems`: too many servers for the model. `remote_place_problems`: problems of layers
-// placed by hand; `owners` has for each segment 0 for the trainers, or the number of a server, from
-// 1.
+// placed by hand; `owners` has an entry per segment: 0 for the trainers, or the number of a server,
+// from 1.
 base::Problems rpc_problems(const Experiment& experiment);
 base::Problems remote_problems(const Experiment& experiment, const model::Model& model);
 base::Problems remote_place_problems(const Experiment& experiment, const model::Model& model,

@@ -33,15 +33,16 @@ model::StageGraph stage_graph_of(const Resolved& resolved);
 // Unchanged if the model is not split.
 Resolved of_rank(const Resolved& resolved, int rank);
 
-// Returns the first segment and the rank of each stage, in order. For by_hand they are as given.
-// Otherwise they minimize the largest cost of any rank; among equal ones, the sum of squared costs.
-// The cost is:
+// Returns the first segment and the rank of each stage, in order. With the partition by_hand, they
+// are as given. All other partitions minimize the largest cost of any rank; among equal ones, the
+// sum of squared costs. The cost is:
 //
 // cost      seconds per sample: operations forward and backward / drawn speed
 // measured  seconds of strategy.stages.times, scaled by how much slower than the fastest
 //           device a device is drawn; until times are measured, as for cost
 // memory    bytes of parameters, gradients and moments, and of the activations of all
-//           micro-batches held at once (with recomputation, one activation per recomputed run of segments)
+//           micro-batches held at once (with recomputation, one activation per
+//           sequence of recomputed segments)
 //
 // A tied layer is in the stage of the table whose weights it uses, unless it may be in another
 // stage (ties.h). If there are more ranks than segments, the last ranks get none. In rpc only

@@ -17,9 +17,9 @@ bool is_sync_batch_norm(const model::LayerSpec& layer) {
   return layer.kind == model::LayerKind::batch_norm && layer.synchronized;
 }
 
-// Returns the reason why the strategy does not support synchronized batch normalization: statistics
-// cannot be summed over ranks, or their sums would not be the statistics of one batch. Empty if it
-// is supported.
+// Returns the reason why the strategy does not support synchronized batch normalization: the batch
+// statistics cannot be summed over ranks, or the sums would mix different batches. Empty if it is
+// supported.
 std::string unsupported_reason(const Experiment& experiment) {
   const StrategySpec& strategy = experiment.strategy;
   const std::string kind(base::name_of(strategy.kind));

@@ -25,9 +25,9 @@ struct LayerSum {
 };
 std::vector<LayerSum> layer_sums(const Resolved& experiment);
 
-// Calls `visit(samples, train, evaluate)` for each size of micro-batch of a rank: `train` and
-// `evaluate` are the numbers of micro-batches of this size in training and in evaluations of the
-// full run.
+// Calls `visit(samples, train, evaluate)` for each size of micro-batch of a rank. `samples`: the
+// size. `train` and `evaluate`: number of micro-batches of this size in training and in
+// evaluations, over the full run.
 void for_each_micro_batch(const Resolved& experiment, int rank,
                           const std::function<void(std::int64_t samples, std::int64_t train,
                                                    std::int64_t evaluate)>& visit);

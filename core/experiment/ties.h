@@ -18,8 +18,8 @@ namespace trainyard::experiment {
 // rpc (a called stage would also use gradients of other trainers' samples).
 bool may_span_stages(const StrategySpec& strategy);
 
-// Numbers of the two stages that hold the table of a tied layer: `table` has the embedding, `tied`
-// has the output layer that uses its weights.
+// Indices of the two stages that hold the table of a tied layer: stage `table` has the embedding,
+// stage `tied` has the output layer that uses its weights.
 struct Tie {
   int table = 0, tied = 0;
 };
