@@ -23,7 +23,7 @@ struct Stage {
 };
 std::vector<Stage> stages_of(const std::vector<int>& owners);
 
-// Returns the inputs of a segment: the numbers of the segments whose outputs it takes, ascending;
+// Returns the inputs of a segment: the indices of the segments whose outputs it takes, ascending;
 // -1 stands for the samples. The last one is the preceding segment.
 std::vector<int> inputs_of(const Model& model, int segment);
 

@@ -33,7 +33,7 @@ Pooling pooling(const Segment& s) {
   return s.kind == LayerKind::max_pool ? Pooling::maximum : Pooling::average;
 }
 
-// Reshapes a batch of flat samples [B, numbers of a sample] to [B, dimensions of a sample].
+// Reshapes a batch of flat samples [B, elements of a sample] to [B, dimensions of a sample].
 Tensor shaped(Tensor rows, const Shape& sample) {
   const std::int64_t batch = rows.shape[0];
   rows.shape.dimensions = sample.dimensions + 1;
@@ -55,8 +55,8 @@ Tensor input_rows(const Segment& s, const Tensor& tensor) {
   return rows_of(tensor, s.input_shape[s.input_shape.dimensions - 1]);
 }
 Tensor output_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.channels()); }
-// Reshape the input of an embedding to a matrix. `numbers` has one row for each number of each
-// sample; `full_rows` has one row for each sample.
+// Reshape the input of an embedding to a matrix. `numbers` returns one row per element of each
+// sample; `full_rows` returns one row per sample.
 Tensor numbers(const SegmentTensors& t) { return rows_of(t.input, 1); }
 Tensor full_rows(const Segment& s, const Tensor& tensor) { return rows_of(tensor, s.outputs); }
 

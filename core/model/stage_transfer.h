@@ -9,8 +9,8 @@
 
 namespace trainyard::model {
 
-// Special values in place of a segment: samples, and numbers of samples. Both are sent to ranks
-// that do not load samples. Only dropout needs the numbers, so the numbers are sent only in
+// Special values in place of a segment: the samples, and their indices in the data set. Both are
+// sent to ranks that do not load samples. Only dropout needs the indices, so they are sent only in
 // training.
 inline constexpr int kSamples = -1, kSampleNumbers = -2;
 
@@ -18,7 +18,7 @@ inline constexpr int kSamples = -1, kSampleNumbers = -2;
 // gradient (sent in the opposite direction), or samples. An output is sent to each rank only once.
 struct Crossing {
   int value = 0;         // Segment, kSamples or kSampleNumbers.
-  int from = 0, to = 0;  // Numbers of the stages.
+  int from = 0, to = 0;  // Indices of the stages.
   bool forward() const { return from < to; }
 };
 
