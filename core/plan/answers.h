@@ -55,7 +55,7 @@ base::Result<std::vector<Answer>> answers_of(std::span<const std::byte> bytes);
 class RecordedAnswers {
  public:
   // `ranks`: logs by rank, for all ranks; the log of a rank that never answers is empty. Returns a
-  // Problem if an event names another rank, or a rank that does not exist.
+  // Problem if an event names a rank that does not exist, or another rank than that of its log.
   static base::Result<RecordedAnswers> make(std::vector<std::vector<Answer>> ranks,
                                             std::int64_t first_step);
 

@@ -192,8 +192,7 @@ class Run {
   std::vector<char> changed_;  // by rank: true if an op completed since its lanes were last polled
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;
-  // members that have started a collective of a group; the key is the group, the index is the
-  // number of the collective
+  // by group, then by index of the collective: members that have started the collective
   std::unordered_map<std::int32_t, std::vector<std::vector<At>>> meetings_;
   // number of collectives that a rank has started so far; the key is {group, rank}
   std::unordered_map<std::uint64_t, std::size_t> met_;

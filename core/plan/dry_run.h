@@ -16,7 +16,8 @@
 namespace trainyard::plan {
 
 struct DryRun {
-  // An op in one run of its program, and the ticks at which it started and completed (-1: never).
+  // An op in one instance of its program, and the ticks at which it started and completed (-1:
+  // never).
   struct OpRun {
     std::int32_t instance = 0, op = 0;
     std::int32_t begin = -1, end = -1;

@@ -3,10 +3,10 @@
 // checker share this rule. The frontier does not check whether data has arrived; the transport (or
 // its model) does.
 //
-// `admit` adds a run of a program, called an instance; a training step is one instance. Each lane
-// works through the instances in order. It may start the next one while other lanes are still in
-// earlier ones, as far as dependencies allow. Threads: one thread uses a lane; different lanes may
-// be used by different threads; one thread calls `admit`.
+// `admit` adds an instance, which is one execution of a program; a training step is one instance.
+// Each lane works through the instances in order. It may start the next one while other lanes are
+// still in earlier ones, as far as dependencies allow. Threads: one thread uses a lane; different
+// lanes may be used by different threads; one thread calls `admit`.
 //
 // Only the last `window` instances are kept. So a dependency may reach at most window - 2 instances
 // back (`check` verifies this). A lane that has no ops in an instance moves past it only when

@@ -55,8 +55,8 @@ struct UnderWay {
   bool bounded = true;
 };
 
-// Returns the range in which each op may be in progress. Only ops of copy lanes have a range longer
-// than the op itself.
+// Returns, for each op, the range of program positions during which it may be in progress. This
+// range is longer than the op itself only for ops of copy lanes.
 std::vector<UnderWay> under_way_of(const RankPlan& rank, const Program& program) {
   std::vector<UnderWay> all;
   std::vector<std::vector<std::size_t>> of_lane(rank.lanes.size());

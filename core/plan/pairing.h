@@ -31,8 +31,8 @@ struct Pairing {
   std::vector<std::int32_t> passive;  // possible partners, ascending
   std::int64_t seed = 0;
 
-  // Returns the partner of an active rank's step: `choice` as an index into `passive` (must not be
-  // empty), `partner` as a rank.
+  // Return the partner of the active rank in a step. `choice` returns its index in `passive`, which
+  // must not be empty; `partner` returns its rank.
   std::size_t choice(std::int64_t step) const;
   std::int32_t partner(std::int64_t step) const { return passive[choice(step)]; }
   bool operator==(const Pairing&) const = default;

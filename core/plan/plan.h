@@ -120,8 +120,9 @@ struct Weights {
 };
 
 // The op may start once the first `sequence` ops of `lane` are complete. These are ops of the same
-// run of the program, or of the program that ran `steps_back` runs before it. If that program has
-// fewer ops on the lane, all of them must be complete.
+// program instance (one execution of a program, frontier.h), or of the instance that is
+// `steps_back` instances earlier. If that instance has fewer ops on the lane, all of them must be
+// complete.
 struct Dependency {
   static constexpr std::int32_t end = -1;  // value of `sequence`: all ops of the lane
   LaneId lane;
@@ -255,8 +256,8 @@ struct Schedule {
   std::int64_t steps = 0;
   // number of steps of program "train" at the beginning of an epoch
   std::int64_t full_steps_per_epoch = 0;
-  // numbers of steps of the programs "tail", "tail2", ..., which follow in the epoch and have fewer
-  // samples per rank
+  // for each of the programs "tail", "tail2", ...: its number of steps. These steps follow in the
+  // epoch and have fewer samples per rank
   std::vector<std::int64_t> tails;
   std::int64_t evaluate_every_steps = 0;  // 0: never; evaluation also runs after the last step
   // interval in steps of program "average", for ranks that have it; "average" also runs at every
@@ -320,11 +321,11 @@ Plan from_ranks(std::vector<Group> groups, Schedule schedule, std::vector<RankPl
 bool communicates(OpKind kind);
 bool coarse(OpKind kind);       // true for a collective that is not expanded
 bool reads_peers(OpKind kind);  // kinds that read data of peers: recv, recv_reduce, reduce_many
-// kinds whose token names a destination (>r): send, reduce, gather, push
+// kinds of ops whose token names a destination (>r): send, reduce, gather, push
 bool names_destination(OpKind kind);
-// kinds between workers and servers: turn, push, pull, take, give
+// kinds of ops that transfer data between workers and servers: turn, push, pull, take, give
 bool serves(OpKind kind);
-// kinds between an active and a passive rank: offer, agree, answer
+// kinds of ops that transfer data between an active and a passive rank: offer, agree, answer
 bool pairs_up(OpKind kind);
 
 // Returns the ranks that a reduce_many sums, including the local one, in order.

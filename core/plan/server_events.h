@@ -29,7 +29,7 @@ struct ServerEvent {
   // for `gives` of the first server: `evaluates`: the worker first evaluates with these parameters;
   // `last`: no work is left
   bool evaluates = false, last = false;
-  std::int32_t server = 0, worker = 0;  // numbers of the server and of the worker, each from 0
+  std::int32_t server = 0, worker = 0;  // indices of the server and of the worker, each from 0
   std::int64_t step = 0;  // for gives of the first server: step that the worker computes
   // for `takes`: parameter version with which the gradient was computed; for `gives`: version that
   // was sent
