@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Binds ops that transfer only the table rows that a worker lists ("named rows"): from the plan to
-// addresses.
+// Binds ops that transfer only the table rows that a worker lists ("named rows") to addresses in
+// memory.
 #pragma once
 
 #include <functional>

@@ -46,7 +46,7 @@ struct BoundLoad {
   std::int64_t samples = 0;  // samples of this rank
   // if the rank holds only some columns, `input` has these columns for the samples of all ranks
   compute::Tensor input, labels;
-  // numbers of the samples in the data set; empty if no op needs them
+  // indices of the samples in the data set; empty if no op needs them
   compute::Tensor sample_numbers;
   plan::Columns columns = {};  // columns that are loaded; none: all
 
@@ -61,7 +61,7 @@ struct NamedRows {
   std::int64_t slot_count = 0;   // number of columns of a sample that contain row numbers
   std::int64_t most = 0;         // maximum number of rows in a list
   std::int32_t* list = nullptr;  // list of the rows; on a server one list per worker, in order
-  // numbers of the packed rows, for ops that pack rows and for the following push
+  // row numbers of the packed rows; for ops that pack rows and for the push that follows
   std::int32_t* packed_rows = nullptr;
   // packed rows to send to workers, one block per worker, in order; for give ops
   std::byte* handed = nullptr;
@@ -87,7 +87,8 @@ struct BoundOp {
   int bucket = -1;  // index of the bucket, for encode and decode
   // true if the op completes the segment's local gradient and writes its norm
   bool leaves_norm = false;
-  // true if the op all-reduces the statistics of updates, because each rank updates only a shard
+  // true if the op all-reduces the statistics of updates (squared norms), because each rank updates
+  // only a shard
   bool leaves_statistics = false;
   // true if the op writes the loss of its micro-step's samples, and the number of correct
   // predictions
@@ -155,7 +156,8 @@ struct BoundPlan {
   std::vector<BoundProgram> programs;
   compute::Tensor parameters;  // local parameters: all of them, or a shard
   compute::Tensor metrics, local_norms, statistics, rate;
-  // true if ranks all-reduce the statistics of updates, because each rank updates only a shard
+  // true if ranks all-reduce the statistics of updates (squared norms), because each rank updates
+  // only a shard
   bool sums_statistics = false;
   // factor of the gradient in the update, for example for clipping; empty if always 1
   compute::Tensor factor;

@@ -43,8 +43,8 @@ class OfferAnswerer {
   base::Result<bool> answer(std::size_t number,
                             const std::function<void(const AnsweredOffer&)>& report);
 
-  // Returns the op that answers an offer of `step` or an earlier step that has not been answered;
-  // -1 if all are answered.
+  // Returns the op that answers the next unanswered offer of `step` or of an earlier step; -1 if
+  // all these offers are answered.
   int next_answer(std::int64_t step) const;
   std::int64_t averages() const { return averages_; }  // number of averages so far
 

@@ -80,8 +80,8 @@ Result<bool> Server::State::pass() {
 Result<bool> Server::State::receive_from(int number) {
   const Worker& from = worker(number);
   const bool known = from.lost && !from.forgotten;
-  // loss of the worker must be checked before messages are received, so that messages that it sent
-  // before are still handled
+  // checks whether the worker is lost before it receives messages, so that messages that the worker
+  // sent before its end are still handled
   const bool lost = !known && parts.transport->has_lost(from.rank);
   auto heard = poll_messages(number);
   if (!lost || !heard || *heard || (from.last_sent && !from.here)) return heard;
@@ -134,7 +134,7 @@ Result<bool> Server::State::poll_messages(int number) {
   auto asked = receive_request(number);
   if (asked && !*asked && from.owes_rows) return receive_row_list(from);
   if (!asked || *asked || !from.here || from.asks || arrivals.waits(number) || from.last_sent)
-    return asked;  // a worker with a request out of turn pushes nothing more
+    return asked;  // after a request outside of program "turn", the worker pushes nothing
   auto whole = has_full_gradient(from);
   if (!whole || !*whole) return whole;
   return take_gradient(number).map([] { return true; });

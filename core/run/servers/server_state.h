@@ -23,12 +23,12 @@ struct Server::State {
   struct Worker {
     int rank = 0, number = 0;
     std::vector<std::uint64_t> taken, posted,
-        handed;  // numbers of messages, by op of "arrival", "answer" and "named"
+        handed;  // message counts, by op of "arrival", "answer" and "named"
     std::uint32_t generation = 0;
     bool here = false, asks = false, last_sent = false;
     // `lost`: the worker is lost; `forgotten`: its connection was reset
     bool lost = false, forgotten = false;
-    double request = 0;  // wish of a worker that requests parameters out of turn
+    double request = 0;  // wish of a worker that requests parameters outside of program "turn"
     // version slot that the worker is still reading; -1: none
     int reads = -1;
     // true if the server must still send table rows from slot `reads`, after the worker has sent
