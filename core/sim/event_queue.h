@@ -18,7 +18,7 @@ struct Moment {
   Picoseconds time = 0;
   MomentKind kind = MomentKind::goes_on;
   int rank = 0;
-  // Number of the object that the event concerns. For busy_ends: the engine; arrives: the message;
+  // Index of the object that the event concerns. For busy_ends: the engine; arrives: the message;
   // collective_ends: the pending collective.
   int number = 0;
 

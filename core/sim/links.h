@@ -38,7 +38,7 @@ class Links {
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none. All
   // starts since the last call must have happened at time `now`.
   Picoseconds next_end(Picoseconds now);
-  // Returns the numbers of the transfers that end at `now`. The time `now` must be a result of
+  // Returns the ids of the transfers that end at `now`. The time `now` must be a result of
   // `next_end`.
   std::vector<int> take_ended(Picoseconds now);
 

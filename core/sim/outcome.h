@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes the figures of an Outcome from a finished simulation.
+// Computes the values of an Outcome from a finished simulation.
 #pragma once
 
 #include "core/sim/simulation.h"
 
 namespace trainyard::sim {
 
-// Computes the figures of the outcome, except predictions. If this simulation did not reach the
+// Computes the values of the outcome, except predictions. If this simulation did not reach the
 // shorter steps at the end of an epoch, or an evaluation, their times are missing.
 Outcome measure(const Simulation& simulation, const plan::Schedule& schedule,
                 const topology::Network& network, LanesPerThread lanes_per_thread);
 
-// Returns the lower bound of a step of `program` for each kind of bound, the longest first. Uses
-// the edges of `outcome`.
+// Returns lower bounds of the step time of `program`: for each kind of bound the longest one, in
+// descending order. Uses the edges of `outcome`.
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,
                           std::string_view program, const topology::Network& network,
                           LanesPerThread lanes_per_thread);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sequence of a rank's program instances (runs of its programs). Instances are admitted by the
-// rules of run::Interpreter. An instance is open from its admission until it is complete. A step
-// may be admitted before the previous step is complete. An evaluation runs alone.
+// Sequence of a rank's program instances (executions of its programs). Instances are admitted by
+// the rules of run::Interpreter. An instance is open from its admission until it is complete. A
+// step may be admitted before the previous step is complete. An evaluation runs alone.
 #pragma once
 
 #include <deque>

@@ -146,8 +146,8 @@ base::Result<void> add_short_epoch(Outcome& outcome, ProgramBytes& moved, const 
   return {};
 }
 
-// Adds what a step that synchronizes local parameters costs in addition to other steps: time and
-// bytes. Bytes per step are weighted by how often such steps occur.
+// Adds the additional time and bytes of steps that synchronize local parameters. Bytes per step are
+// weighted by how often such steps occur.
 base::Result<void> add_meeting(Outcome& outcome, ProgramBytes& moved, const plan::Plan& plan,
                                const topology::Network& network, const Options& options) {
   Schedule step{1, 1, {}};

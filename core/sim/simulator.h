@@ -77,7 +77,7 @@ struct RankUse {
   double adding_seconds = 0;      // time for summing and copying received data
   double crossing_seconds = 0;    // idle time while bytes travel to or from the rank
   double waiting_seconds = 0;     // idle time while no bytes travel to or from the rank
-  double idle_fraction = 0;       // (crossing + waiting) / step
+  double idle_fraction = 0;       // (crossing_seconds + waiting_seconds) / step time
   double encoding_seconds = 0;    // part of compute_seconds: encoding and decoding in a full step
 };
 

@@ -37,8 +37,8 @@ std::string of_memory(const RankUse& use) {
                      base::format_bytes(static_cast<double>(use.memory_bytes)));
 }
 
-// Returns the time of a step for computing the model and loading input. Excludes encoding, which is
-// a cost of communication.
+// Returns the time that a rank spends per step on computing the model and loading input. Excludes
+// encoding, which counts as communication.
 double computing(const RankUse& use) {
   return use.compute_seconds + use.input_seconds - use.encoding_seconds;
 }
@@ -133,7 +133,8 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
                       saved > 0 ? base::format_seconds(saved) : std::string("no time"))};
 }
 
-// Returns the reason that costs most, for why the plan is not faster than one device.
+// Returns the main reason why the plan is not faster than one device: the one that costs the most
+// time.
 Reason main_reason(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), uneven_samples_reason(plan),
                            straggler_reason(plan)};

@@ -15,8 +15,8 @@ using telemetry::Metric;
 
 namespace {
 
-// Activity of ops on another thread (copies). The account does not count their time, so the rank
-// may count as waiting meanwhile.
+// Activity of ops on another thread (copies). The time account of the rank does not count them, so
+// the rank may count as waiting while they run.
 constexpr Activity kOtherThread = Activity::waiting;
 
 // True if an older op receives from the same peer on the same channel. The next message on that

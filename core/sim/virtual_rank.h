@@ -62,8 +62,8 @@ class VirtualRank {
     const OpModel* op = nullptr;
     plan::Frontier::Ready ready;
     Picoseconds begin = 0, peer_ready = 0;
-    // For a send: number of its message. For a collective that an engine runs: number of the
-    // pending collective.
+    // For a send: id of its message. For a collective that an engine runs: index of the pending
+    // collective.
     int message = -1;
   };
   enum class Stage { start, poll, input, compute, end };

@@ -66,7 +66,7 @@ class Wire {
   int oldest(int to, int from,
              int channel) const;  // the receiver's next message if it has arrived, else -1
   void consume(int message);
-  // Frees the number of a message. Called after the sender knows that the message was consumed.
+  // Frees the id of a message. Called after the sender has learned that the message was consumed.
   void forget(int message) { free_.push_back(message); }
 
   const Message& message(int number) const { return at(number); }
