@@ -16,7 +16,7 @@ namespace {
 using plan::Op;
 using plan::OpKind;
 
-// numbers of the two groups, one for sums and one for parameters; both have the same ranks
+// indices of the two groups, one for sums and one for parameters; both have the same ranks
 constexpr std::int32_t kSums = 0, kParameters = 1;
 
 struct Central {

@@ -5,7 +5,7 @@
 // ranks, which get these results from rank 0. Group 0 contains all ranks; it transfers parameters
 // and gradients. Group r contains ranks 0 and r; it transfers rows by broadcasts, because a
 // broadcast is not split into chunks. The buckets of group r in a step are rank r's rows of inputs,
-// sample numbers (for dropout), outputs, and gradients of outputs, in this order.
+// sample indices (for dropout), outputs, and gradients of outputs, in this order.
 #include <algorithm>
 
 #include "core/strategy/edit.h"
@@ -43,7 +43,7 @@ struct Parallel {
   std::int32_t of_input() const {
     return experiment.model.drops() ? 2 : 1;
   }  // number of broadcasts of a rank's rows that must precede its compute
-  // number of the bucket that transfers outputs; the buckets of inputs have lower numbers
+  // index of the bucket that transfers outputs; the buckets of inputs have lower indices
   std::int32_t outputs() const { return of_input(); }
   std::int32_t gradients() const { return of_input() + 1; }
 

@@ -23,10 +23,10 @@ plan::LaneId lane_of(const plan::RankPlan& rank,
                      std::int32_t group);
 
 plan::Access add_buffer(plan::RankPlan& rank, std::string name, base::DType dtype,
-                        // appends a buffer, and returns an access to all of it
+                        // appends a buffer, and returns an access that covers all of it
                         std::int64_t elements, bool shared = false);
 
-// Returns an access to all of a buffer.
+// Returns an access (a range of elements) that covers the full buffer.
 plan::Access whole(const plan::RankPlan& rank, std::string_view buffer);
 
 // These functions return a collective op on the same span on every member of the group. `rooted` is

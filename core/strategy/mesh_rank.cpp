@@ -132,8 +132,8 @@ MeshGroups::MeshGroups(const experiment::Resolved& e, const Split& split)
   if (all_ranks_ != parts_.front()) list_.push_back(world_group(e));
 }
 
-// Adds groups to the plan. Returns by rank the number of the rank's group, or -1 for a rank that is
-// in none of these groups.
+// Adds groups to the plan. Returns, for each rank, the index of its group, or -1 if the rank is in
+// none of these groups.
 MeshGroups::ByRank MeshGroups::add(const std::vector<std::vector<int>>& groups) {
   ByRank by_rank(static_cast<std::size_t>(mesh_.ranks()), -1);
   for (const std::vector<int>& ranks : groups) {

@@ -27,7 +27,7 @@ class MeshGroups {
   MeshGroups(const experiment::Resolved& experiment, const Split& split);
 
   const std::vector<plan::Group>& list() const { return list_; }
-  // `way` and the following functions return the number of a group; -1 if the rank is in no such
+  // `way` and the following functions return the index of a group; -1 if the rank is not in such a
   // group
   std::int32_t way(const experiment::MeshCoordinates& at, std::int32_t way, int replica) const;
   std::int32_t parts(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }

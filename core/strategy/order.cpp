@@ -14,7 +14,7 @@ using plan::Access;
 using plan::Dependency;
 using plan::Op;
 
-// Access of an op to a buffer. `sequence`: number of the op on its lane, from 1.
+// Access of an op to a buffer. `sequence`: position of the op on its lane, from 1.
 struct OrderedTouch {
   Access access;
   bool writes = false;
@@ -33,7 +33,7 @@ struct OrderedTouch {
   }
 };
 
-// Latest accesses to each span of each buffer, by the ops of a program that were added so far.
+// Latest accesses to each span of each buffer. Covers the ops of a program that were added so far.
 class Touches {
  public:
   explicit Touches(std::size_t buffers) : by_buffer_(buffers) {}

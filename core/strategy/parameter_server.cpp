@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Parameter servers. A worker has the step of a replica, without the update. Instead of updating,
 // it pushes its gradient to the servers, share by share, during the backward pass. Before every
-// round comes a turn: the worker gets its work assignment from the first server, and parameters of
-// one version from every server. A server has no steps. Its programs run when a gradient has
-// arrived, when an update is complete, and when a worker may be answered.
+// round, program "turn" runs: the worker gets its work assignment from the first server, and
+// parameters of one version from every server. A server has no steps. Its programs run when a
+// gradient has arrived, when an update is complete, and when a worker may be answered.
 //
 // A worker pulls and pushes only the rows of a lookup table that its round uses. The worker can
 // list these rows once it has its work assignment. Then it sends the list to the servers and
 // receives the rows. Each server sends rows and other parameters of the same version. The worker
 // pushes the gradients of the rows in the same order.
 //
-// Groups: first one group per server, of the server and all workers, for requests and answers; then
-// one group per share, of its server and all workers.
+// Groups: first one group per server, for requests and answers; its members are the server and all
+// workers. Then one group per share; its members are the server of the share and all workers.
 #include <fmt/core.h>
 
 #include <algorithm>

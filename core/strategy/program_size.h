@@ -14,7 +14,7 @@ namespace trainyard::strategy {
 struct ProgramSize {
   std::string name;
   // `samples`: number of samples of this rank (0 if the rank is called remotely); `all`: number of
-  // samples of all ranks; `repeats`: number of consecutive runs of the program
+  // samples of all ranks; `repeats`: number of consecutive executions of the program
   std::int64_t samples = 0, all = 0, repeats = 1;
   // Number of samples of each micro-batch, including the micro-batches of other callers. All
   // replicas have as many entries as the replica with the most samples; entries without samples are

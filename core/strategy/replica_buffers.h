@@ -11,13 +11,13 @@ namespace trainyard::strategy {
 // Buffers of a rank that its peers read in place.
 enum class Shared { nothing, gradients, parameters };
 
-// Number of slots of buffers. A buffer with n slots holds the rows of n micro-steps at once.
+// Number of slots of each buffer. A buffer with n slots holds the rows of n micro-steps at once.
 struct Slots {
   std::int32_t samples = 1;
   std::vector<std::int32_t> activations = {}, gradients = {},
-                            // numbers of slots, by segment, of the buffers for its outputs,
-                            // gradients and batch norm sums; if a list is empty, each of its
-                            // buffers has one slot
+                            // by segment: number of slots of the buffers for its outputs, gradients
+                            // and batch norm sums; if a list is empty, each of its buffers has one
+                            // slot
       sums = {};
 
   std::int32_t of_activation(std::size_t s) const {
@@ -27,7 +27,7 @@ struct Slots {
   std::int32_t of_sums(std::size_t s) const { return sums.empty() ? 1 : sums[s]; }
 };
 
-// Number of elements of the flat buffers of a rank.
+// Number of elements of each flat buffer of a rank.
 struct Flat {
   std::int64_t parameters = 0, gradients = 0, moments = 0;
 };

@@ -94,7 +94,7 @@ void ReplicaOps::with_running(Op& op) const {
   (synchronizes(op.segment) ? op.reads : op.writes).push_back(sums(op.segment));
 }
 
-// Makes an op read what dropout depends on: the sample numbers and the step.
+// Makes an op read what dropout depends on: the sample indices and the step.
 void ReplicaOps::with_numbers(Op& op) const {
   op.reads.push_back(sample_numbers());
   op.reads.push_back({b_.rate.buffer, 1, 1});

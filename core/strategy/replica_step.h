@@ -13,7 +13,7 @@ namespace trainyard::strategy {
 struct ReplicaBuffers {
   plan::Access parameters, gradients, input, labels, metrics, local_norms, reduced_norms, factor,
       statistics, rate;
-  // running statistics of batch norm, and sample numbers for dropout; invalid if not needed
+  // running statistics of batch norm, and sample indices for dropout; invalid if not needed
   plan::Access running, sample_numbers;
   std::vector<plan::Access> moments, activations,
       // `activations` and all following vectors are by segment
@@ -43,7 +43,7 @@ struct CompressionBuffers {
 // Synchronized batch norm. Its sums are all-reduced in a separate group. Passes wait for these
 // sums, so their collectives must not queue behind the collectives of gradients.
 struct SummedStatistics {
-  std::int32_t group = -1;  // group that sums the statistics; -1: not synchronized
+  std::int32_t group = -1;  // group that sums the batch norm sums; -1: not synchronized
   // Index of the forward collective of each segment; the backward collective has the next number.
   // -1: the segment is not a synchronized batch norm.
   std::vector<std::int32_t> numbers;
@@ -58,8 +58,7 @@ struct SharedColumns {
   plan::LaneId lane;  // invalid: the rank has all columns
   std::int32_t group = -1, first_number = 0;
   plan::Columns columns;
-  // accesses to full buffers that hold, for the rows of all ranks, values before the first
-  // activation
+  // full buffers that hold, for the rows of all ranks, values before the first activation
   plan::Access sums, gradients;
   plan::Access weights;  // the rank's columns of the weights or of their gradient, packed
 };

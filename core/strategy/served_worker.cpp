@@ -185,9 +185,9 @@ class WorkerPlan {
     return op;
   }
 
-  // Returns the program "last", which pulls the final parameters. Only the first server knows which
-  // turn is the last. In that turn, the answers of the other servers may contain an earlier
-  // version, so this program pulls again.
+  // Returns the program "last", which pulls the final parameters. Only the first server knows when
+  // no work is left. In the last instance of program "turn", the answers of the other servers may
+  // therefore contain an earlier version, so this program pulls again.
   std::vector<Op> last() const {
     std::vector<Op> ops = asks(1);
     for (std::size_t i = 0; i < s_.shares.size(); ++i) {

@@ -192,13 +192,14 @@ class ServerPlan {
 
   const Serving& s_;
   int server_;
-  std::vector<std::size_t> own_;  // numbers of this server's shares
+  std::vector<std::size_t> own_;  // indices of this server's shares
   plan::RankPlan plan_;
   std::vector<Access> versions_, moments_;
   Access gradients_, statistics_, rate_, turn_, given_, compensated_;
   LaneId asked_, turns_;
   std::vector<LaneId> takes_, gives_;
-  // buffers of row lists and of rows to send for each share of a table
+  // for each share of a table: the buffer for row lists (`wanted_`), and the buffer for rows to
+  // send to workers (`handed_`)
   std::map<std::size_t, Access> wanted_, handed_;
 };
 

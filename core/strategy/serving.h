@@ -37,7 +37,7 @@ struct Serving {
 // Returns the plan of a worker. In addition to a replica's buffers it has "wish" and "turn", for
 // requests and work assignments (core/run/control/work_assignment.h). For each share of a table it
 // has the list "rows.bN", which servers read, and "packed.bN", the listed rows of the gradient.
-// "packed_rows" has the numbers of these rows, by share.
+// "packed_rows" has the row numbers of these rows, by share.
 plan::RankPlan server_worker(const Serving& serving, std::int32_t rank);
 // Returns the plan of a server. Buffers: "params.v0" to "params.v2", versions of its contiguous
 // shares; "grads", moments and statistics of an update. For each share of a table, the server has

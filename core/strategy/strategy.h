@@ -50,7 +50,7 @@ base::Result<plan::Plan> central_storage(const experiment::Resolved& experiment)
 // Every rank runs forward. Rank 0 gathers the outputs, computes the loss of all rows and sends each
 // rank the rows of its gradient. The parameter gradients are summed on rank 0, which updates. With
 // S bytes of parameters on n ranks, a step moves 2 (n - 1) S plus, for every sample on other ranks,
-// its features, its outputs and their gradients (with dropout also its number), all from or to rank
+// its features, its outputs and their gradients (with dropout also its index), all from or to rank
 // 0. Only rank 0 evaluates.
 base::Result<plan::Plan> data_parallel(const experiment::Resolved& experiment);
 

@@ -62,8 +62,8 @@ class Timeline {
   std::int32_t first_of(std::int32_t group) const {
     return first_[static_cast<std::size_t>(group)];
   }
-  // Returns how many compute ops precede the group that lies `groups` groups before the group of op
-  // `sequence`.
+  // Goes back `groups` groups from the group of op `sequence`, and returns the number of compute
+  // ops before that earlier group.
   std::int32_t before(std::int32_t sequence, std::int32_t groups) const {
     return first_of(std::max(0, group(sequence) - groups)) - 1;
   }
@@ -74,7 +74,7 @@ class Timeline {
 };
 
 // Offload or fetch op for the copy lane. `from`: number of compute ops for which the copy waits.
-// `until`: number of the compute op that waits for the copy; 0: none.
+// `until`: sequence number of the compute op that waits for the copy; 0: none.
 struct Copy {
   Op op;
   std::int32_t from = 0, until = 0;
@@ -278,7 +278,7 @@ std::pair<std::vector<Access>, std::vector<Access>> use_device_copies(
 // Adds the copies of moments. Updates alternate between the two ends of the device buffer.
 void offload_moments(plan::Program& program, const Timeline& timeline,
                      const std::vector<Moment>& moments, std::vector<Copy>& copies) {
-  std::vector<std::int32_t> done;  // numbers of the compute ops that were updates, so far
+  std::vector<std::int32_t> done;  // sequence numbers of the updates so far
   for (std::int32_t sequence = 1; sequence <= timeline.size(); ++sequence) {
     Op& op = program.ops[timeline.op(sequence)];
     if (!updates(op)) continue;

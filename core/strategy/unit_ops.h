@@ -30,7 +30,8 @@ class UnitOps : protected ShardOps {
   }
 
   // Kinds of collectives. Each kind except `norms` has one collective per unit. `norms` has two
-  // collectives, for norms and for statistics, which belong to no unit.
+  // collectives, one for gradient norms and one for the statistics of updates, which do not belong
+  // to a unit.
   enum class UnitWay { forward, backward, gradients, replicas, norms };
   std::int32_t unit_number(UnitWay way, std::int32_t unit) const {
     return static_cast<std::int32_t>(way) * units().count() + unit;
@@ -93,7 +94,7 @@ class UnitOps : protected ShardOps {
   std::int32_t last_with_samples_ = -1;
   UnitPass pass_ = UnitPass::forward;
   std::vector<std::int32_t> in_pass_;  // units, in order of the pass
-  // numbers of units in `in_pass_`, counted from the first one, that are already gathered
+  // number of units, counted from the first one in `in_pass_`, that are already gathered
   // (`ahead_`), and that are in use or finished (`begun_`)
   std::size_t ahead_ = 0, begun_ = 0;
   // units whose gradient is reduce-scattered, but not yet added to the gradients of the rank's
