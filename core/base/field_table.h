@@ -34,8 +34,8 @@ struct Range {
 };
 
 // Specialize this template for each type of document, with the static members `title`, `table()`,
-// and optionally `hides(document, part, field)`. `hides` returns true if the outer document makes
-// the field `field` of its nested document `part` have no effect.
+// and optionally `hides(document, part, field)`. `hides` returns true if the field `field` of the
+// nested document `part` has no effect, given the values of the outer document.
 template <class Document>
 struct Fields;
 

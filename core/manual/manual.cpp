@@ -126,8 +126,8 @@ int rank_of(const Page& page, const Section& section, const std::vector<std::str
   return rank;
 }
 
-// Returns the rank and the hit of a section if each word is in the section or in the page's title.
-// The section itself contains at least one of the words.
+// Returns the search rank of a section, and the hit to show, if each word is in the section or in
+// the page's title. The section itself contains at least one of the words.
 std::optional<std::pair<int, SearchHit>> match(const Page& page, const Section& section,
                                                const std::vector<std::string>& words) {
   const std::string plain =

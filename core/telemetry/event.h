@@ -109,7 +109,7 @@ struct Event {
   std::uint16_t index = 0;
   EventKind kind = EventKind::metric;
   std::uint8_t reserved[3] = {};
-  // For an op event: time before the end that was spent waiting to make the op slower.
+  // For an op event: artificial delay at the end of the op, which emulates a slower device.
   float imposed_seconds = 0;
 };
 static_assert(sizeof(Event) == 48 && std::is_trivially_copyable_v<Event>);

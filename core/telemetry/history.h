@@ -160,8 +160,8 @@ class History {
   struct Gathering {
     Metric loss, correct, samples;
     int needed = 0;  // Number of reports per step.
-    // Difference between the step numbers of consecutive steps if each step is executed by one
-    // rank, in any order. 0 if all ranks execute each step together, in order.
+    // If each step is executed by a single rank, in any order: difference between the numbers of
+    // consecutive steps. 0 if all ranks execute each step together, in order.
     std::int32_t stride = 0;
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::vector<StepValue> losses{}, accuracies{};

@@ -52,8 +52,8 @@ inline bool is_on_gpu(const Device& device) {
 }
 inline bool runs(const Device& device) { return device.role != Role::idle; }
 
-// Number of classes of roles in the numbering of ranks. Workers (with the chief) come first, then
-// servers, then evaluators; within a class, ranks are in drawing order.
+// Number of classes of roles. Ranks are numbered class by class: workers (with the chief) first,
+// then servers, then evaluators; within a class, in drawing order.
 inline constexpr int kRankClasses = 3;
 constexpr int rank_class(Role role) {  // returns kRankClasses for roles without a rank
   switch (role) {
