@@ -98,7 +98,7 @@ void Workspace::toggle(const QString& name) {
   one.toggleViewAction()->setChecked(!one.isHidden());
 }
 
-// If all docks are hidden, requests by a signal that the owner shows them again immediately.
+// If all docks are hidden, emits `wanted`, so that the owner shows them again immediately.
 void Workspace::request_docks() {
   if (!kept_.isEmpty()) emit wanted();
 }

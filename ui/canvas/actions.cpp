@@ -209,8 +209,8 @@ void CanvasActions::enable() {
   action("delete")->setEnabled(!picked.empty());
   action("rename")->setEnabled(picked.names.size() == 1);
   for (const char* name : {"toggle_idle", "toggle_server"}) action(name)->setEnabled(devices > 0);
-  // Enables the actions only for a single selected device, because only one device may have these
-  // roles.
+  // Enables the actions for the roles chief and evaluator only for a single selected device,
+  // because only one device may be the chief, and only one the evaluator.
   for (const char* name : {"toggle_chief", "toggle_evaluator"})
     action(name)->setEnabled(devices == 1);
   action("paste")->setEnabled(QGuiApplication::clipboard()->mimeData() &&

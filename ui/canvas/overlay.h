@@ -26,8 +26,8 @@ struct DeviceOverlay {
   bool failed = false;      // true if the rank died, failed or hung, and this ended the run
   Absence absence = Absence::none;
   topology::Role role = topology::Role::worker;  // role in the run
-  // True if `step` is a step of the run instead of the number of this rank's local steps. This is
-  // so if other ranks execute some of the run's steps, or if this rank executes none.
+  // True if `step` is a step of the run, and not the count of this rank's local steps. This is the
+  // case if other ranks execute some of the run's steps, or if this rank executes none.
   bool step_is_position = false;
   QStringList imposed = {};  // tags of the tile: slowdowns that were last requested
 

@@ -31,8 +31,8 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
   return fragment->devices.front();
 }
 
-// Returns the name of the host that an object is or belongs to. Empty if the object is no host and
-// no device.
+// Returns the name of the host that an object is or belongs to. Empty if the object is neither a
+// host nor a device.
 std::string host_under(const topology::Topology& topology, const TopologyObject& part) {
   if (part.kind == TopologyObject::Kind::host) return part.name;
   const topology::Host* host =

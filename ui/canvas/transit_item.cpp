@@ -21,8 +21,8 @@ QPointF nearest(const QRectF& tile, QPointF to) {
           std::clamp(to.y(), tile.top(), tile.bottom())};
 }
 
-// Returns the host with this name. Returns null if the host has no bus, which is so if it has only
-// one device.
+// Returns the host with this name. Returns null if the host has no bus, because it has only one
+// device.
 const NodeBox* host_with_bus(const Layout& layout, const std::string& name) {
   const auto at = std::ranges::find_if(layout.nodes, [&](const NodeBox& node) {
     return node.kind == TopologyObject::Kind::host && node.name == name;
@@ -51,7 +51,8 @@ void along_bus(QPainterPath& path, const NodeBox& host, const QRectF& from, cons
   for (const QPointF& point : up) path.lineTo(point);
 }
 
-// Returns the path of a link in the direction of the crossing. Empty if the link is not drawn.
+// Returns the path of a link in the direction in which data crosses it. Empty if the link is not
+// drawn.
 QPainterPath link_path(const Layout& layout, const Crossing& crossing) {
   const auto at = std::ranges::find_if(
       layout.links, [&](const LinkShape& link) { return link.name == *crossing.link; });

@@ -18,8 +18,8 @@ namespace trainyard::ui {
 
 enum class Side { left, right };
 
-// Rule for the upper limit of a linear axis that a line needs. Values beyond the limit are marked
-// at the upper edge.
+// Rule for the upper limit that a line requires of a linear axis. Values beyond the limit are
+// marked at the upper edge.
 enum class AxisLimit {
   whole,       // the line's maximum
   percentile,  // the 99th percentile of the values of all `percentile` lines together

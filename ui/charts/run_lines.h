@@ -99,7 +99,7 @@ struct Source {
   bool rate = false;
   // Sources whose values are combined, instead of the metric series in `keys`.
   std::vector<Source> parts{};
-  bool empty() const { return keys.empty() && parts.empty(); }  // there is no such source
+  bool empty() const { return keys.empty() && parts.empty(); }  // true if there is no source
   bool operator==(const Source&) const = default;
 };
 

@@ -29,7 +29,7 @@ struct FormHints {
   QStringList without_default = {};
 };
 
-// Why an edit was refused, for input that an editor still shows.
+// Refused input that an editor still shows.
 struct RefusedText {
   QString path, why;  // path of the field, and why its input was refused
 };

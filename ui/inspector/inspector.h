@@ -49,8 +49,8 @@ class Inspector : public QWidget {
   void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
-  // Returns the input that was refused and is still visible. The document also lists it as a
-  // problem.
+  // Returns the problem of refused input that is still visible. The document lists this problem
+  // too.
   std::optional<base::Problem> refused() const;
 
  signals:

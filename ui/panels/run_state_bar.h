@@ -17,11 +17,12 @@ class QProgressBar;
 
 namespace trainyard::ui {
 
-// Estimates the remaining time in seconds from the steps of the last few seconds. The pace gives a
-// lower bound. Returns nothing if neither steps nor a pace are known.
+// Estimates the remaining time in seconds from the steps of the last few seconds. The pace, which
+// is the minimum time of a step, gives a lower bound. Returns nothing if neither steps nor a pace
+// are known.
 class TimeLeftEstimator {
  public:
-  // `seconds_per_step`: the pace; 0: none. If the pace changes, earlier steps are ignored.
+  // `seconds_per_step`: the pace; 0: full speed. If the pace changes, earlier steps are ignored.
   void note(double seconds, std::int64_t step, double seconds_per_step = 0);
   std::optional<double> left(std::int64_t steps) const;
   void clear() { notes_.clear(); }

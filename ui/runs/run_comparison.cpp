@@ -81,9 +81,9 @@ class Settings {
   }
 
  private:
-  // True if no user chose different values of the setting: its values differ only because it
-  // follows from other settings. Always false for settings of data, because these depend on the
-  // file.
+  // True if the values of the setting differ only because they follow from other settings, and not
+  // because users chose different values. Always false for settings of data, because these depend
+  // on the file.
   bool derived(const std::string& path) const {
     if (path.starts_with("data.")) return false;
     const auto by_steps = [](const base::Json& given) {

@@ -26,7 +26,7 @@ QColor ground(const CellLook& look) {
                                : mixed(colors.card, colors.accent, 0.05 + 0.35 * look.share);
 }
 
-// Returns the number of a cell, with a tick if it equals the value that the run recorded.
+// Returns the value of a cell as text, with a tick if it equals the value that the run recorded.
 QString number_of(const CellLook& look) {
   if (look.number.isEmpty()) return QStringLiteral("·");
   switch (look.agreement) {

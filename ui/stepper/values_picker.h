@@ -22,8 +22,8 @@ class ValuesPicker : public QObject {
   // `history` must exist as long as functions of this object are called.
   void look_at(const telemetry::History* history, const RunBucket* bucket,
                const collective::Exercise& exercise);
-  // Makes the next step whose values arrive the selected step. Other new steps do not change the
-  // selection.
+  // When values of a later step arrive, selects that step, once. All other new steps leave the
+  // selection unchanged.
   void await_next();
 
   bool any() const { return kept_ > 0; }  // true if there are values of a training step

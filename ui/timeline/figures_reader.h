@@ -26,7 +26,7 @@ class FiguresCalculator : public QObject {
   void ask();  // starts the computation soon; if one is in progress, it starts again after that
   const std::vector<std::optional<RankFigures>>& by_rank() const {
     return by_rank_;
-  }  // results as of the last `computed`
+  }  // results when `computed` was last emitted
   TimelineFigures all() const;
 
  signals:

@@ -10,7 +10,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr std::size_t kFirstSteps = 3;  // number of steps that are visible at first
-// Until this number of steps, the width of a view that follows the run adapts, because the first
+// A view that follows the run adapts its width until the run has this many steps, because the first
 // steps are slow. After that, the width is constant.
 constexpr std::size_t kWarmupSteps = 20;
 constexpr int kThinLane = 5, kRankGap = 6;  // pixels at scale 1

@@ -27,7 +27,8 @@ class TimelineView : public TimeView {
   void set_notes(const QStringList& by_rank);
 
   TimeRange home_range() const;
-  void show_range(const TimeRange& range) override;  // clips the range to home, and ends following
+  void show_range(
+      const TimeRange& range) override;  // clips the range to home_range(), and stops following
   void home() override;
   void zoom_at(double fraction, double factor) override;
   void set_following(bool following);  // keeps the view's end at the last recorded op

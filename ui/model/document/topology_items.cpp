@@ -12,8 +12,7 @@ namespace {
 
 using topology::Topology;
 
-// True if both drawings have the same numbers of rows at the same places. The text of the rows may
-// differ.
+// True if both drawings have equally many rows at the same places. The text of the rows may differ.
 bool same_rows(const Topology& a, const Topology& b) {
   const auto devices = [](const topology::Host& host) { return host.devices.size(); };
   return std::ranges::equal(a.hosts, b.hosts, {}, devices, devices) &&

@@ -33,8 +33,8 @@ struct SeriesPoint {
 
 // Rule that determines whether two neighboring points are joined by a line.
 enum class Joining {
-  // The points are joined only if no step is between them, because the line would show values that
-  // were not logged.
+  // The points are joined only if no step lies between them. A line across such steps would show
+  // values that were not logged.
   next_step,
   always,  // always: a value covers the span since the previous one, as a rate does
   never,   // never: points are markers
