@@ -28,7 +28,7 @@ enum class Algorithm {
   // other, except for one member if the group size is odd
   double_binary_tree,
   star,        // one member sums, and sends the result to all
-  all_to_all,  // every member sends its full buffer to every other (naive)
+  all_to_all,  // every member sends its full buffer to every other member (naive)
   // reduce to a leader in each host, ring between leaders, broadcast in each host
   leader_hierarchical,
   // reduce-scatter in each host, a ring between hosts for every chunk, all-gather in each host
