@@ -31,7 +31,7 @@ struct Parameter {
   Shape shape;       // If the parameter is a part of a tensor, the shape of that part.
   std::int64_t offset = 0;
   int segment = 0;
-  std::uint32_t number = 0;  // Number in the full model, which selects its random initialization.
+  std::uint32_t number = 0;  // Index in the full model, which selects its random initialization.
   // Rows and columns of the full tensor that this parameter holds, if it is a part of a tensor.
   Box box = {};
 
