@@ -52,7 +52,7 @@ class Frontier {
   void finish(LaneId lane, const Ready& ready);
 
   std::int64_t admitted() const { return admitted_.load(std::memory_order_acquire); }
-  // True if the program run number `instance` is complete. It must be one of the last `window`
+  // True if all ops of instance number `instance` are complete. It must be one of the last `window`
   // instances.
   bool instance_complete(std::int64_t instance) const;
   // number of completed ops of the lane, over all instances

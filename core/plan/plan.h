@@ -27,7 +27,7 @@ using BufferId = base::Id<BufferTag>;
 enum class OpKind : std::uint8_t {
   load,  // LOAD.m0: loads the step's samples
   rows,  // ROWS.b0: lists the table rows that the samples of the next round look up
-  rate,  // RATE: writes the step's learning rate and number
+  rate,  // RATE: writes the learning rate and the number of the step
   // STAT.s2.m0: batch norm sums over the rank's samples; F then reads the sums over the samples of
   // all ranks
   statistics,
