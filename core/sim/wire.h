@@ -49,9 +49,9 @@ class Wire {
   // Returns the path between two ranks. Fails if there is no route.
   base::Result<const Path*> path(int from, int to);
 
-  // Sends a message and returns its number. The message belongs to a training step, to program
-  // "start" before the first step, or to the evaluation after a step. The path must have been
-  // requested with `path` before.
+  // Sends a message and returns its id. The message belongs to a training step, to program "start"
+  // before the first step, or to the evaluation after a step. The path must have been requested
+  // with `path` before.
   int send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose, Picoseconds now);
   std::vector<int> take_posted() {
     return std::exchange(posted_, {});
