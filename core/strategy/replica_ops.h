@@ -36,7 +36,7 @@ class ReplicaOps : protected ReplicaSpans {
   // returns an op of this kind for this micro-step, on the compute lane and without buffer accesses
   Op op_of(OpKind kind, int segment) const;
 
-  // Calls `add(op)` with the ops that recompute dropped outputs before the backward pass of segment
+  // Calls `add(op)` with the ops that recompute freed outputs before the backward pass of segment
   // `s`. They recompute the outputs of consecutive segments, of which `s` is the last.
   template <class Add>
   void add_recomputation(int s, Add add) const {

@@ -279,7 +279,8 @@ class WorkerPlan {
   plan::RankPlan plan_;
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
-  // buffers of row lists and of packed rows for each share of a table
+  // for each share of a table: the buffer for row lists (`lists_`), and the buffer for packed rows
+  // (`packed_`)
   std::vector<Access> lists_, packed_;
   std::vector<LaneId> asks_, pushes_, pulls_;  // `asks_` by server; `pushes_` and `pulls_` by share
   LaneId turns_;
