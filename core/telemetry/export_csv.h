@@ -3,11 +3,11 @@
 // `metric,rank,index,step,seconds,value,text`. Each logged number has a line; none are omitted.
 // Numbers have the shortest form that parses back exactly. `index` is the segment or the peer.
 //
-// Lines after the metrics of ranks: first figures over all ranks (train_loss, train_accuracy,
+// Lines after the metrics of ranks: first the values over all ranks (train_loss, train_accuracy,
 // held_out_loss, held_out_accuracy), with rank -1. Then the faults of ranks and links: the metric
 // is `fault_` and the kind (fault_lost, fault_killed, fault_link_cut, ...), the value is 1, and the
-// text is the message. For a link, rank is -1 and index is its number in the drawing. Other lines
-// have no text.
+// text is the message. For a link, rank is -1 and `index` is the index of the link in the drawing.
+// Other lines have no text.
 #pragma once
 
 #include <iosfwd>
