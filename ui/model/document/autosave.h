@@ -3,8 +3,8 @@
 // kept in the recovery directory, under a lock held by this process. Saving or closing the document
 // normally removes the copy.
 //
-// A copy is offered for recovery only if work was lost. This is so if the process that wrote it has
-// ended, and the copy differs from the document's file and is newer than the file.
+// A copy is offered for recovery only if work was lost. This is the case if the process that wrote
+// it has ended, and the copy differs from the document's file and is newer than the file.
 #pragma once
 
 #include <QDateTime>

@@ -9,8 +9,8 @@ namespace {
 
 enum Doing : int { nothing, sending, waiting, transfer };
 
-// Event at a point of time that changes the numbers of active transfers, waiting receives and
-// active sends of a rank.
+// Change, at a point of time, of the counts of active transfers, waiting receives and active sends
+// of a rank.
 struct Change {
   Nanoseconds at = 0;
   int transfers = 0, waits = 0, sends = 0;
