@@ -23,6 +23,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/measured_partition.h"
+#include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
@@ -315,6 +316,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   };
   if (const auto emulated = experiment::emulation_caveat(document.topology))
     note("EMULATED: " + *emulated);
+  for (const experiment::Note& setting : resolved.notes) note(to_string(setting));
   for (const std::string& said : unused_setting_notes(given)) note(said);
   note(experiment::shared_cores_caveat(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus_caveat(document.topology));

@@ -14,6 +14,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/measured_partition.h"
 #include "core/experiment/multiplies.h"
+#include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/recomputation.h"
@@ -113,6 +114,7 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
                                           const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   std::vector<std::string> notes;
+  for (const experiment::Note& note : resolved.notes) notes.push_back(to_string(note));
   if (std::string chosen = chosen_algorithm(resolved); !chosen.empty())
     notes.push_back(std::move(chosen));
   if (const auto emulated = experiment::emulation_caveat(document.topology))

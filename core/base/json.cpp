@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/content.h"
 #include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/shortened.h"
@@ -170,6 +171,8 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
                  "Correct the file at this position, or start from an example."});
   };
   if (text.size() > kMaxBytes) return bad("the document is larger than 64 MiB");
+  if (auto wide = wide_text(text, where)) return fail(*wide);
+  if (auto wrong = not_utf8(text, where)) return fail(*wrong);
   Bounds bounds(max_keys);
   try {
     return Json::parse(text, [&](int, Json::parse_event_t event, const Json& parsed) {

@@ -4,18 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <limits>
-#include <numeric>
-#include <optional>
-#include <unordered_map>
 
 #include "core/base/units.h"
-#include "core/data/byte_source.h"
-#include "core/data/csv_records.h"
-#include "core/data/idx.h"
-#include "core/data/stored_set.h"
+#include "core/data/csv_table.h"
 
 namespace trainyard::data {
 namespace {
@@ -26,214 +18,221 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::size_t kMaxTableBytes = std::size_t{1} << 31;
-constexpr double kLargest = std::numeric_limits<float>::max();
+using Rows = std::span<const std::int64_t>;
 
-struct Table {
-  std::size_t columns = 0, label_column = 0;
-  std::vector<float> features;  // [samples, columns - 1], row-major
-  // Class of each sample, as an index into `names`. `names` lists the labels in order of first
-  // appearance.
-  std::vector<std::int32_t> labels;
-  std::vector<std::string> names;
+// Mean and standard deviation of a column over the training samples.
+struct Moments {
+  double mean = 0, deviation = 0;
 };
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+// `value(row)` is the value of a sample.
+template <class Value>
+Moments moments_of(Rows train, const Value& value) {
+  const double count = static_cast<double>(train.size());
+  double mean = 0, square = 0;
+  for (const std::int64_t row : train) mean += value(row) / count;
+  for (const std::int64_t row : train) square += (value(row) - mean) * (value(row) - mean) / count;
+  return {mean, std::sqrt(square)};
 }
 
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
-  Number value{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size() ? std::optional(value)
-                                                                   : std::nullopt;
+// Standardizes the column into `features`, whose elements are `stride` apart. A constant column
+// becomes 0.
+//
+// The column is standardized in double precision. As in earlier versions, its values are first
+// rounded to fp32 if this changes no standardized value by more than 2^-14, so that files give the
+// same weights in all versions. fp32 has a relative rounding error of at most 2^-24.
+void standardize(const std::vector<double>& values, Rows train, float* features,
+                 std::size_t stride) {
+  const auto exact = [&](std::int64_t row) { return values[static_cast<std::size_t>(row)]; };
+  const auto rounded = [&](std::int64_t row) -> double { return static_cast<float>(exact(row)); };
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  const auto write = [&](const Moments& moments, double least_relative_deviation,
+                         const auto& value) {
+    const bool varies = moments.deviation > least_relative_deviation * std::abs(moments.mean);
+    const double scale = varies ? 1.0 / moments.deviation : 0.0;
+    for (std::int64_t row = 0; row < std::ssize(values); ++row)
+      features[static_cast<std::size_t>(row) * stride] =
+          static_cast<float>((value(row) - moments.mean) * scale);
+  };
+  const Moments of_rounded = moments_of(train, rounded);
+  if (largest * 0x1p-24 <= of_rounded.deviation * 0x1p-14) write(of_rounded, 1e-7, rounded);
+  else write(moments_of(train, exact), 1e-13, exact);
 }
 
-class Reader {
+// Encodes a category as one feature for each text of the training samples, in sorted order: 1 for
+// the sample's text, else 0. A text of held-out samples only ("other") and a missing text give only
+// zeros. Returns the texts.
+struct Categories {
+  std::vector<std::int64_t> feature_of;  // by index of the text; -1: no training sample has it
+  std::int64_t count = 0;
+};
+
+Categories categories_of(const CsvColumn& column, Rows train) {
+  Categories categories{std::vector<std::int64_t>(column.words.size(), -1), 0};
+  std::vector<bool> seen(column.words.size());
+  for (const std::int64_t row : train)
+    if (const double word = column.values[static_cast<std::size_t>(row)]; !std::isnan(word))
+      seen[static_cast<std::size_t>(word)] = true;
+  for (const std::size_t word : sorted_words(column.words))
+    if (seen[word]) categories.feature_of[word] = categories.count++;
+  return categories;
+}
+
+void encode(const CsvColumn& column, const Categories& categories, float* features,
+            std::size_t stride) {
+  for (std::size_t row = 0; row < column.values.size(); ++row) {
+    std::fill_n(features + row * stride, categories.count, 0.0F);
+    if (std::isnan(column.values[row])) continue;
+    const std::int64_t feature =
+        categories.feature_of[static_cast<std::size_t>(column.values[row])];
+    if (feature >= 0) features[row * stride + static_cast<std::size_t>(feature)] = 1;
+  }
+}
+
+std::string samples_text(std::int64_t count) { return base::counted(count, "sample"); }
+
+// "3 classes: setosa (50), versicolor (50), ..."
+std::string classes_text(const CsvTable& table) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::int64_t> counts(table.classes.size());
+  for (const std::int32_t label : table.labels) ++counts[static_cast<std::size_t>(label)];
+  std::string text = base::counted(std::ssize(table.classes), "class", "classes") + ": ";
+  for (std::size_t i = 0; i < std::min(kShown, counts.size()); ++i)
+    text += fmt::format("{}{} ({})", i == 0 ? "" : ", ", table.classes[i], format_count(counts[i]));
+  return counts.size() > kShown ? text + ", ..." : text;
+}
+
+// Notes on the samples, the dialect and the labels of the file.
+std::vector<std::string> notes_of(const CsvTable& table, const std::string& file) {
+  std::vector<std::string> notes{
+      fmt::format("{}: {} read, {} dropped because of missing values; {} in column {}; {}", file,
+                  samples_text(table.read), format_count(table.dropped), classes_text(table),
+                  shown(table.label_name), table.dialect.text())};
+  if (table.latin1)
+    notes.push_back(fmt::format("{} is Latin-1, not UTF-8; its texts were converted", file));
+  for (std::size_t i = 0; i < table.classes.size(); ++i)
+    if (is_missing(table.classes[i]))
+      notes.push_back(fmt::format(
+          "{}: {} of {} have the label {}, which is used as a class; to leave them out, set "
+          "data.csv.missing to drop",
+          file, format_count(std::ranges::count(table.labels, static_cast<std::int32_t>(i))),
+          samples_text(std::ssize(table.labels)), table.classes[i]));
+  for (std::size_t i = 0; i < table.features.size(); ++i)
+    if (table.features[i].name.empty())
+      notes.push_back(fmt::format(
+          "{}: a column without a name is used as a feature; if it holds row numbers, list it in "
+          "data.csv.ignored (feature {} of {})",
+          file, i + 1, table.features.size()));
+  return notes;
+}
+
+// Features of all samples, [samples, width], row-major.
+struct Features {
+  std::size_t width = 0;
+  std::vector<float> values;
+};
+
+// Writes the features column by column, and frees each column after it was written.
+class Encoder {
  public:
-  Reader(const std::filesystem::path& path, std::string_view text) : path_(path), records_(text) {}
+  Encoder(CsvTable& table, const FileSplit& split, std::string file,
+          std::vector<std::string>& notes)
+      : table_(table), split_(split), file_(std::move(file)), notes_(notes) {}
 
-  Result<Table> read(const std::string& label_column) {
-    if (auto header = read_header(label_column); !header) return fail(header.error());
-    while (true) {
-      const auto outcome = records_.next();
-      if (outcome == CsvRecords::Outcome::end) break;
-      if (auto sample = outcome == CsvRecords::Outcome::record
-                            ? read_sample()
-                            : Result<void>(fail(broken(outcome)));
-          !sample)
-        return fail(sample.error());
+  Result<Features> encode_all() {
+    std::vector<Categories> categories;
+    Features features;
+    for (const CsvColumn& column : table_.features) {
+      categories.push_back(column.category ? categories_of(column, train()) : Categories{});
+      features.width += column.category ? static_cast<std::size_t>(categories.back().count) : 1;
     }
-    if (table_.labels.empty())
-      return fail(problem("the file has a header line but no samples", "one sample per line"));
-    if (table_.names.size() < 2)
-      return fail(problem(fmt::format("every sample has the label {}", shown(table_.names[0])),
-                          "two classes or more"));
-    return std::move(table_);
+    features.values.resize(table_.labels.size() * features.width);
+    float* first = features.values.data();
+    for (std::size_t i = 0; i < table_.features.size(); ++i) {
+      CsvColumn& column = table_.features[i];
+      if (column.category) {
+        note_category(column, categories[i]);
+        encode(column, categories[i], first, features.width);
+        first += categories[i].count;
+      } else {
+        if (auto filled = fill_missing(column); !filled) return fail(filled.error());
+        standardize(column.values, train(), first++, features.width);
+      }
+      std::vector<double>().swap(column.values);
+    }
+    return features;
   }
 
  private:
-  Problem problem(std::string what, std::string accepted, std::string advice = "") const {
-    return {"bad_data_file", ProblemCode::bad_input, path_.string(),
-            std::move(what), std::move(accepted),    std::move(advice)};
-  }
-  Problem problem_here(std::string what, std::string accepted = "", std::string advice = "") const {
-    return {"bad_data_file",
-            ProblemCode::bad_input,
-            fmt::format("{}, line {}", path_.string(), records_.line()),
-            std::move(what),
-            std::move(accepted),
-            std::move(advice)};
-  }
-  Problem broken(CsvRecords::Outcome outcome) const {
-    if (outcome == CsvRecords::Outcome::unclosed_quote)
-      return problem_here("a quoted field does not end", "a closing \"");
-    if (outcome == CsvRecords::Outcome::too_many_fields)
-      return problem_here(
-          fmt::format("the line has more than {} fields", format_count(CsvRecords::kMaxFields)),
-          "fewer columns");
-    return problem_here("text follows the closing quote of a field",
-                        "a comma or the end of the line",
-                        "Write a quote within a quoted field twice.");
-  }
+  Rows train() const { return split_.rows(Split::train); }
 
-  Result<void> read_header(const std::string& label_column) {
-    const auto outcome = records_.next();
-    if (outcome == CsvRecords::Outcome::end)
-      return fail(problem("the file is empty", "a header line and one sample per line"));
-    if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
-    for (const auto& field : records_.fields()) header_.emplace_back(trimmed(field));
-    table_.columns = header_.size();
-    if (table_.columns < 2)
-      return fail(problem_here("the header names only one column",
-                               "the label and at least one feature, separated by commas"));
-    return find_label(label_column);
-  }
-
-  Result<void> find_label(const std::string& name) {
-    table_.label_column = table_.columns - 1;
-    if (name.empty()) return {};
-    const auto at = std::find(header_.begin(), header_.end(), name);
-    if (at == header_.end())
-      return fail(problem_here(fmt::format("no column is named {}", shown(name)), columns()));
-    if (std::find(at + 1, header_.end(), name) != header_.end())
-      return fail(
-          problem_here(fmt::format("two columns are named {}", shown(name)), "one label column"));
-    table_.label_column = static_cast<std::size_t>(at - header_.begin());
-    return {};
-  }
-
-  std::string columns() const {
-    constexpr std::size_t kShown = 12;
-    std::string list;
-    for (std::size_t i = 0; i < std::min(kShown, header_.size()); ++i)
-      list += (i == 0 ? "" : ", ") + shown(header_[i]);
-    return header_.size() > kShown ? list + ", ..." : list;
-  }
-
-  Result<void> read_sample() {
-    const auto& fields = records_.fields();
-    if (fields.size() != table_.columns)
-      return fail(
-          problem_here(fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
-                       fmt::format("{}, as in the header", format_count(std::ssize(header_)))));
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (i == table_.label_column) continue;
-      const auto value = parse<double>(trimmed(fields[i]));
-      if (!value || !(std::abs(*value) <= kLargest))
-        return fail(
-            problem_here(fmt::format("column {} contains {}", shown(header_[i]), shown(fields[i])),
-                         "a finite number"));
-      table_.features.push_back(static_cast<float>(*value));
+  void note_category(const CsvColumn& column, const Categories& categories) {
+    std::int64_t other = 0, missing = 0;
+    for (const double word : column.values) {
+      if (std::isnan(word)) ++missing;
+      else if (categories.feature_of[static_cast<std::size_t>(word)] < 0) ++other;
     }
-    return read_label(std::string(trimmed(fields[table_.label_column])));
+    std::string note =
+        fmt::format("{}: column {} has {}, each a feature of value 0 or 1", file_,
+                    shown(column.name), base::counted(categories.count, "category", "categories"));
+    if (other > 0)
+      note +=
+          fmt::format("; {} outside the training samples have other categories (all features 0)",
+                      samples_text(other));
+    if (missing > 0)
+      note += fmt::format("; {} have no value (all features 0)", samples_text(missing));
+    notes_.push_back(std::move(note));
   }
 
-  Result<void> read_label(const std::string& label) {
-    if (label.empty()) return fail(problem_here("the label is empty"));
-    const auto [at, fresh] =
-        index_of_.try_emplace(label, static_cast<std::int32_t>(table_.names.size()));
-    if (fresh) table_.names.push_back(label);
-    if (std::ssize(table_.names) > kMaxClasses)
-      return fail(problem_here(fmt::format("column {} has more than {} distinct labels",
-                                           shown(header_[table_.label_column]), kMaxClasses),
-                               fmt::format("at most {}", kMaxClasses),
-                               "Check that data.label_column names the column with the class."));
-    table_.labels.push_back(at->second);
+  // Replaces missing numbers by the mean of the training samples that have a value.
+  Result<void> fill_missing(CsvColumn& column) {
+    const auto missing =
+        std::ranges::count_if(column.values, [](double v) { return std::isnan(v); });
+    if (missing == 0) return {};
+    double sum = 0;
+    std::int64_t count = 0;
+    for (const std::int64_t row : train())
+      if (const double value = column.values[static_cast<std::size_t>(row)]; !std::isnan(value))
+        sum += value, ++count;
+    if (count == 0)
+      return fail({"bad_data_file", ProblemCode::bad_input, file_,
+                   fmt::format("column {} has no value in any training sample", shown(column.name)),
+                   "at least one value", "List the column in data.csv.ignored."});
+    const double mean = sum / static_cast<double>(count);
+    for (double& value : column.values)
+      if (std::isnan(value)) value = mean;
+    notes_.push_back(fmt::format("{}: column {}: {} replaced by the mean {:.6g}", file_,
+                                 shown(column.name), base::counted(missing, "missing value"),
+                                 mean));
     return {};
   }
 
-  const std::filesystem::path& path_;
-  CsvRecords records_;
-  std::vector<std::string> header_;
-  std::unordered_map<std::string, std::int32_t> index_of_;
-  Table table_;
+  CsvTable& table_;
+  const FileSplit& split_;
+  std::string file_;
+  std::vector<std::string>& notes_;
 };
-
-// Renumbers the labels from order of appearance to sorted order.
-void sort_classes(Table& table) {
-  std::vector<std::optional<std::int64_t>> numbers;
-  for (const auto& name : table.names) numbers.push_back(parse<std::int64_t>(name));
-  const bool whole = std::all_of(numbers.begin(), numbers.end(),
-                                 [](const auto& number) { return number.has_value(); });
-  std::vector<std::size_t> order(table.names.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (whole && numbers[a] != numbers[b]) return *numbers[a] < *numbers[b];
-    return table.names[a] < table.names[b];
-  });
-  std::vector<std::int32_t> rank(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = static_cast<std::int32_t>(i);
-  for (auto& label : table.labels) label = rank[static_cast<std::size_t>(label)];
-}
-
-// Standardizes the features; a constant feature becomes 0.
-void standardize(std::vector<float>& features, std::size_t width,
-                 std::span<const std::int64_t> train) {
-  const auto row_of = [&](std::int64_t row) {
-    return std::span(features).subspan(static_cast<std::size_t>(row) * width, width);
-  };
-  const double count = static_cast<double>(train.size());
-  std::vector<double> mean(width), square(width), scale(width);
-  for (const std::int64_t row : train)
-    for (std::size_t i = 0; i < width; ++i) mean[i] += row_of(row)[i] / count;
-  for (const std::int64_t row : train)
-    for (std::size_t i = 0; i < width; ++i)
-      square[i] += (row_of(row)[i] - mean[i]) * (row_of(row)[i] - mean[i]) / count;
-  for (std::size_t i = 0; i < width; ++i)
-    scale[i] = std::sqrt(square[i]) > 1e-7 * std::abs(mean[i]) ? 1.0 / std::sqrt(square[i]) : 0.0;
-  for (std::size_t at = 0; at < features.size(); ++at)
-    features[at] = static_cast<float>((features[at] - mean[at % width]) * scale[at % width]);
-}
 
 class CsvSet : public StoredSet {
  public:
-  CsvSet(DataSummary summary, FileSplit split, Table table)
-      : StoredSet(std::move(summary), std::move(split), std::move(table.labels)),
-        width_(table.columns - 1),
-        features_(std::move(table.features)) {}
+  CsvSet(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels, Features features,
+         std::vector<std::string> notes)
+      : StoredSet(std::move(summary), std::move(split), std::move(labels)),
+        features_(std::move(features)),
+        notes_(std::move(notes)) {}
+
+  std::vector<std::string> notes() const override { return notes_; }
 
  private:
   void copy_row(std::size_t row, std::span<float> features) const override {
-    std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(row * width_), width_,
-                features.begin());
+    std::copy_n(features_.values.begin() + static_cast<std::ptrdiff_t>(row * features_.width),
+                features_.width, features.begin());
   }
 
-  std::size_t width_;
-  std::vector<float> features_;
+  Features features_;
+  std::vector<std::string> notes_;
 };
-
-Result<Table> read_table(const DataSpec& spec, const std::filesystem::path& path) {
-  auto source = ByteSource::open(path);
-  if (!source) return fail(source.error());
-  return source->read_all(kMaxTableBytes).and_then([&](const std::string& text) {
-    return Reader(path, text).read(spec.label_column);
-  });
-}
 
 Problem suggest_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
@@ -251,19 +250,19 @@ Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
     return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
                  "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
-  auto table = read_table(spec, path).map_error(suggest_other_points);
+  auto table = read_csv(spec, path).map_error(suggest_other_points);
   if (!table) return fail(table.error());
-  const std::int64_t samples = std::ssize(table->labels);
-  auto split = FileSplit::make(spec, samples, path);
+  auto split = FileSplit::make(spec, std::ssize(table->labels), path);
   if (!split) return fail(split.error());
-  const auto train = split->rows(Split::train);
-  sort_classes(*table);
-  standardize(table->features, table->columns - 1, train);
-  DataSummary summary{{static_cast<std::int64_t>(table->columns - 1)},
-                      std::ssize(table->names),
-                      std::ssize(train),
+  std::vector<std::string> notes = notes_of(*table, path.filename().string());
+  auto features = Encoder(*table, *split, path.filename().string(), notes).encode_all();
+  if (!features) return fail(features.error());
+  DataSummary summary{{static_cast<std::int64_t>(features->width)},
+                      std::ssize(table->classes),
+                      std::ssize(split->rows(Split::train)),
                       std::ssize(split->rows(Split::held_out))};
-  return std::make_shared<CsvSet>(std::move(summary), std::move(*split), std::move(*table));
+  return std::make_shared<CsvSet>(std::move(summary), std::move(*split), std::move(table->labels),
+                                  std::move(*features), std::move(notes));
 }
 
 }  // namespace trainyard::data

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// CSV (RFC 4180): a header line with column names, one sample per line, commas between fields.
-// Fields that contain commas, quotes (doubled) or line breaks are in double quotes. One column is
-// the class; the others are finite numbers. Blanks around a field are removed. The file may be
-// compressed with gzip.
+// CSV (RFC 4180): one sample per line. Fields that contain the delimiter, quotes (doubled) or line
+// breaks are in double quotes. One column is the class; the others are numbers, or texts that are
+// categories. Blanks around a field are removed. The file may be compressed with gzip. Dialect and
+// columns: csv_spec.h.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,8 @@
 namespace trainyard::data {
 
 // Classes are numbered in the order of their labels: by value if all are integers, else by text.
-// Each feature is standardized to zero mean and unit variance over the training samples.
+// Each numeric feature is standardized to zero mean and unit variance over the training samples. A
+// category becomes one feature (0 or 1) for each of its texts.
 base::Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
                                                         const std::filesystem::path& directory);
 

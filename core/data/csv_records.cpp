@@ -3,19 +3,52 @@
 
 #include <algorithm>
 
+#include "core/base/content.h"
+
 namespace trainyard::data {
 
-CsvRecords::CsvRecords(std::string_view text) : text_(text) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+CsvRecords::CsvRecords(std::string text, ByteSource* source, char delimiter)
+    : text_(std::move(text)), source_(source), separators_({delimiter, '\r', '\n'}) {
+  at_ = base::byte_order_mark(text_);
 }
 
 void CsvRecords::skip_break() {
-  at_ += text_.substr(at_, 2) == "\r\n" ? 2 : 1;
+  at_ += text_.compare(at_, 2, "\r\n") == 0 ? 2 : 1;
   ++next_line_;
 }
 
+// Removes the text before `start` and appends a block, which is at least as long as the record read
+// so far, so that long records take linear time. Returns false at the end of the file.
+bool CsvRecords::refill(std::size_t start) {
+  constexpr std::size_t kBlock = std::size_t{1} << 20;
+  if (source_ == nullptr) return false;
+  text_.erase(0, start);
+  const std::size_t kept = text_.size();
+  text_.resize(kept + std::max(kBlock, kept));
+  const auto got =
+      source_->read({reinterpret_cast<std::uint8_t*>(text_.data()) + kept, text_.size() - kept});
+  if (!got) source_problem_ = got.error();
+  const bool whole = got && *got == text_.size() - kept;
+  text_.resize(kept + (got ? *got : 0));
+  if (!whole) source_ = nullptr;
+  return got.has_value();
+}
+
+// A record that ends where the text ends may continue in the file, so it is read again after a
+// refill.
 CsvRecords::Outcome CsvRecords::next() {
+  while (true) {
+    const std::size_t start = at_;
+    const std::int64_t first_line = next_line_;
+    const Outcome outcome = read_record();
+    if (at_ < text_.size() || source_ == nullptr) return outcome;
+    if (text_.size() - start > kMaxBytes) return Outcome::too_long;
+    if (!refill(start)) return Outcome::unreadable;
+    at_ = 0, next_line_ = first_line;
+  }
+}
+
+CsvRecords::Outcome CsvRecords::read_record() {
   while (at_break()) skip_break();
   if (at_ >= text_.size()) return Outcome::end;
   line_ = next_line_;
@@ -24,7 +57,7 @@ CsvRecords::Outcome CsvRecords::next() {
     if (fields_.size() < count) fields_.emplace_back();
     if (const Outcome outcome = read_field(fields_[count - 1]); outcome != Outcome::record)
       return outcome;
-    if (at_ < text_.size() && text_[at_] == ',') {
+    if (at_ < text_.size() && text_[at_] == separators_[0]) {
       ++at_;
       continue;
     }
@@ -36,8 +69,8 @@ CsvRecords::Outcome CsvRecords::next() {
 
 CsvRecords::Outcome CsvRecords::read_field(std::string& field) {
   if (at_ < text_.size() && text_[at_] == '"') return read_quoted(field);
-  const std::size_t end = std::min(text_.find_first_of(",\r\n", at_), text_.size());
-  field.assign(text_.substr(at_, end - at_));
+  const std::size_t end = std::min(text_.find_first_of(separators_, at_), text_.size());
+  field.assign(text_, at_, end - at_);
   at_ = end;
   return Outcome::record;
 }
@@ -46,15 +79,16 @@ CsvRecords::Outcome CsvRecords::read_quoted(std::string& field) {
   field.clear();
   while (true) {
     const std::size_t start = at_ + 1, quote = text_.find('"', start);
-    if (quote == std::string_view::npos) return Outcome::unclosed_quote;
-    field.append(text_.substr(start, quote - start));
+    if (quote == std::string::npos) return at_ = text_.size(), Outcome::unclosed_quote;
+    field.append(text_, start, quote - start);
     at_ = quote + 1;
     if (at_ >= text_.size() || text_[at_] != '"') break;
     field += '"';  // two quotes stand for one
   }
   next_line_ += std::count(field.begin(), field.end(), '\n');
-  return at_ >= text_.size() || text_[at_] == ',' || at_break() ? Outcome::record
-                                                                : Outcome::text_after_quote;
+  return at_ >= text_.size() || text_[at_] == separators_[0] || at_break()
+             ? Outcome::record
+             : Outcome::text_after_quote;
 }
 
 }  // namespace trainyard::data

@@ -136,7 +136,7 @@ base::Result<Survey> survey(const DataSpec& spec, const std::filesystem::path& d
   if (spec.kind == DataKind::idx) return survey_idx(spec, directory);
   if (spec.kind == DataKind::csv)
     return open_csv(spec, directory).map([](const auto& set) {
-      return Survey{set->summary(), set->training_labels()};
+      return Survey{set->summary(), set->training_labels(), set->notes()};
     });
   if (spec.kind == DataKind::text)
     return open_text(spec, directory).map([](const auto& set) {

@@ -14,6 +14,7 @@
 
 #include "core/base/field_table.h"
 #include "core/base/result.h"
+#include "core/data/csv_spec.h"
 #include "core/data/sharding.h"
 
 namespace trainyard::data {
@@ -47,7 +48,8 @@ struct DataSpec {
   std::string labels;                // idx: path of the labels.
   std::int64_t context = 64;         // grammar, text: number of characters of a sample.
   std::string file;                  // csv, text: path of the file.
-  std::string label_column;          // csv: name in the header line; empty: the last column.
+  std::string label_column;          // csv: name, or position from 1; empty: the last column.
+  CsvSpec csv;
   ShardingSpec sharding;
 
   bool operator==(const DataSpec&) const = default;
@@ -86,6 +88,7 @@ struct TrainingLabels {
 struct Survey {
   DataSummary summary;
   TrainingLabels labels;
+  std::vector<std::string> notes = {};  // as `Dataset::notes`
 };
 
 // The first `slot_count` columns of a sample are indices below `vocabulary`. `slot_count` is 0 if a
@@ -107,6 +110,9 @@ class Dataset {
 
   // Returns the text of each class, by class number, for text sets; else empty.
   virtual std::vector<std::string> vocabulary() const { return {}; }
+
+  // Returns notes for the user on how a file was read, such as its detected dialect.
+  virtual std::vector<std::string> notes() const { return {}; }
 
   // Writes sample indices[i] of the split into row i of `features` (row-major), and its labels into
   // row i of `labels`. Features have about zero mean and unit scale, except index columns, which
@@ -198,11 +204,14 @@ struct trainyard::base::Fields<trainyard::data::DataSpec> {
               "each",
               [](const Spec& s) { return s.kind == Kind::grammar || s.kind == Kind::text; }),
         field("file", &Spec::file, "", {0, 4096},
-              "CSV file with a header line, or UTF-8 text file, plain or .gz. A relative path "
-              "starts at the directory of the experiment",
+              "CSV file or UTF-8 text file, plain or .gz. A relative path starts at the directory "
+              "of the experiment",
               [](const Spec& s) { return s.kind == Kind::csv || s.kind == Kind::text; }),
         field("label_column", &Spec::label_column, "", {0, 256},
-              "Name of the column with the class label; empty: the last column",
+              "Name of the column with the class label, or its position from 1; empty: the last "
+              "column",
+              [](const Spec& s) { return s.kind == Kind::csv; }),
+        field("csv", &Spec::csv, "", {}, "Dialect and columns of the CSV file",
               [](const Spec& s) { return s.kind == Kind::csv; }),
         field("sharding", &Spec::sharding, "", {},
               "Assignment of training samples or features to ranks")};

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
+#include <optional>
 
 #include "core/base/units.h"
-#include "core/data/byte_source.h"
+#include "core/data/idx_file.h"
 #include "core/data/stored_set.h"
 
 namespace trainyard::data {
@@ -21,10 +21,6 @@ using base::Problem;
 using base::ProblemCode;
 using base::Result;
 
-constexpr std::uint8_t kUnsignedByte = 8;
-constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 33;
-constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 24;
-
 const char* const kMnistAdvice =
     "Get train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz (60,000 samples) or "
     "t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz (10,000) of "
@@ -32,127 +28,44 @@ const char* const kMnistAdvice =
     "for example from https://ossci-datasets.s3.amazonaws.com/mnist/, and put them, packed or not, "
     "into ";
 
-// An open IDX file with a plausible header. The read position is at the first element.
-struct IdxFile {
-  ByteSource source;
-  std::vector<std::int64_t> extents;
-
-  std::uint64_t elements() const {
-    std::uint64_t product = 1;
-    for (const std::int64_t extent : extents) product *= static_cast<std::uint64_t>(extent);
-    return product;
-  }
-};
-
-Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, const char* what) {
-  return source.read(bytes).and_then([&](std::size_t got) -> Result<void> {
-    if (got == bytes.size()) return {};
-    return fail(source.problem(fmt::format("the file is truncated: it ends within its {}", what),
-                               "", "Download or copy it again."));
-  });
-}
-
-// Checks the extents in the header one by one, so that no product of extents can overflow.
-Result<void> check_extents(const IdxFile& file) {
-  std::uint64_t elements = 1;
-  for (const std::int64_t extent : file.extents) {
-    if (extent == 0) return fail(file.source.problem("the header states an extent of 0"));
-    if (static_cast<std::uint64_t>(extent) > kMaxElements / elements)
-      return fail(file.source.problem(
-          fmt::format("the header states more than {} elements", format_count(kMaxElements))));
-    elements *= static_cast<std::uint64_t>(extent);
-  }
-  if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMaxFeatures)
-    return fail(file.source.problem(fmt::format(
-        "the header states more than {} features per sample", format_count(kMaxFeatures))));
-  if (elements > file.source.max_bytes())
-    return fail(file.source.problem(
-        fmt::format("the header states {} elements, but the file is too small for them",
-                    format_count(static_cast<std::int64_t>(elements)))));
-  return {};
-}
-
-std::string in_hex(std::array<std::uint8_t, 4> word) {
-  char text[12];
-  std::snprintf(text, sizeof text, "%02x %02x %02x %02x", word[0], word[1], word[2], word[3]);
-  return text;
-}
-
-std::string accepted_magic(int min_rank, int max_rank) {
-  const std::string rank = std::to_string(min_rank);
-  return "00 00 08 0" + rank +
-         (max_rank > min_rank ? ", where the last byte is the number of dimensions, " + rank +
-                                    " to " + std::to_string(max_rank)
-                              : "");
-}
-
-Result<IdxFile> open_file(const std::filesystem::path& path, int min_rank, int max_rank) {
-  auto source = ByteSource::open(path);
-  if (!source) return fail(source.error());
-  IdxFile file{std::move(*source), {}};
-  std::array<std::uint8_t, 4> word{};
-  if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
-  if (word[0] != 0 || word[1] != 0 || word[2] != kUnsignedByte || word[3] < min_rank ||
-      word[3] > max_rank)
-    return fail(file.source.problem(
-        fmt::format("the file begins with {}, so it is not the IDX file that is needed here",
-                    in_hex(word)),
-        accepted_magic(min_rank, max_rank), "Are the files of images and labels swapped?"));
-  for (int dimension = word[3]; dimension > 0; --dimension) {
-    if (auto read = read_exactly(file.source, word, "header"); !read) return fail(read.error());
-    file.extents.push_back(std::int64_t{word[0]} << 24 | std::int64_t{word[1]} << 16 |
-                           std::int64_t{word[2]} << 8 | std::int64_t{word[3]});
-  }
-  return check_extents(file).map([&] { return std::move(file); });
-}
-
-// Allocates memory as data is read, so that a wrong header in a compressed file does not cause a
-// large allocation.
-Result<std::vector<std::uint8_t>> read_elements(IdxFile& file) {
-  constexpr std::size_t kStep = std::size_t{1} << 24;
-  const std::size_t wanted = file.elements();
-  std::vector<std::uint8_t> elements;
-  while (elements.size() < wanted) {
-    const std::size_t start = elements.size();
-    elements.resize(std::min(wanted, start + kStep));
-    if (auto read = read_exactly(file.source, std::span(elements).subspan(start), "elements");
-        !read)
-      return fail(read.error());
-  }
-  std::uint8_t extra = 0;
-  return file.source.read({&extra, 1})
-      .and_then([&](std::size_t got) -> Result<std::vector<std::uint8_t>> {
-        if (got == 0) return std::move(elements);
-        return fail(
-            file.source.problem(fmt::format("bytes follow the {} elements that the header states",
-                                            format_count(static_cast<std::int64_t>(wanted)))));
-      });
-}
-
 struct Labels {
   std::vector<std::int32_t> values;
   std::int64_t classes = 0;
+  std::vector<std::string> notes;
 };
 
-// Compares the number of labels with the number of images before reading the labels.
+// Reads the label files of MNIST (one dimension) and of QMNIST (two dimensions: the first column is
+// the class; Yadav and Bottou 2019, "Cold Case: The Lost MNIST Digits"). Compares the number of
+// labels with the number of images before reading the labels.
 Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t samples,
                            const std::filesystem::path& images) {
-  auto file = open_file(path, 1, 1);
+  auto file = open_idx_file(path, 1, 2);
   if (!file) return fail(file.error());
   if (const std::int64_t labels = file->extents[0]; labels != samples)
     return fail({"labels_differ", ProblemCode::bad_input, path.string(),
                  fmt::format("the file has {} labels, but {} has {} images", format_count(labels),
                              images.filename().string(), format_count(samples)),
                  "as many labels as images", "Use two files of the same data set."});
-  auto bytes = read_elements(*file);
-  if (!bytes) return fail(bytes.error());
-  const auto largest = std::max_element(bytes->begin(), bytes->end());
-  if (*largest >= kMaxClasses)
-    return fail(file->source.problem(fmt::format("label {} of sample {} is out of range", *largest,
-                                                 format_count(largest - bytes->begin())),
-                                     fmt::format("0 to {}", kMaxClasses - 1)));
-  if (*largest == 0) return fail(file->source.problem("all labels are 0", "two classes or more"));
-  return Labels{{bytes->begin(), bytes->end()}, std::int64_t{*largest} + 1};
+  Labels labels;
+  std::optional<Problem> wrong;
+  auto read = read_rows(*file, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
+    const double value = element_value(file->type, row.data());
+    const bool is_class = value >= 0 && value < kMaxClasses && value == std::floor(value);
+    if (!is_class && !wrong)
+      wrong = file->source.problem(
+          fmt::format("label {:.9g} of sample {} is out of range", value, format_count(sample)),
+          fmt::format("0 to {}", kMaxClasses - 1));
+    labels.values.push_back(is_class ? static_cast<std::int32_t>(value) : 0);
+  });
+  if (!read) return fail(read.error());
+  if (wrong) return fail(*wrong);
+  labels.classes = *std::ranges::max_element(labels.values) + 1;
+  if (labels.classes == 1)
+    return fail(file->source.problem("all labels are 0", "two classes or more"));
+  if (file->row() > 1)
+    labels.notes.push_back(fmt::format("{}: each label has {} columns; the first is the class",
+                                       path.filename().string(), file->row()));
+  return labels;
 }
 
 std::filesystem::path place(const std::filesystem::path& directory, const std::string& name) {
@@ -167,14 +80,18 @@ Problem add_mnist_advice(Problem problem) {
   return problem;
 }
 
-// The two files of a data set: images and labels. Only the parts that `inspect` needs are read.
+enum class Completeness { checked, not_checked };
+
+// The two files of a data set: the open file of images, and the labels.
 struct Pair {
   IdxFile images;
   Labels labels;
   DataSummary summary;
 };
 
-Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& directory) {
+// `check`: reads the images as well, to check that the file is complete.
+Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& directory,
+                       Completeness check = Completeness::checked) {
   for (const auto& [name, field] :
        {std::pair{&spec.images, "data.images"}, std::pair{&spec.labels, "data.labels"}})
     if (name->empty())
@@ -182,11 +99,14 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
                    "the path of an IDX file", "Or set data.kind to digits, which needs no file."});
   const auto images_path = place(directory, spec.images),
              labels_path = place(directory, spec.labels);
-  auto images = open_file(images_path, 2, 4).map_error(add_mnist_advice);
+  auto images = open_idx_file(images_path, 2, 4).map_error(add_mnist_advice);
   if (!images) return fail(images.error());
   const std::int64_t samples = images->extents[0];
   auto labels = read_labels(labels_path, samples, images_path).map_error(add_mnist_advice);
   if (!labels) return fail(labels.error());
+  if (check == Completeness::checked)
+    if (auto complete = check_complete(*images, images_path); !complete)
+      return fail(complete.error());
   return split_sizes(spec, samples, images_path).map([&](const auto& sizes) {
     DataSummary summary{{images->extents.begin() + 1, images->extents.end()},
                         labels->classes,
@@ -196,14 +116,44 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
   });
 }
 
-class IdxSet : public StoredSet {
+// Elements of the samples that the experiment uses. Other samples of the file are not stored.
+struct UsedRows {
+  std::vector<std::int64_t> position;  // by sample of the file; -1: not used
+  std::int64_t count = 0;
+};
+
+UsedRows used_rows(const FileSplit& split, std::int64_t samples) {
+  UsedRows used{std::vector<std::int64_t>(static_cast<std::size_t>(samples), -1), 0};
+  for (const Split part : {Split::train, Split::held_out})
+    for (const std::int64_t row : split.rows(part))
+      used.position[static_cast<std::size_t>(row)] = 0;
+  for (std::int64_t& position : used.position)
+    if (position == 0) position = used.count++;
+  return used;
+}
+
+// Mean and scale to unit variance of `count` values, given their sum and sum of squares.
+struct Scaling {
+  double mean = 0, scale = 1;
+};
+Scaling scaling_of(double count, double sum, double squares) {
+  const double mean = sum / count, variance = squares / count - mean * mean;
+  return {mean, variance > 1e-9 ? 1.0 / std::sqrt(variance) : 1.0};
+}
+
+// Images of bytes, which are stored as bytes.
+class ByteImages : public StoredSet {
  public:
-  IdxSet(DataSummary summary, const FileSplit& split, std::vector<std::int32_t> labels,
-         std::vector<std::uint8_t> pixels)
-      : StoredSet(std::move(summary), split, std::move(labels)), pixels_(std::move(pixels)) {
+  ByteImages(DataSummary summary, const FileSplit& split, std::vector<std::int32_t> labels,
+             UsedRows used, std::vector<std::uint8_t> pixels, std::vector<std::string> notes)
+      : StoredSet(std::move(summary), split, std::move(labels)),
+        used_(std::move(used)),
+        pixels_(std::move(pixels)),
+        notes_(std::move(notes)) {
     standardize(split.rows(Split::train));
   }
 
+  std::vector<std::string> notes() const override { return notes_; }
   const ByteValues* byte_values() const override { return &value_of_; }
   void fill_bytes(Split split, std::span<const std::int64_t> indices,
                   std::span<std::uint8_t> features, std::span<std::int32_t> labels) const override {
@@ -216,7 +166,7 @@ class IdxSet : public StoredSet {
  private:
   std::span<const std::uint8_t> pixels_of(std::size_t row) const {
     const auto width = static_cast<std::size_t>(summary().features());
-    return std::span(pixels_).subspan(row * width, width);
+    return std::span(pixels_).subspan(static_cast<std::size_t>(used_.position[row]) * width, width);
   }
   void copy_row(std::size_t row, std::span<float> features) const override {
     std::ranges::transform(pixels_of(row), features.begin(),
@@ -235,15 +185,100 @@ class IdxSet : public StoredSet {
                    value = static_cast<double>(pixel) / 255.0;
       count += share, sum += share * value, squares += share * value * value;
     }
-    const double mean = sum / count, variance = squares / count - mean * mean;
-    const double scale = variance > 1e-9 ? 1.0 / std::sqrt(variance) : 1.0;
+    const auto [mean, scale] = scaling_of(count, sum, squares);
     for (std::size_t pixel = 0; pixel < value_of_.size(); ++pixel)
       value_of_[pixel] = static_cast<float>((static_cast<double>(pixel) / 255.0 - mean) * scale);
   }
 
-  std::vector<std::uint8_t> pixels_;  // samples x features, as in the file.
+  UsedRows used_;
+  std::vector<std::uint8_t> pixels_;  // used samples x features, as in the file
+  std::vector<std::string> notes_;
   ByteValues value_of_{};
 };
+
+// Images of numbers other than bytes, which are stored as standardized fp32 numbers.
+class NumberImages : public StoredSet {
+ public:
+  NumberImages(DataSummary summary, FileSplit split, std::vector<std::int32_t> labels,
+               UsedRows used, std::vector<float> features, std::vector<std::string> notes)
+      : StoredSet(std::move(summary), std::move(split), std::move(labels)),
+        used_(std::move(used)),
+        features_(std::move(features)),
+        notes_(std::move(notes)) {}
+
+  std::vector<std::string> notes() const override { return notes_; }
+
+ private:
+  void copy_row(std::size_t row, std::span<float> features) const override {
+    const auto width = static_cast<std::size_t>(summary().features());
+    std::copy_n(features_.begin() + used_.position[row] * static_cast<std::ptrdiff_t>(width), width,
+                features.begin());
+  }
+
+  UsedRows used_;
+  std::vector<float> features_;
+  std::vector<std::string> notes_;
+};
+
+// Standardizes the numbers over those of the training samples, in double precision.
+std::vector<float> standardized(const std::vector<double>& numbers, const FileSplit& split,
+                                const UsedRows& used, std::size_t width) {
+  double count = 0, sum = 0, squares = 0, mean = 0;
+  const auto for_each_number = [&](const auto& visit) {
+    for (const std::int64_t row : split.rows(Split::train))
+      for (std::size_t i = 0; i < width; ++i)
+        visit(
+            numbers[static_cast<std::size_t>(used.position[static_cast<std::size_t>(row)]) * width +
+                    i]);
+  };
+  for_each_number([&](double number) { ++count, sum += number; });
+  mean = sum / count;
+  for_each_number([&](double number) { squares += (number - mean) * (number - mean); });
+  const double deviation = std::sqrt(squares / count);
+  const double scale = deviation > 1e-13 * std::abs(mean) ? 1.0 / deviation : 0.0;
+  std::vector<float> features(numbers.size());
+  std::ranges::transform(numbers, features.begin(), [&](double number) {
+    return static_cast<float>((number - mean) * scale);
+  });
+  return features;
+}
+
+Result<std::shared_ptr<const Dataset>> read_byte_images(Pair pair, const FileSplit& split,
+                                                        UsedRows used) {
+  std::vector<std::uint8_t> pixels;
+  auto read = read_rows(pair.images, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
+    if (used.position[static_cast<std::size_t>(sample)] >= 0)
+      pixels.insert(pixels.end(), row.begin(), row.end());
+  });
+  if (!read) return fail(read.error());
+  return std::make_shared<ByteImages>(std::move(pair.summary), split, std::move(pair.labels.values),
+                                      std::move(used), std::move(pixels),
+                                      std::move(pair.labels.notes));
+}
+
+Result<std::shared_ptr<const Dataset>> read_number_images(Pair pair, const FileSplit& split,
+                                                          UsedRows used) {
+  const IdxFile& images = pair.images;
+  std::vector<double> numbers;
+  std::int64_t not_finite = -1;
+  auto read = read_rows(pair.images, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
+    if (used.position[static_cast<std::size_t>(sample)] < 0) return;
+    for (std::size_t at = 0; at < row.size(); at += images.width()) {
+      numbers.push_back(element_value(images.type, row.data() + at));
+      if (not_finite < 0 && !std::isfinite(numbers.back())) not_finite = sample;
+    }
+  });
+  if (!read) return fail(read.error());
+  if (not_finite >= 0)
+    return fail(images.source.problem(
+        fmt::format("sample {} contains a number that is not finite", format_count(not_finite)),
+        "finite numbers"));
+  const auto width = images.row();
+  auto features = standardized(numbers, split, used, width);
+  return std::make_shared<NumberImages>(std::move(pair.summary), split,
+                                        std::move(pair.labels.values), std::move(used),
+                                        std::move(features), std::move(pair.labels.notes));
+}
 
 }  // namespace
 
@@ -255,21 +290,23 @@ Result<Survey> survey_idx(const DataSpec& spec, const std::filesystem::path& dir
   return open_pair(spec, directory).and_then([&](const Pair& pair) {
     return FileSplit::make(spec, pair.images.extents[0], spec.images)
         .map([&](const FileSplit& split) {
-          return Survey{pair.summary, training_labels(split, pair.labels.values)};
+          return Survey{pair.summary, training_labels(split, pair.labels.values),
+                        pair.labels.notes};
         });
   });
 }
 
 Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec,
                                                 const std::filesystem::path& directory) {
-  auto pair = open_pair(spec, directory);
+  auto pair = open_pair(spec, directory, Completeness::not_checked);
   if (!pair) return fail(pair.error());
-  auto pixels = read_elements(pair->images);
-  if (!pixels) return fail(pixels.error());
-  auto split = FileSplit::make(spec, pair->images.extents[0], spec.images);
+  const std::int64_t samples = pair->images.extents[0];
+  auto split = FileSplit::make(spec, samples, spec.images);
   if (!split) return fail(split.error());
-  return std::make_shared<IdxSet>(std::move(pair->summary), *split, std::move(pair->labels.values),
-                                  std::move(*pixels));
+  UsedRows used = used_rows(*split, samples);
+  return pair->images.type == ElementType::uint8
+             ? read_byte_images(std::move(*pair), *split, std::move(used))
+             : read_number_images(std::move(*pair), *split, std::move(used));
 }
 
 }  // namespace trainyard::data

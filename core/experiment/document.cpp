@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/content.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/sparse_document.h"
@@ -307,6 +308,7 @@ base::Result<std::string> apply_override(Json& document, const std::string& path
                        "the override has no path and value", "PATH=VALUE",
                        "For example: --set training.batch_per_rank=64"});
   const std::string path = present_path(path_and_value.substr(0, equals));
+  if (auto wrong = base::not_utf8(path_and_value, path)) return base::fail(*wrong);
   const auto before = base::value_at(document, path);
   const Json value = override_value(path, path_and_value.substr(equals + 1));
   if (const auto set = base::set_value_at(document, path, value); !set)

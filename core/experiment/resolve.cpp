@@ -17,6 +17,7 @@
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
+#include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/roles.h"
@@ -174,6 +175,19 @@ base::Result<Resolved> derive(const Experiment& experiment, const data::DataSumm
       });
 }
 
+// Checks that names and paths are UTF-8, because ranks receive them as JSON. A path is bytes on
+// this machine.
+base::Result<Resolved> check_utf8(Resolved resolved) {
+  try {
+    static_cast<void>(to_json(resolved.document).dump());
+    return resolved;
+  } catch (const Json::exception&) {
+    return base::fail({"not_utf8", ProblemCode::bad_input, "experiment",
+                       "a name or path is not UTF-8, so it cannot be sent to ranks",
+                       "text in UTF-8", "Rename the file or its directory."});
+  }
+}
+
 void make_absolute(std::string& path, const std::filesystem::path& directory) {
   if (!path.empty()) path = std::filesystem::absolute(directory / path).lexically_normal().string();
 }
@@ -270,9 +284,20 @@ Experiment located(Experiment experiment, const std::filesystem::path& directory
 
 base::Result<Resolved> resolve(const Experiment& experiment,
                                const std::filesystem::path& directory) {
-  const Findings findings = examine(experiment, directory);
+  Findings findings = examine(experiment, directory);
   if (!findings.problems.empty()) return base::fail(findings.problems.front());
-  return derive(located(experiment, directory), *findings.data, findings.shards);
+  return resolve(experiment, directory, std::move(findings));
+}
+
+base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory,
+                               Findings findings) {
+  return derive(located(experiment, directory), *findings.data, findings.shards)
+      .and_then(check_utf8)
+      .map([&](Resolved resolved) {
+        resolved.notes = std::move(findings.notes);
+        for (Note& note : setting_notes(resolved)) resolved.notes.push_back(std::move(note));
+        return resolved;
+      });
 }
 
 data::Shares Resolved::shares() const {

@@ -14,6 +14,12 @@
 
 namespace trainyard::experiment {
 
+// Note for the user on the value of a field.
+struct Note {
+  std::string field;  // path, such as "data.file"
+  std::string text;
+};
+
 struct Resolved {
   // Document in which every `auto`, and every 0 that means automatic, is replaced by its value.
   // Data paths are absolute. Exception: run.transport remains `auto` if some ranks share a drawn
@@ -44,6 +50,9 @@ struct Resolved {
   std::string algorithm_reason = {};
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
+
+  // Notes on the data files and on settings (notes.h). Not sent to ranks and not recorded.
+  std::vector<Note> notes = {};
 
   std::int64_t first_step = 0;  // Steps already done by the run that this one resumes from.
   // Server updates already done by the run that this one resumes from.

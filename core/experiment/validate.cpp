@@ -125,7 +125,8 @@ constexpr std::int64_t kCountedAtMost = 2'000'000;
 // Summarizes the data set. Reads its labels only if they are needed.
 base::Result<data::Survey> looked_at(const data::DataSpec& spec,
                                      const std::filesystem::path& directory) {
-  if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost)
+  const bool reads_labels = spec.kind == data::DataKind::csv || spec.kind == data::DataKind::text;
+  if (data::owns_samples(spec.sharding) || spec.train_samples <= kCountedAtMost || reads_labels)
     return data::survey(spec, directory);
   return data::inspect(spec, directory).map([](const data::DataSummary& summary) {
     return data::Survey{summary, {}};
@@ -263,13 +264,25 @@ Findings examine(const Experiment& experiment, const std::filesystem::path& dire
     append(findings.problems, problems_of_layers(experiment, data->summary, findings.problems));
   append(findings.problems, start_problems(experiment));
   append(findings.problems, offload_directory_problems(experiment));
-  if (data) findings.data = data->summary;
-  else append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});
+  if (data) {
+    findings.data = data->summary;
+    for (const std::string& note : data->notes)
+      findings.notes.push_back(
+          {experiment.data.kind == data::DataKind::idx ? "data.labels" : "data.file", note});
+  }
+  if (!data) append(findings.problems, {data::at_field(data.error(), experiment.data, directory)});
   return findings;
 }
 
 Problems validate(const Experiment& experiment, const std::filesystem::path& directory) {
   return examine(experiment, directory).problems;
+}
+
+Assessment assess(const Experiment& experiment, const std::filesystem::path& directory) {
+  Findings findings = examine(experiment, directory);
+  if (!findings.problems.empty()) return {std::move(findings.problems), std::move(findings.notes)};
+  auto resolved = resolve(experiment, directory, std::move(findings));
+  return resolved ? Assessment{{}, std::move(resolved->notes)} : Assessment{{resolved.error()}, {}};
 }
 
 }  // namespace trainyard::experiment

@@ -8,6 +8,7 @@
 
 #include "core/data/shards.h"
 #include "core/experiment/document.h"
+#include "core/experiment/resolve.h"
 #include "core/model/model.h"
 
 namespace trainyard::experiment {
@@ -16,6 +17,7 @@ struct Findings {
   base::Problems problems;
   std::optional<data::DataSummary> data;  // Summary of the data; empty if the data has a problem.
   data::ShardTable shards;                // Samples by rank and class, as in `Resolved`.
+  std::vector<Note> notes = {};           // Notes on the data files.
 };
 
 // Validates the experiment, including data files and this machine. `data_as_written` is false if
@@ -23,6 +25,17 @@ struct Findings {
 // against the data.
 Findings examine(const Experiment& experiment, const std::filesystem::path& directory,
                  bool data_as_written = true);
+
+struct Assessment {
+  base::Problems problems;
+  std::vector<Note> notes;  // notes on the data files and, if there is no problem, on settings
+};
+// Returns the problems as `validate` does, and the notes of `resolve`.
+Assessment assess(const Experiment& experiment, const std::filesystem::path& directory);
+
+// Resolves an experiment that was examined and has no problems.
+base::Result<Resolved> resolve(const Experiment& experiment, const std::filesystem::path& directory,
+                               Findings findings);
 
 // Shape of a sample as input of the model.
 model::Shape sample_shape(const data::DataSummary& data);

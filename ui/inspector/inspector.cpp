@@ -7,6 +7,7 @@
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "core/base/json.h"
 #include "core/experiment/field_templates.h"
@@ -70,6 +71,7 @@ Inspector::Inspector(Document& document, Selection& selection, QWidget* parent)
   connect(&document, &Document::changed, this, &Inspector::refresh);
   connect(&document, &Document::file_changed, this, &Inspector::refresh);
   connect(&document, &Document::problems_changed, this, &Inspector::show_problems);
+  connect(&document, &Document::judged, this, &Inspector::show_notes);
   connect(&document, &Document::about_to_be_reset, this, &Inspector::forget_refused);
   connect(&selection, &Selection::selection_changed, this, &Inspector::refresh);
   refresh();
@@ -250,6 +252,20 @@ void Inspector::note_batch() {
     batch += split ? tr(", in %n micro-batch(es)", nullptr, plural(spec.accumulation_steps))
                    : tr(", in %n micro-step(s)", nullptr, plural(spec.accumulation_steps));
   training.set_note("batch_per_rank", batch);
+}
+
+// Shows the notes of the document below their fields, and removes those that it showed before.
+void Inspector::show_notes() {
+  std::map<QString, QStringList> texts;
+  for (const QString& field : std::exchange(noted_, {})) texts[field];
+  for (const experiment::Note& note : document_.notes()) {
+    noted_ << QString::fromStdString(note.field);
+    texts[noted_.back()] << QString::fromStdString(note.text);
+  }
+  for (const auto& [field, lines] : texts)
+    if (const auto form = forms_.find(field.section('.', 0, 0)); form != forms_.end())
+      form->second->set_note(field.section('.', 1), lines.join('\n'));
+  layers_->show_notes(document_.notes(), "model.layers");
 }
 
 void Inspector::forget_refused() {

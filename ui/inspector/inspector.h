@@ -74,6 +74,7 @@ class Inspector : public QWidget {
   void show_problems();
   void emit_refused();
   void note_batch();
+  void show_notes();
   void show_stages(const StageAssignment& stages);
   void note_algorithm();
   void note_devices();
@@ -83,6 +84,7 @@ class Inspector : public QWidget {
 
   Document& document_;
   Selection& selection_;
+  QStringList noted_;     // fields that show notes of the document
   bool editing_ = false;  // true while the inspector edits the document; names may change
   Target target_;
   CostLine* cost_;

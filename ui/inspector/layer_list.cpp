@@ -107,6 +107,17 @@ void LayerList::show_problems(const base::Problems& problems, const QString& pat
   list_problem_->setVisible(!whole.isEmpty());
 }
 
+void LayerList::show_notes(const std::vector<experiment::Note>& notes, const QString& path) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    QStringList lines;
+    for (const experiment::Note& note : notes)
+      if (QString::fromStdString(note.field) == QString("%1[%2]").arg(path).arg(i))
+        lines << QString::fromStdString(note.text);
+    rows_[i]->note->setText(lines.join('\n'));
+    rows_[i]->note->setVisible(!lines.isEmpty());
+  }
+}
+
 void LayerList::refuse(int layer, const QString& why) {
   LayerRow& row = *rows_[static_cast<std::size_t>(layer)];
   for (const auto& [name, editor] : row.editors)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/experiment/resolve.h"
 #include "ui/inspector/layer_row.h"
 
 class QVBoxLayout;
@@ -26,6 +27,7 @@ class LayerList : public QWidget {
   void show_layers(const Layers& layers);
   void show_problems(const base::Problems& problems,
                      const QString& path);  // path of the list: "model.layers"
+  void show_notes(const std::vector<experiment::Note>& notes, const QString& path);
   void refuse(int layer, const QString& why);
   std::optional<std::pair<int, QString>> refused()
       const;              // layer with refused input, and the reason

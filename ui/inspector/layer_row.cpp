@@ -54,10 +54,13 @@ LayerRow::LayerRow(int layer, QWidget* parent) : whole(new QWidget(parent)) {
   up = add_button(*line, "up", layer_text("Move up (Alt+Up)"));
   down = add_button(*line, "down", layer_text("Move down (Alt+Down)"));
   remove = add_button(*line, "remove", layer_text("Remove (Alt+Delete)"));
+  note = paragraph(TextColor::dim, whole);
+  note->hide();
   problem = paragraph(TextColor::error, whole);
   problem->hide();
   both->addWidget(line);
   both->addLayout(details_);
+  both->addWidget(note);
   both->addWidget(problem);
 }
 

@@ -22,7 +22,7 @@ struct LayerRow {
   bool any_held() const;
 
   QWidget* whole;
-  TintedLabel *number, *problem;
+  TintedLabel *number, *note, *problem;
   std::map<QString, FieldEditor*> editors;
   QToolButton *up, *down, *remove;
   QString found, refused;

@@ -73,28 +73,11 @@ Coordination::Coordination(CoordinatorParts parts)
              max_lead_seconds(p_.resolved)),
       liveness_monitor_(rank_names(p_.resolved), limits_of(p_)) {}
 
-namespace {
-
-// Checks that file names are valid UTF-8: ranks receive them as JSON.
-Result<void> check_utf8(const experiment::Resolved& resolved) {
-  try {
-    static_cast<void>(experiment::to_json(resolved).dump());
-    return {};
-  } catch (const Json::exception&) {
-    return base::fail({"not_utf8", base::ProblemCode::bad_input, "experiment",
-                       "a name or path is not UTF-8, so it cannot be sent to ranks",
-                       "text in UTF-8", "Rename the file or its directory."});
-  }
-}
-
-}  // namespace
-
 Result<void> Coordination::open() {
   auto plan = strategy::make_plan(p_.resolved);
   if (!plan) return base::fail(plan.error());
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
-  if (auto ok = check_utf8(p_.resolved); !ok) return ok;
   for (const auto& [name, text] :
        {std::pair<const char*, std::string>{"experiment.json", experiment::to_document(p_.given)},
         {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},

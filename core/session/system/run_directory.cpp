@@ -2,13 +2,17 @@
 #include "core/session/system/run_directory.h"
 
 #include <fmt/core.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utf8.h>
 
 #include <array>
 #include <cctype>
+#include <clocale>
 #include <cstdlib>
 #include <ctime>
+#include <cwctype>
 
 #include "core/telemetry/recording.h"
 
@@ -32,20 +36,63 @@ base::Result<void> make_directories(const fs::path& path) {
   return {};
 }
 
+// Returns the experiment's name as part of a file name: letters and digits of every script in lower
+// case, and "-" for everything else.
+std::string name_part(const std::string& experiment_name) {
+  constexpr int kMaxCharacters = 60;
+  constexpr std::size_t kMaxBytes = 120;
+  static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  std::string part;
+  const std::string name = utf8::replace_invalid(experiment_name, U'\uFFFD');
+  auto at = name.begin();
+  for (int i = 0; i < kMaxCharacters && at != name.end() && part.size() < kMaxBytes; ++i) {
+    const auto c = static_cast<wint_t>(utf8::unchecked::next(at));
+    const bool letter = c < 0x80 ? std::isalnum(static_cast<int>(c)) != 0
+                                 : unicode != nullptr && ::iswalnum_l(c, unicode) != 0;
+    if (letter)
+      utf8::unchecked::append(c < 0x80 ? static_cast<wint_t>(std::tolower(static_cast<int>(c)))
+                                       : ::towlower_l(c, unicode),
+                              std::back_inserter(part));
+    else if (!part.empty() && part.back() != '-') part += '-';
+  }
+  while (!part.empty() && part.back() == '-') part.pop_back();
+  return part;
+}
+
 std::string time_and_name(const std::string& experiment_name) {
   std::array<char, 32> text{};
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   std::strftime(text.data(), text.size(), "%Y-%m-%d_%H-%M-%S", &local);
-  std::string slug;
-  for (const char c : experiment_name.substr(0, 60)) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (plain) slug += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    else if (!slug.empty() && slug.back() != '-') slug += '-';
-  }
-  while (!slug.empty() && slug.back() == '-') slug.pop_back();
-  return std::string(text.data()) + "_" + (slug.empty() ? "untitled" : slug);
+  const std::string name = name_part(experiment_name);
+  return fmt::format("{}_{}", text.data(), name.empty() ? "untitled" : name);
+}
+
+// Temporary directory of this user, for a user without home directory.
+fs::path temporary_directory() { return fmt::format("/tmp/trainyard-{}", ::getuid()); }
+
+// Makes a directory that only this user can enter.
+base::Result<void> make_private_directory(const fs::path& directory, const char* advice) {
+  if (const auto made = make_directories(directory); !made) return base::fail(made.error());
+  struct stat status {};
+  // Both the directory and, if it is a symbolic link, its target must belong to this user.
+  // Otherwise this process would change the mode of a foreign directory and delete files in it.
+  const auto is_of_this_user = [&](int (*look)(const char*, struct stat*)) {
+    return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
+  };
+  if (!is_of_this_user(::lstat) || !is_of_this_user(::stat))
+    return base::fail({"foreign_directory", ProblemCode::unavailable, directory.string(),
+                       "the directory belongs to another user", "a directory of this user",
+                       advice});
+  ::chmod(directory.c_str(), 0700);
+  return {};
+}
+
+fs::path home_directory() {
+  if (const char* home = environment("HOME")) return home;
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr && user->pw_dir != nullptr ? user->pw_dir : "";
 }
 
 }  // namespace
@@ -63,32 +110,28 @@ std::string use_of(const fs::path& directory, const char* file, const std::strin
 
 fs::path default_runs_directory() {
   if (const char* data = environment("XDG_DATA_HOME")) return fs::path(data) / "trainyard" / "runs";
-  const char* home = environment("HOME");
-  return fs::path(home != nullptr ? home : "/tmp") / ".local" / "share" / "trainyard" / "runs";
+  std::error_code error;
+  const fs::path home = home_directory();
+  if (home.empty() || !fs::is_directory(home, error)) return temporary_directory() / "runs";
+  return home / ".local" / "share" / "trainyard" / "runs";
 }
 
 base::Result<fs::path> make_runtime_directory() {
   const char* runtime = environment("XDG_RUNTIME_DIR");
-  const fs::path directory = runtime != nullptr
-                                 ? fs::path(runtime) / "trainyard"
-                                 : fs::path("/tmp/trainyard-" + std::to_string(::getuid()));
-  if (const auto made = make_directories(directory); !made) return base::fail(made.error());
-  struct stat status {};
-  // Both the directory and, if it is a symbolic link, its target must belong to this user.
-  // Otherwise this process would change the mode of a foreign directory and delete files in it.
-  const auto is_of_this_run = [&](int (*look)(const char*, struct stat*)) {
-    return look(directory.c_str(), &status) == 0 && status.st_uid == ::getuid();
-  };
-  if (!is_of_this_run(::lstat) || !is_of_this_run(::stat))
-    return base::fail({"foreign_directory", ProblemCode::unavailable, directory.string(),
-                       "the directory belongs to another user", "a directory of this user",
-                       "Set XDG_RUNTIME_DIR to a directory of yours."});
-  ::chmod(directory.c_str(), 0700);
-  return directory;
+  const fs::path directory =
+      runtime != nullptr ? fs::path(runtime) / "trainyard" : temporary_directory();
+  return make_private_directory(directory, "Set XDG_RUNTIME_DIR to a directory of yours.").map([&] {
+    return directory;
+  });
 }
 
 base::Result<fs::path> make_new_run_directory(const fs::path& runs,
                                               const std::string& experiment_name) {
+  if (runs.parent_path() == temporary_directory())
+    if (const auto made = make_private_directory(
+            runs.parent_path(), "Set HOME or XDG_DATA_HOME to a directory of yours.");
+        !made)
+      return base::fail(made.error());
   if (const auto made = make_directories(runs); !made) return base::fail(made.error());
   const std::string name = time_and_name(experiment_name);
   for (int copy = 1; copy < 1000; ++copy) {

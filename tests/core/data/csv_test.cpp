@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gmock/gmock.h>
 
+#include <map>
+
+#include "core/base/hash.h"
+#include "core/data/csv_table.h"
 #include "tests/core/data/files.h"
 #include "tests/problem_matchers.h"
 
@@ -13,7 +17,9 @@ using base::IsProblem;
 using base::ProblemCode;
 using base::Reports;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 class Csv : public testing::Test {
  protected:
@@ -114,6 +120,246 @@ TEST_F(Csv, reports_line_and_column_of_an_invalid_number) {
     EXPECT_THAT(problem(std::string("x,kind\n") + bad + ",a\n2,b\n"),
                 AllOf(problem_at(2), Reports("\"x\""), Reports(bad)))
         << bad;
+}
+
+// Values around an offset of 1.7e12, such as milliseconds since 1970, have steps of 131,072 in
+// fp32.
+TEST_F(Csv, standardizes_in_double_precision) {
+  std::string stamps = "t,kind\n", offsets = "t,kind\n";
+  for (int i = 0; i < 60; ++i) {
+    const std::string kind = i < 30 ? ",early\n" : ",late\n";
+    stamps += std::to_string(1'700'000'000'000 + i * 1000) + kind;
+    offsets += std::to_string(i * 1000) + kind;
+  }
+  const auto of_stamps = read_all(*open_text(stamps).value(), Split::train).features;
+  const auto of_offsets = read_all(*open_text(offsets).value(), Split::train).features;
+  ASSERT_EQ(of_stamps.size(), of_offsets.size());
+  for (std::size_t i = 0; i < of_stamps.size(); ++i)
+    EXPECT_NEAR(of_stamps[i], of_offsets[i], 1e-6) << i;
+}
+
+TEST_F(Csv, reads_underflow_as_0) {
+  const auto set = open_text("x,kind\n1e-400,a\n0." + std::string(400, '0') + "1,b\n-1,a\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  const auto features = read_all(**set, Split::train).features;
+  EXPECT_EQ(std::ranges::count(features, *std::ranges::max_element(features)), 2);
+}
+
+TEST_F(Csv, detects_semicolons_tabs_and_decimal_commas) {
+  const auto expect = [&](const std::string& text, const std::string& dialect) {
+    const auto set = open_text(text);
+    ASSERT_TRUE(set) << base::to_string(set.error());
+    EXPECT_EQ((*set)->summary().features(), 2) << text;
+    EXPECT_THAT((*set)->notes(), Contains(HasSubstr(dialect))) << text;
+  };
+  expect("x;y;kind\n0,5;1;a\n1,5;2;b\n", "semicolon-delimited, decimal comma, header line");
+  expect("0,5;1;a\n1,5;2;b\n2,5;2;b\n3,5;2;a\n",
+         "semicolon-delimited, decimal comma, no header line");
+  expect("x;y;kind\n0.5;1;a\n1.5;2;b\n", "semicolon-delimited, decimal point, header line");
+  expect("x\ty\tkind\n0.5\t1\ta\n1.5\t2\tb\n", "tab-delimited, decimal point, header line");
+  expect("x,y,kind\n0.5,1,a;b\n1.5,2,b;a\n", "comma-delimited, decimal point, header line");
+  EXPECT_EQ(labels("x;kind\n-0,5;b\n0,25;a\n"), (std::vector<std::int32_t>{1, 0}));
+}
+
+TEST_F(Csv, dialect_can_be_set) {
+  spec_.csv.delimiter = CsvDelimiter::semicolon;
+  EXPECT_TRUE(open_text("x,1;kind\n1;a\n2;b\n"));
+  spec_.csv.delimiter = CsvDelimiter::comma;
+  EXPECT_THAT(problem("x;kind\n1;a\n2;b\n"), AllOf(problem_at(1), Reports("one column")));
+  spec_.csv.decimal = CsvDecimal::comma;
+  EXPECT_TRUE(open_text("x,kind\n\"1,5\",a\n2,b\n"));
+  spec_.csv.decimal = CsvDecimal::detect;
+  EXPECT_THAT(problem("x,kind\n2,b\n\"1,5\",a\n"),
+              AllOf(problem_at(3), Reports("1,5"), Advises("data.csv.decimal")));
+}
+
+TEST_F(Csv, first_line_of_values_is_a_sample) {
+  const auto samples = [&](const std::string& text) {
+    const auto set = open_text(text);
+    return set ? (*set)->summary().train_samples : -1;
+  };
+  EXPECT_EQ(samples("6,148,0\n5,147,1\n4,146,0\n3,145,1\n"), 4);
+  EXPECT_EQ(samples("20, 77516, >50K\n21, 77517, <=50K\n22, 3, >50K\n23, 4, <=50K\n"), 4);
+  EXPECT_EQ(samples("red,1,a\nblue,2,b\nred,3,b\nblue,3,a\n"), 4) << "a column of texts";
+  EXPECT_EQ(samples("2019,2020,class\n6,148,0\n5,147,1\n"), 2) << "the label names no class";
+  EXPECT_EQ(samples("0,1,2\n5,147,2\n4,146,1\n"), 2) << "pandas numbers columns";
+  EXPECT_EQ(samples("color,1,a\nblue,2,b\nred,3,a\n"), 2) << "a new text";
+  spec_.csv.header = CsvHeader::absent;
+  EXPECT_EQ(samples("0,1,2\n5,147,2\n4,146,1\n"), 3);
+  spec_.csv.header = CsvHeader::present;
+  EXPECT_EQ(samples("6,148,0\n5,147,1\n4,146,0\n"), 2);
+}
+
+TEST_F(Csv, columns_are_named_by_position_without_header) {
+  const std::string text = "6,0,148\n5,1,147\n4,0,146\n3,1,145\n";
+  spec_.label_column = "2";
+  EXPECT_EQ(labels(text), (std::vector<std::int32_t>{1, 0, 1, 0}));
+  spec_.label_column = "column 2";
+  EXPECT_EQ(labels(text), (std::vector<std::int32_t>{1, 0, 1, 0}));
+  spec_.label_column = "4";
+  EXPECT_THAT(problem(text), AllOf(problem_at(1), Reports("\"4\""), Accepts("\"column 1\"")));
+}
+
+TEST_F(Csv, ignored_columns_are_not_read) {
+  spec_.csv.ignored = {"id", "4"};
+  const auto set = open_text("id,x,kind,comment\n,1,a,one\n7,2,b,\n");
+  spec_.label_column = "kind";
+  const auto labeled = open_text("id,x,kind,comment\n,1,a,one\n7,2,b,\n");
+  ASSERT_TRUE(labeled) << base::to_string(labeled.error());
+  EXPECT_EQ((*labeled)->summary().features(), 1);
+  EXPECT_FALSE(set) << "column 4 is the label by default";
+  EXPECT_EQ(set.error().where, "data.csv.ignored");
+  spec_.csv.ignored = {"id", "x", "comment"};
+  EXPECT_THAT(problem("id,x,kind,comment\n,1,a,one\n7,2,b,\n"), Advises("data.csv.ignored"));
+  spec_.csv.ignored = {"size"};
+  EXPECT_THAT(problem("id,x,kind\n1,1,a\n7,2,b\n"), Reports("\"size\""));
+}
+
+TEST_F(Csv, missing_values_are_refused_by_default) {
+  for (const char* missing : {"", "NA", "nan", "N/A", "null", "None", "?", "<NA>"})
+    EXPECT_THAT(problem(std::string("x,kind\n1,a\n") + missing + ",b\n"),
+                AllOf(problem_at(3), Reports("\"x\""), Advises("data.csv.missing")))
+        << missing;
+}
+
+TEST_F(Csv, samples_with_missing_values_can_be_dropped) {
+  spec_.csv.missing = CsvMissing::drop;
+  const auto set = open_text("x,y,kind\n1,1,a\n,2,b\n3,?,b\n4,4,NA\n5,5,b\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().train_samples, 2);
+  EXPECT_EQ((*set)->summary().classes, 2);
+  EXPECT_THAT((*set)->notes(), Contains(HasSubstr("5 samples read, 3 dropped")));
+  EXPECT_THAT(problem("x,kind\n,a\nNA,b\n"), Reports("every sample"));
+}
+
+TEST_F(Csv, missing_numbers_can_become_the_mean) {
+  spec_.csv.missing = CsvMissing::mean;
+  const auto set = open_text("x,kind\n1,a\n3,b\n,a\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_THAT((*set)->notes(), Contains(HasSubstr("1 missing value replaced by the mean 2")));
+  auto features = read_all(**set, Split::train).features;
+  std::ranges::sort(features);
+  EXPECT_THAT(features, ElementsAre(testing::FloatEq(-1.2247449F), 0, testing::FloatEq(1.2247449F)))
+      << "(1, 3, 2): mean 2, standard deviation 0.8165";
+  EXPECT_THAT(problem("x,y,kind\n1,,a\n3,,b\n"), Reports("no value in any training sample"));
+}
+
+TEST_F(Csv, texts_are_categories) {
+  const auto set = open_text("color,x,kind\nred,1,a\nblue,2,b\nred,3,b\ngreen,3,a\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().features(), 4) << "blue, green, red, x";
+  const auto samples = read_all(**set, Split::train);
+  std::map<std::vector<float>, int> rows;
+  for (std::size_t i = 0; i < samples.labels.size(); ++i)
+    ++rows[{samples.features.begin() + static_cast<std::ptrdiff_t>(4 * i),
+            samples.features.begin() + static_cast<std::ptrdiff_t>(4 * i + 3)}];
+  EXPECT_EQ(rows,
+            (std::map<std::vector<float>, int>{{{1, 0, 0}, 1}, {{0, 1, 0}, 1}, {{0, 0, 1}, 2}}));
+  EXPECT_THAT((*set)->notes(), Contains(HasSubstr("\"color\" has 3 categories")));
+}
+
+TEST_F(Csv, category_of_held_out_samples_only_is_other) {
+  spec_.held_out_samples = 10;
+  std::string text = "id,kind\n";
+  for (int i = 0; i < 30; ++i) text += "name" + std::to_string(i) + (i % 2 ? ",a\n" : ",b\n");
+  const auto set = open_text(text);
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().features(), 20) << "one for each category of training samples";
+  const auto held_out = read_all(**set, Split::held_out).features;
+  EXPECT_EQ(std::ranges::count(held_out, 0), std::ssize(held_out));
+  EXPECT_THAT((*set)->notes(), Contains(HasSubstr("10 samples")));
+}
+
+TEST_F(Csv, numbers_can_be_categories) {
+  const std::string text = "code,kind\n10115,a\n80331,b\n10115,b\n";
+  EXPECT_EQ(open_text(text).value()->summary().features(), 1);
+  spec_.csv.categories = {"code"};
+  EXPECT_EQ(open_text(text).value()->summary().features(), 2);
+}
+
+TEST_F(Csv, refuses_columns_with_numbers_and_texts) {
+  EXPECT_THAT(problem("x,kind\n1,a\n2,b\nthree,b\n"),
+              AllOf(problem_at(4), Reports("\"three\""), Advises("data.csv.categories")));
+  EXPECT_THAT(problem("x,kind\none,a\n2,b\n"), AllOf(problem_at(2), Reports("\"one\"")));
+}
+
+TEST_F(Csv, notes_name_labels_that_look_missing_and_columns_without_name) {
+  EXPECT_THAT(open_text("x,kind\n1,a\n2,NA\n3,b\n").value()->notes(),
+              Contains(HasSubstr("1 of 3 samples have the label NA")));
+  EXPECT_THAT(open_text(",x,kind\n0,1,a\n1,2,b\n").value()->notes(),
+              Contains(HasSubstr("column without a name")));
+  EXPECT_THAT(open_text("x,kind\n1,a\n2,b\n").value()->notes(), testing::SizeIs(1));
+}
+
+TEST_F(Csv, converts_latin_1_and_refuses_utf_16_and_web_pages) {
+  const auto latin = open_text(
+      "gr\xf6\xdf"
+      "e,kind\n1,M\xfcller\n2,b\n");
+  ASSERT_TRUE(latin) << base::to_string(latin.error());
+  EXPECT_THAT((*latin)->notes(), Contains(HasSubstr("Müller")));
+  EXPECT_THAT((*latin)->notes(), Contains(HasSubstr("Latin-1")));
+  EXPECT_THAT(problem(std::string("\xff\xfex\0,\0k\0\n\0", 10)),
+              AllOf(IsProblem("not_utf8", path()), Reports("UTF-16"), Advises("iconv")));
+  EXPECT_THAT(problem("\n<!DOCTYPE html>\n<html>404</html>"), Reports("web page"));
+}
+
+TEST_F(Csv, names_a_comma_at_the_end_of_the_header) {
+  EXPECT_THAT(problem("x,kind,\n1,a,\n2,b,\n"), AllOf(problem_at(2), Reports("ends with a comma")));
+}
+
+TEST_F(Csv, memory_of_a_table_is_limited) {
+  std::string text = "x,kind\n";
+  for (int i = 0; i < 100'000; ++i) text += i % 2 ? "0,a\n" : "0,b\n";
+  folder_.write("table.csv", gzip(text));
+  EXPECT_TRUE(read_csv(spec_, folder_.path() / "table.csv", 2'000'000));
+  const auto limited = read_csv(spec_, folder_.path() / "table.csv", 1'000'000);
+  ASSERT_FALSE(limited);
+  EXPECT_THAT(limited.error(), AllOf(IsProblem("bad_data_file", testing::StartsWith(path())),
+                                     Reports("1 MB"), Advises("data.csv.ignored")));
+}
+
+TEST_F(Csv, reads_records_that_cross_blocks) {
+  std::string text = "x,kind\n";
+  for (int i = 0; i < 300'000; ++i)
+    text += std::to_string(i) + ",\"" + (i % 2 ? "a" : "b") + "\"\r\n";
+  ASSERT_GT(text.size(), std::size_t{3} << 20);
+  const auto set = open_text(text);
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().train_samples, 300'000);
+  const auto sorted = labels(text);
+  for (std::size_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i % 2 ? 0 : 1) << i;
+}
+
+// Hashes of all features and labels, as computed by the version before dialects were detected.
+TEST(CsvGolden, files_keep_their_columns_classes_and_values) {
+  const struct {
+    const char* file;
+    std::int64_t features, classes;
+    std::uint64_t hash;
+  } golden[] = {{"measurements.csv", 4, 3, 0xdc0f00860abfcef4},
+                {"numbered.csv", 3, 3, 0x9a1c3833b744d3a8},
+                {"offsets.csv", 4, 2, 0x212ee1ccdd3bf142},
+                {"quoted.csv", 3, 4, 0xab9a26edfafb6063}};
+  for (const auto& [file, features, classes, hash] : golden) {
+    DataSpec spec;
+    spec.kind = DataKind::csv;
+    spec.file = file;
+    spec.train_samples = 0, spec.held_out_samples = 10;
+    if (spec.file == "quoted.csv") spec.label_column = "label";
+    const auto set = open(spec, std::filesystem::path(TRAINYARD_SOURCE_DIR) / "tests/golden/csv");
+    ASSERT_TRUE(set) << base::to_string(set.error());
+    EXPECT_EQ((*set)->summary().features(), features) << file;
+    EXPECT_EQ((*set)->summary().classes, classes) << file;
+    std::string bytes;
+    for (const Split split : {Split::train, Split::held_out}) {
+      const auto samples = read_all(**set, split);
+      bytes.append(reinterpret_cast<const char*>(samples.features.data()),
+                   samples.features.size() * sizeof(float));
+      bytes.append(reinterpret_cast<const char*>(samples.labels.data()),
+                   samples.labels.size() * sizeof(std::int32_t));
+    }
+    EXPECT_EQ(base::xxh64(std::string_view(bytes)), hash) << file;
+  }
 }
 
 TEST_F(Csv, counts_lines_after_a_quoted_line_break) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <functional>
+#include <limits>
 #include <set>
 
 #include "tests/core/data/files.h"
@@ -126,7 +129,7 @@ TEST_F(Idx, splits_by_the_seed) {
   EXPECT_GT(seen.size(), 2u);
 }
 
-TEST_F(Idx, inspect_gives_the_same_summary_without_reading_pixels) {
+TEST_F(Idx, inspect_gives_the_same_summary) {
   write(good_images().substr(0, 16) + std::string(kImages * kPixels, 'x'), good_labels());
   const auto summary = inspect(spec_, folder_.path());
   ASSERT_TRUE(summary) << base::to_string(summary.error());
@@ -176,13 +179,108 @@ TEST_F(Idx, truncation_at_any_byte_is_a_problem) {
 TEST_F(Idx, wrong_magic_is_reported_with_the_accepted_one) {
   write("PK\x03\x04 not idx at all", good_labels());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("50 4b 03 04"),
-                               Accepts("00 00 08 02")));
+                               Accepts("00 00"), testing::Not(Advises("swapped"))));
+  write("<!DOCTYPE html>", good_labels());
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("web page"),
+                               testing::Not(Advises("swapped"))));
+  write(std::string("\0\0\x0a\x03", 4) + good_images().substr(4), good_labels());
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 0a 03")));
+}
+
+TEST_F(Idx, swapped_files_are_reported) {
   write(good_labels(), good_images());
-  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 08 01"),
-                               Accepts("00 00 08 02")));
-  write(std::string("\0\0\x0d\x03", 4) + good_images().substr(4), good_labels());  // floats
-  EXPECT_EQ(problem().code, ProblemCode::bad_input);
-  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("00 00 0d 03")));
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("1 dimensions"),
+                               Advises("swapped")));
+  write(good_images(), good_images());
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("labels")), Reports("3 dimensions"),
+                               Advises("swapped")));
+}
+
+// Bytes of a number in IDX order.
+template <class Number>
+std::string big_endian(Number number) {
+  std::string bytes(sizeof number, '\0');
+  std::memcpy(bytes.data(), &number, sizeof number);
+  std::ranges::reverse(bytes);
+  return bytes;
+}
+
+TEST_F(Idx, reads_all_element_types) {
+  const auto of_bytes = read_all(*open(spec_, folder_.path()).value(), Split::train).features;
+  const auto expect_equal = [&](char code, const std::function<std::string(int)>& element) {
+    std::string elements;
+    for (int i = 0; i < kImages; ++i)
+      for (std::int64_t p = 0; p < kPixels; ++p) elements += element(10 * i);
+    std::string images = idx({kImages, 2, 3}, elements);
+    images[2] = code;
+    write(images, good_labels());
+    const auto set = open(spec_, folder_.path());
+    ASSERT_TRUE(set) << base::to_string(set.error());
+    EXPECT_EQ((*set)->byte_values(), nullptr);
+    const auto features = read_all(**set, Split::train).features;
+    ASSERT_EQ(features.size(), of_bytes.size());
+    for (std::size_t i = 0; i < features.size(); ++i)
+      EXPECT_NEAR(features[i], of_bytes[i], 1e-6) << i << ", type " << int{code};
+  };
+  expect_equal('\x09', [](int v) { return big_endian(static_cast<std::int8_t>(v)); });
+  expect_equal('\x0b', [](int v) { return big_endian(static_cast<std::int16_t>(-300 + v)); });
+  expect_equal('\x0c', [](int v) { return big_endian(std::int32_t{70'000 + v}); });
+  expect_equal('\x0d', [](int v) { return big_endian(static_cast<float>(v) / 8); });
+  expect_equal('\x0e', [](int v) { return big_endian(1e9 + v); });
+}
+
+TEST_F(Idx, refuses_numbers_that_are_not_finite) {
+  std::string elements;
+  for (std::int64_t i = 0; i < kImages * kPixels; ++i)
+    elements += big_endian(i == 13 ? std::numeric_limits<float>::quiet_NaN() : float(i));
+  std::string images = idx({kImages, 2, 3}, elements);
+  images[2] = '\x0d';
+  write(images, good_labels());
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("sample 2")));
+}
+
+// QMNIST: eight int32 numbers for each label; the first is the class.
+TEST_F(Idx, reads_labels_of_two_dimensions) {
+  std::string elements;
+  for (int i = 0; i < kImages; ++i)
+    for (int column = 0; column < 8; ++column)
+      elements += big_endian(std::int32_t{column == 0 ? i % 3 : 1000 + i});
+  std::string labels = idx({kImages, 8}, elements);
+  labels[2] = '\x0c';
+  const auto expected = read_all(*open(spec_, folder_.path()).value(), Split::train).labels;
+  write(good_images(), labels);
+  const auto set = open(spec_, folder_.path());
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ(read_all(**set, Split::train).labels, expected);
+  EXPECT_THAT((*set)->notes(), testing::ElementsAre(testing::HasSubstr("8 columns")));
+}
+
+TEST_F(Idx, survey_detects_truncated_images) {
+  write(gzip(good_images()).substr(0, 50), good_labels());
+  EXPECT_FALSE(survey(spec_, folder_.path()));
+  write(good_images().substr(0, good_images().size() - 1), good_labels());
+  EXPECT_FALSE(inspect(spec_, folder_.path()));
+  write(good_images(), good_labels());
+  EXPECT_TRUE(inspect(spec_, folder_.path()));
+  write(good_images().substr(0, good_images().size() - 1), good_labels());
+  EXPECT_FALSE(inspect(spec_, folder_.path())) << "the file changed after it was checked";
+}
+
+// Only the used samples are stored, so their features must be those of the full file.
+TEST_F(Idx, samples_that_are_not_used_change_nothing) {
+  const auto all = read_all(*open(spec_, folder_.path()).value(), Split::held_out);
+  spec_.train_samples = 3;
+  const auto set = open(spec_, folder_.path()).value();
+  const auto samples = read_all(*set, Split::held_out);
+  EXPECT_EQ(samples.labels, all.labels);
+  EXPECT_EQ(set->summary().train_samples, 3);
+  const auto order = [](std::vector<float> values) {
+    std::vector<std::size_t> positions(values.size());
+    std::iota(positions.begin(), positions.end(), std::size_t{0});
+    std::ranges::stable_sort(positions, {}, [&](std::size_t i) { return values[i]; });
+    return positions;
+  };
+  EXPECT_EQ(order(samples.features), order(all.features)) << "the same images in the same order";
 }
 
 TEST_F(Idx, wrong_header_is_refused_before_memory_is_allocated) {

@@ -2,6 +2,7 @@
 #include "core/data/text.h"
 
 #include <gmock/gmock.h>
+#include <utf8.h>
 
 #include <set>
 
@@ -86,6 +87,47 @@ TEST_F(Text, that_is_not_utf_8_is_refused_with_the_byte) {
   EXPECT_THAT(problem("abc\xff"
                       "defghijkl"),
               AllOf(IsProblem("not_utf8", path()), Reports("byte 3"), Advises("iconv")));
+}
+
+TEST_F(Text, byte_order_mark_is_no_character) {
+  const auto set = open_written(
+                       "\xEF\xBB\xBF"
+                       "abcdefghijklm")
+                       .value();
+  EXPECT_EQ(set->summary().classes, 13);
+  EXPECT_EQ(shown(*set, Split::train, 0), "abcd>bcde");
+}
+
+TEST_F(Text, in_utf_16_is_refused) {
+  EXPECT_THAT(problem(std::string("\xff\xfe"
+                                  "a\0b\0c\0",
+                                  8)),
+              AllOf(IsProblem("not_utf8", path()), Reports("UTF-16"), Advises("iconv")));
+}
+
+TEST_F(Text, reports_a_character_that_the_end_cuts_off) {
+  EXPECT_THAT(problem("abcdefghi\xc3"), AllOf(IsProblem("not_utf8", path()), Reports("byte 9")));
+}
+
+// Blocks of a file cut characters of several bytes; only the first and last characters are kept.
+TEST_F(Text, large_file_gives_the_same_windows_as_its_ends) {
+  std::string text = "αβγδε", end = "ζηθικλμνξ";
+  for (int i = 0; i < 1'200'000; ++i) text += i % 3 ? "ω" : "a";
+  spec_.train_samples = 1;
+  const auto set = open_written(text + end).value();
+  EXPECT_EQ(set->summary().classes, 16);
+  EXPECT_EQ(shown(*set, Split::train, 0), "αβγδ>βγδε");
+  // of 1,200,014 characters, the last full window of 4 characters begins at 1,200,008
+  EXPECT_EQ(shown(*set, Split::held_out, 0), "ικλμ>κλμν");
+}
+
+TEST_F(Text, can_have_more_than_256_distinct_characters) {
+  std::string text;
+  for (int i = 0; i < 400; ++i) utf8::append(static_cast<char32_t>(0x4E00 + i), text);
+  const auto set = open_written(text).value();
+  EXPECT_EQ(set->summary().classes, 400);
+  EXPECT_EQ(shown(*set, Split::train, 80),
+            text.substr(80 * 12, 12) + ">" + text.substr(80 * 12 + 3, 12));
 }
 
 TEST_F(Text, that_is_too_short_or_too_uniform_is_refused) {

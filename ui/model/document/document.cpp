@@ -192,17 +192,21 @@ void Document::validate() {
   QThreadPool::globalInstance()->start([document = QPointer<Document>(this),
                                         experiment = experiment_,
                                         directory = path_of(directory())] {
-    auto problems = ui::display_problems(*experiment, experiment::validate(*experiment, directory));
-    QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems)] {
-      if (document) document->validated(experiment, problems);
+    auto assessment = experiment::assess(*experiment, directory);
+    auto problems = ui::display_problems(*experiment, assessment.problems);
+    QMetaObject::invokeMethod(qApp, [document, experiment, problems = std::move(problems),
+                                     notes = std::move(assessment.notes)] {
+      if (document) document->validated(experiment, problems, notes);
     });
   });
 }
 
-void Document::validated(const Snapshot& experiment, const DisplayProblems& problems) {
+void Document::validated(const Snapshot& experiment, const DisplayProblems& problems,
+                         const std::vector<experiment::Note>& notes) {
   validating_ = false;
   if (std::exchange(again_, false) || experiment != experiment_) return validate();
   validation_problems_ = problems;
+  notes_ = notes;
   gather_problems();
   emit judged();
 }

@@ -15,6 +15,7 @@
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/experiment/document.h"
+#include "core/experiment/resolve.h"
 #include "ui/model/document/display_problems.h"
 
 namespace trainyard::ui {
@@ -37,6 +38,8 @@ class Document : public QObject {
   // problem, and the document cannot be saved.
   void set_refused(const std::optional<base::Problem>& typed);
   const std::optional<base::Problem>& refused() const { return refused_; }
+  // Notes on data files and settings, for the fields at their paths; updated with `problems`.
+  const std::vector<experiment::Note>& notes() const { return notes_; }
   bool has_devices() const;
   // Returns the problems to show. If no device is drawn, the problem that no device trains is
   // omitted.
@@ -92,7 +95,8 @@ class Document : public QObject {
   using Snapshot = std::shared_ptr<const experiment::Experiment>;
   void apply(Snapshot experiment);
   void validate();
-  void validated(const Snapshot& experiment, const DisplayProblems& problems);
+  void validated(const Snapshot& experiment, const DisplayProblems& problems,
+                 const std::vector<experiment::Note>& notes);
   void gather_problems();
 
   Snapshot experiment_;
@@ -100,6 +104,7 @@ class Document : public QObject {
   // refused input, if there is one, followed by the problems found by validation.
   DisplayProblems validation_problems_, display_problems_;
   base::Problems problems_;  // the problems of `display_problems_` as found, with paths
+  std::vector<experiment::Note> notes_;
   std::optional<base::Problem> refused_;
   QUndoStack undo_;
   QString file_;

@@ -31,6 +31,14 @@ TEST_F(NewRunDirectory, is_named_by_time_and_experiment) {
               MatchesRegex(std::string(kTime) + "four-devices-mirrored"));
 }
 
+TEST_F(NewRunDirectory, keeps_letters_of_every_script) {
+  EXPECT_THAT(made("Übung für Anfänger"), testing::EndsWith("_übung-für-anfänger"));
+  EXPECT_THAT(made("训练 一"), testing::EndsWith("_训练-一"));
+  EXPECT_THAT(made("Запуск №2"), testing::EndsWith("_запуск-2"));
+  EXPECT_THAT(made("a/../b\n\xff c"), testing::EndsWith("_a-b-c"));
+  EXPECT_THAT(made("a\u202Eb"), testing::EndsWith("_a-b")) << "no control of the writing direction";
+}
+
 TEST_F(NewRunDirectory, of_an_unnamed_experiment_is_untitled) {
   for (const char* none : {"", "  ", "—"})
     EXPECT_THAT(made(none), MatchesRegex(std::string(kTime) + "untitled(-[2-9])?"));

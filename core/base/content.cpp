@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/base/content.h"
+
+#include <fmt/core.h>
+#include <utf8.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/units.h"
+
+namespace trainyard::base {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+struct Encoding {
+  std::string_view mark, name;
+};
+// UTF-32 comes first, because its little-endian mark begins like that of UTF-16.
+constexpr Encoding kEncodings[] = {{std::string_view("\xFF\xFE\0\0", 4), "UTF-32"},
+                                   {std::string_view("\0\0\xFE\xFF", 4), "UTF-32"},
+                                   {"\xFF\xFE", "UTF-16"},
+                                   {"\xFE\xFF", "UTF-16"}};
+
+// Returns the encoding of the text by its byte order mark, or by its zero bytes: in UTF-16 every
+// second byte of Latin text is zero. Empty if the text has neither.
+std::string_view wide_encoding(std::string_view start) {
+  for (const Encoding& encoding : kEncodings)
+    if (start.starts_with(encoding.mark)) return encoding.name;
+  const std::string_view sample = start.substr(0, 256);
+  const auto zeros = std::count(sample.begin(), sample.end(), '\0');
+  return sample.size() >= 4 && zeros >= std::ssize(sample) / 3 ? "UTF-16" : "";
+}
+
+}  // namespace
+
+std::size_t byte_order_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
+}
+
+std::optional<Problem> web_page(std::string_view start, const std::string& file) {
+  start.remove_prefix(byte_order_mark(start));
+  start.remove_prefix(std::min(start.find_first_not_of(" \t\r\n"), start.size()));
+  std::string first(start.substr(0, 14));
+  std::transform(first.begin(), first.end(), first.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (!first.starts_with("<!doctype html") && !first.starts_with("<html")) return std::nullopt;
+  return Problem{"bad_data_file",
+                 ProblemCode::bad_input,
+                 file,
+                 "the file is a web page, perhaps an error message of a server",
+                 "a data file",
+                 "Download the file again."};
+}
+
+std::optional<Problem> wide_text(std::string_view start, const std::string& file) {
+  const std::string_view name = wide_encoding(start);
+  if (name.empty()) return std::nullopt;
+  return Problem{"not_utf8",
+                 ProblemCode::bad_input,
+                 file,
+                 fmt::format("the text is {}", name),
+                 "text in UTF-8",
+                 fmt::format("Convert the file, for example with iconv -f {} -t UTF-8.", name)};
+}
+
+std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
+                                std::int64_t start) {
+  const auto wrong = utf8::find_invalid(text.begin(), text.end());
+  if (wrong == text.end()) return std::nullopt;
+  return Problem{"not_utf8",
+                 ProblemCode::bad_input,
+                 file,
+                 fmt::format("the text is not UTF-8: byte {} does not begin a character",
+                             format_count(start + (wrong - text.begin()))),
+                 "text in UTF-8",
+                 "Convert the file, for example with iconv -f LATIN1 -t UTF-8."};
+}
+
+std::string utf8_of_latin1(std::string_view text) {
+  std::string converted;
+  for (const char c : text)
+    utf8::append(static_cast<char32_t>(static_cast<unsigned char>(c)),
+                 std::back_inserter(converted));
+  return converted;
+}
+
+}  // namespace trainyard::base

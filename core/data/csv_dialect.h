@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Dialect of a CSV file: delimiter, decimal separator, and whether the first line is a header.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/data/csv_spec.h"
+
+namespace trainyard::data {
+
+struct CsvDialect {
+  char delimiter = ',';
+  bool decimal_comma = false;
+  bool header = true;
+
+  // For example "comma-delimited, decimal point, header line".
+  std::string text() const;
+};
+
+// Detects what the spec does not state from the text at the start of a file. `complete`: the text
+// is the entire file, so its last record is complete. `label_column` as in DataSpec.
+//
+// Delimiter: of those that give all records the same number of fields, at least 2, the one with the
+// largest fraction of numbers; the comma if none does. Header: present unless the first line has
+// only values that also occur in samples: numbers in columns of numbers, and texts and labels that
+// later lines contain. A first line of the numbers 0, 1, 2, ... or 1, 2, 3, ... is a header, as
+// pandas writes it for columns without names.
+CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
+                          const std::string& label_column);
+
+// Removes blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
+// True if the field stands for a missing value: empty, NA, N/A, NaN, null, None (in upper, lower or
+// mixed case), #N/A, <NA> or ?.
+bool is_missing(std::string_view trimmed_field);
+
+// Returns the number in the field, or nothing. Underflow gives 0; overflow gives infinity.
+std::optional<double> csv_number(std::string_view trimmed_field, bool decimal_comma);
+
+// Returns the index of the column with this name or, if no column has it, with this position from
+// 1. Nothing if there is no such column, or if several have the name.
+std::optional<std::size_t> find_column(const std::vector<std::string>& names,
+                                       const std::string& name);
+
+}  // namespace trainyard::data
