@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "backends/cpu/cpu.h"
 #include "backends/cuda/cuda.h"
+#include "core/base/machine.h"
 #include "core/base/units.h"
 
 namespace trainyard::app {
@@ -46,7 +48,8 @@ std::optional<base::Problem> lacking(const Device& device, const std::string& pa
 }  // namespace
 
 base::Result<std::unique_ptr<compute::Compute>> make_compute(const Device& device) {
-  if (!topology::is_on_gpu(device)) return cpu::make(static_cast<int>(device.cores));
+  if (!topology::is_on_gpu(device))
+    return cpu::make(std::min(static_cast<int>(device.cores), base::usable_cores()));
   return cuda::module_beside_program().and_then([&](const cuda::Module* module) {
     return module->make_compute(static_cast<int>(device.gpu));
   });

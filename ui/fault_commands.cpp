@@ -51,9 +51,9 @@ void FaultCommands::fill_link_menu(QMenu& menu, const TopologyObject& part) cons
   Run* run = runs_.current();
   if (part.kind != TopologyObject::Kind::link || !run || !run->live() || !run->status()) return;
   const auto recorded = recorded_experiment(run->history());
-  const auto offered = recorded
-                           ? faults_of_link(*recorded, *run->status(), part.link.from, part.link.to)
-                           : std::nullopt;
+  const auto offered =
+      recorded ? faults_of_link(*recorded, *run->status(), find_link(recorded->topology, part.link))
+               : std::nullopt;
   if (!offered) return;
   add_link_menu(menu, *offered, [run = QPointer<Run>(run), link = offered->link](double carried) {
     if (run) run->set_link(link, carried);

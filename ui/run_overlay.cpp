@@ -154,12 +154,13 @@ qint64 measured_step(const telemetry::History& history) {
   return history.held_out_loss().empty() ? 0 : history.held_out_loss().back().step + 1;
 }
 
-void add(LinkOverlay& link, const PairRate& rate, bool forward) {
-  (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total;
+// `share`: share of the traffic of the pair that takes the link.
+void add(LinkOverlay& link, const PairRate& rate, double share, bool forward) {
+  (forward ? link.bytes_per_second_forward : link.bytes_per_second_backward) += rate.total * share;
   for (const auto& [kind, bytes] : rate.payload) {
     auto at = std::ranges::find(link.payload, kind, &PayloadRate::payload);
     if (at == link.payload.end()) at = link.payload.insert(at, PayloadRate{kind});
-    (forward ? at->forward : at->backward) += bytes;
+    (forward ? at->forward : at->backward) += bytes * share;
   }
 }
 
@@ -221,8 +222,8 @@ void RunOverlay::add_traffic(Overlay& overlay, const telemetry::History& history
                      return;
                    const PairRate rate = rate_of(history, sent, now, payload);
                    for (const Crossing& one : rate.total > 0 ? route : std::vector<Crossing>()) {
-                     if (one.link) add(overlay.links[*one.link], rate, one.forward);
-                     else add(overlay.buses[one.host], rate, true);
+                     if (one.link) add(overlay.links[*one.link], rate, one.share, one.forward);
+                     else add(overlay.buses[one.host], rate, one.share, true);
                    }
                  });
   for (auto& [name, link] : overlay.links) sort_descending(link.payload);
@@ -261,8 +262,8 @@ Overlay RunOverlay::overlay(const telemetry::History& history, const session::St
     for (const session::LinkBandwidth& harmed : status->links)
       if (const auto& drawn = traffic_.topology().links;
           harmed.link >= 0 && static_cast<std::size_t>(harmed.link) < drawn.size()) {
-        const topology::Link& link = drawn[static_cast<std::size_t>(harmed.link)];
-        overlay.link_fractions[{link.from, link.to}] = harmed.part;
+        const auto names = link_names(traffic_.topology());
+        overlay.link_fractions[names[static_cast<std::size_t>(harmed.link)]] = harmed.part;
       }
   if (now) add_traffic(overlay, history, status, *now, payload);
   return overlay;

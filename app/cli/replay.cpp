@@ -12,6 +12,7 @@
 #include "app/cli/verbs.h"
 #include "app/devices.h"
 #include "backends/inproc/transport.h"
+#include "core/base/content.h"
 #include "core/base/units.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"
@@ -38,12 +39,6 @@ struct Moment {
   std::string text;
 };
 
-std::string formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 // Returns the value for a step in a series of values that is sorted by step; null if the series has
 // no value for it.
 const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
@@ -64,8 +59,10 @@ Moment measured(const char* type, const StepValue& loss, const StepValue* accura
                 ""};
   if (accuracy != nullptr) moment.json[prefix + "accuracy"] = accuracy->value;
   moment.text = "step " + base::format_count(loss.step) +
-                (held_out ? "  held out: loss " : "  loss ") + formatted("%.4f", loss.value);
-  if (accuracy != nullptr) moment.text += formatted("  accuracy %.2f %%", 100 * accuracy->value);
+                (held_out ? "  held out: loss " : "  loss ") +
+                base::number_text(loss.value, "%.4f");
+  if (accuracy != nullptr)
+    moment.text += "  accuracy " + base::number_text(100 * accuracy->value, "%.2f %%");
   return moment;
 }
 
@@ -94,7 +91,7 @@ void add_consensus(const History& history, std::vector<Moment>& moments) {
                         {"step", distance.step},
                         {"consensus_distance", distance.value}},
                        "step " + base::format_count(distance.step) + "  ranks are " +
-                           formatted("%.4g", distance.value) + " from their mean"});
+                           base::number_text(distance.value, "%.4g") + " from their mean"});
 }
 
 std::string text_of(const Json& object, const char* key) {
@@ -165,20 +162,28 @@ Json unfinished(const History& history) {
       s.step_seconds ? Json{{"median", s.step_seconds->median}, {"p95", s.step_seconds->p95}}
                      : Json();
   json["train_loss"] = s.train_loss ? Json(*s.train_loss) : Json();
+  if (s.diverged_step) json["diverged_step"] = *s.diverged_step;
   json["held_out_accuracy"] = s.held_out_accuracy ? Json(*s.held_out_accuracy) : Json();
   return json;
 }
 
 std::string number_text(const Json& json, const char* key, const char* format, double scale = 1) {
   const auto at = json.find(key);
-  return at != json.end() && at->is_number() ? formatted(format, scale * at->get<double>())
+  return at != json.end() && at->is_number() ? base::number_text(scale * at->get<double>(), format)
                                              : "not measured";
+}
+
+// Returns the loss of a result. JSON has no NaN, so the loss of a run that diverged is null.
+std::string loss_text(const Json& result) {
+  return result.contains("diverged_step") && result.value("train_loss", Json()).is_null()
+             ? "nan"
+             : number_text(result, "train_loss", "%.4f");
 }
 
 void print_summary(const Json& result) {
   std::printf("%s after %s steps: loss %s, held-out accuracy %s, %s samples/s\n",
               text_of(result, "status").c_str(), number_text(result, "steps", "%.0f").c_str(),
-              number_text(result, "train_loss", "%.4f").c_str(),
+              loss_text(result).c_str(),
               number_text(result, "held_out_accuracy", "%.2f %%", 100).c_str(),
               number_text(result, "samples_per_second", "%.0f").c_str());
 }
@@ -200,9 +205,10 @@ std::string when(const Json& header) {
 
 void print_title(const History& history) {
   const std::string name = experiment_name(history.header());
-  std::printf("%s%d %s%s, by version %s\n", name.empty() ? "" : (name + ": ").c_str(),
-              history.ranks(), history.ranks() == 1 ? "rank" : "ranks",
-              when(history.header()).c_str(), text_of(history.header(), "software").c_str());
+  std::printf("%s%d %s%s, by version %s\n",
+              name.empty() ? "" : (base::printable(name) + ": ").c_str(), history.ranks(),
+              history.ranks() == 1 ? "rank" : "ranks", when(history.header()).c_str(),
+              text_of(history.header(), "software").c_str());
 }
 
 void print_emulation(const Json& header) {
@@ -292,10 +298,14 @@ int run_replay(const ReplayArguments& arguments) {
   for (const Moment& moment : tell(*history, arguments.every)) {
     if (arguments.json) print_json(moment.json);
     else
-      std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(), moment.text.c_str());
+      std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(),
+                  base::printable(moment.text).c_str());
   }
   if (arguments.json) print_json(result);
   else print_summary(result);
+  if (const auto step = result.find("diverged_step");
+      step != result.end() && step->is_number_integer())
+    std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
   return 0;
 }
 

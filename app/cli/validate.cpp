@@ -7,6 +7,7 @@
 
 #include "app/cli/verbs.h"
 #include "app/devices.h"
+#include "core/base/content.h"
 #include "core/base/fields.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
@@ -150,8 +151,8 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
 }
 
 void print(const experiment::Resolved& resolved, const std::vector<std::string>& notes) {
-  std::printf("ok: %s\n", summary(resolved).c_str());
-  for (const std::string& note : notes) std::printf("note: %s\n", note.c_str());
+  std::printf("ok: %s\n", base::printable(summary(resolved)).c_str());
+  for (const std::string& note : notes) std::printf("note: %s\n", base::printable(note).c_str());
   print_columns(resolved);
   if (data::owns_samples(resolved.document.data.sharding)) print_shards(resolved.shards);
 }

@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <regex>
+#include <vector>
 
 #include "core/base/descriptor.h"
 
@@ -122,6 +125,23 @@ Result<void> write_file_atomically(const std::filesystem::path& name, std::strin
   }
   sync_directory(path.parent_path());
   return {};
+}
+
+int remove_unfinished(const std::filesystem::path& directory) {
+  namespace fs = std::filesystem;
+  static const std::regex unfinished(R"(.*\.new-(\d{1,9})-\d+)");
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (auto at = fs::recursive_directory_iterator(directory, error);
+       !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
+    std::smatch match;
+    const std::string name = at->path().filename().string();
+    if (!at->is_regular_file(error) || !std::regex_match(name, match, unfinished)) continue;
+    const auto process = static_cast<pid_t>(std::stol(match[1]));
+    if (::kill(process, 0) != 0 && errno == ESRCH) found.push_back(at->path());
+  }
+  return static_cast<int>(
+      std::ranges::count_if(found, [&](const fs::path& file) { return fs::remove(file, error); }));
 }
 
 void sync_directory(const std::filesystem::path& directory) {

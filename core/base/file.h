@@ -26,6 +26,10 @@ bool is_not_regular_file(const std::filesystem::path& path);
 // directory, and a name that is not a regular file (a directory, a device, a pipe).
 Result<void> write_file_atomically(const std::filesystem::path& name, std::string_view content);
 
+// Removes unfinished files of `write_file_atomically` from a directory tree, which killed processes
+// left behind. Keeps files of processes that still run. Returns the number of removed files.
+int remove_unfinished(const std::filesystem::path& directory);
+
 // Fsyncs a directory, so that created and removed names survive a crash. Does nothing if the file
 // system does not support it.
 void sync_directory(const std::filesystem::path& directory);

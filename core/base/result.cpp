@@ -8,6 +8,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "core/base/content.h"
+
 namespace trainyard::base {
 namespace {
 
@@ -80,7 +82,7 @@ std::string to_string(const Problem& problem) {
   std::string text = problem.where.empty() ? problem.what : problem.where + ": " + problem.what;
   if (!problem.accepted.empty()) text += " (accepted: " + problem.accepted + ")";
   if (!problem.advice.empty()) text += ". " + problem.advice;
-  return text;
+  return printable(text);
 }
 
 std::string to_string(const Problems& problems) {

@@ -2,6 +2,7 @@
 #include "core/base/units.h"
 
 #include <fmt/core.h>
+#include <fmt/printf.h>
 
 #include <array>
 #include <cmath>
@@ -73,6 +74,12 @@ std::string counted(std::int64_t count, std::string_view noun, std::string_view 
   if (count == 1) return fmt::format("1 {}", noun);
   return plural.empty() ? fmt::format("{} {}s", format_count(count), noun)
                         : fmt::format("{} {}", format_count(count), plural);
+}
+
+std::string number_text(double value, const char* format) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return fmt::sprintf(format, value);
 }
 
 }  // namespace trainyard::base

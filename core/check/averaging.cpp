@@ -3,10 +3,10 @@
 // synchronizing step. Let x_i be the result of the step's update on rank i, and c the value of
 // buffer "centre" before the step. Every parameter of every rank must end as one weighted sum of
 // these values, with integer weights and for the same element. Without a center, the sum is the
-// mean of all x_i. With a center, x_i moves toward c by one fraction that is equal on all ranks. c
-// moves by n times that fraction toward the mean of all x_i, and not beyond that mean. This file
-// assumes that every sum over ranks is complete when an op reads it, with each rank's term once;
-// meaning.cpp proves this.
+// mean of all x_i, or their mean weighted by samples. With a center, x_i moves toward c by one
+// fraction that is equal on all ranks. c moves by n times that fraction toward the mean of all x_i,
+// and not beyond that mean. This file assumes that every sum over ranks is complete when an op
+// reads it, with each rank's term once; meaning.cpp proves this.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -141,11 +141,19 @@ class Execution {
             element.value_or(place + value.shift) != place + value.shift)
           return {kUnknown, 0};
         element = place + value.shift;
-        if (!row.add(rows_[static_cast<std::size_t>(value.source)], op.weights.numerators[i],
-                     op.weights.denominator))
+        const auto [numerator, denominator] = weight(rank, op, i);
+        if (!row.add(rows_[static_cast<std::size_t>(value.source)], numerator, denominator))
           return {kUnknown, 0};
       }
     return {entered(std::move(row)), *element - (op.writes.front().first + offset)};
+  }
+
+  // Returns the weight of an operand. Numbers of samples are known only while the plan runs. Here
+  // rank i stands for a rank with i + 1 samples, so that an average with other weights differs.
+  std::pair<std::int64_t, std::int64_t> weight(std::int32_t rank, const Op& op,
+                                               std::size_t operand) const {
+    if (op.weights.by_samples) return {rank + 1, std::int64_t{ranks_} * (ranks_ + 1) / 2};
+    return {op.weights.numerators[operand], op.weights.denominator};
   }
 
   int entered(Row row) {
@@ -189,7 +197,15 @@ class Execution {
                          numerator, denominator);
   }
 
+  // Proves that all ranks end with the mean, or with the mean weighted by samples.
   void are_means(const std::vector<Row>& rows) {
+    const std::int64_t samples = std::int64_t{ranks_} * (ranks_ + 1) / 2;
+    const auto is_weighted = [&](const Row& row) {
+      for (int j = 0; j < ranks_; ++j)
+        if (!counts(row, j, j + 1, samples)) return false;
+      return true;
+    };
+    if (std::ranges::all_of(rows, is_weighted)) return;
     for (int i = 0; i < ranks_; ++i)
       for (int j = 0; j < ranks_; ++j)
         if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))

@@ -328,6 +328,7 @@ void prove_program(const Scope& scope, const std::string& program, Findings& fin
 
 void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findings& findings) {
   Buckets buckets = buckets_of(scope, name);
+  std::optional<bool> by_samples;  // the first op of all ranks decides for all others
   for (const plan::RankPlan& rank : scope.ranks) {
     const int number = rank.program(name);
     if (number < 0) continue;
@@ -339,6 +340,12 @@ void prove_mean(const Scope& scope, const std::string& name, Proof proof, Findin
         added += overlap.bucket->cuts[overlap.last] - overlap.bucket->cuts[overlap.first];
         const std::int64_t members =
             std::ssize(scope.groups[static_cast<std::size_t>(overlap.bucket->group)].ranks);
+        if (by_samples.value_or(ops[i].weights.by_samples) != ops[i].weights.by_samples)
+          return findings.add(proof, FindingLocation{rank.rank, name, static_cast<int>(i)},
+                              "some ops weight the ranks of a mean by samples, others equally",
+                              "weights by samples in all ops, or in none", "");
+        by_samples = ops[i].weights.by_samples;
+        if (*by_samples) continue;
         if (ops[i].weights.numerators.size() == 1 &&
             same_fraction(ops[i].weights.numerators.front(), ops[i].weights.denominator, 1,
                           members))

@@ -210,6 +210,8 @@ class Inspector {
     if (op.reads.empty() || op.writes.size() != 1 || !alike)
       return report("the op mixes spans of different lengths, or no spans",
                     "input spans and one output span, all of equal length");
+    if (op.weights.by_samples && op.reads.size() != 1)
+      return report("the op weights several spans by samples", "one span");
     const std::string spans = base::counted(std::ssize(op.reads), "span");
     if (weights != op.reads.size() || op.weights.denominator < 1)
       report(fmt::format("the op has {} for {}",

@@ -111,7 +111,8 @@ class Estimate {
     load.sends = true;
     load.latency_seconds = std::max(load.latency_seconds, (*route)->latency_seconds);
     for (const topology::Hop& hop : (*route)->hops)
-      load.bytes[2 * hop.edge.index() + (hop.forward ? 0 : 1)] += bytes;
+      load.bytes[2 * hop.edge.index() + (hop.forward ? 0 : 1)] +=
+          bytes * hop.share / topology::kFullShare;
     return {};
   }
 

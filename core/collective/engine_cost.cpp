@@ -18,9 +18,9 @@ base::Result<double> tree_seconds(const Work& work, const topology::Network& net
       if (!route) return base::fail(route.error());
       double crossing = 0;
       for (const topology::Hop& hop : route->hops)
-        crossing =
-            std::max(crossing, 8 * static_cast<double>(work.bytes()) /
-                                   network.edges()[hop.edge.index()].bandwidth_bits_per_second);
+        crossing = std::max(
+            crossing, 8 * static_cast<double>(work.bytes()) * hop.share / topology::kFullShare /
+                          network.edges()[hop.edge.index()].bandwidth_bits_per_second);
       slowest = std::max(slowest, route->latency_seconds + crossing);
     }
   return slowest * static_cast<double>(std::bit_width(work.devices.size() - 1));

@@ -10,7 +10,7 @@ base::Result<DrawnRoute> drawn_route(const topology::Network& network, topology:
     DrawnRoute route;
     route.latency_seconds = found.latency_seconds;
     for (const topology::Hop& hop : found.hops)
-      route.ways.push_back(2 * hop.edge.value + (hop.forward ? 0 : 1));
+      route.hops.push_back({2 * hop.edge.value + (hop.forward ? 0 : 1), hop.share});
     return route;
   });
 }

@@ -14,8 +14,13 @@ namespace trainyard::comm {
 // Number of one direction of an edge: 2 * edge for forward, 2 * edge + 1 for backward.
 using DirectedLink = int;
 
+struct DrawnHop {
+  DirectedLink way = 0;
+  std::int32_t share = topology::kFullShare;  // share of a message, of kFullShare
+};
+
 struct DrawnRoute {
-  std::vector<DirectedLink> ways;
+  std::vector<DrawnHop> hops;
   double latency_seconds = 0;
 };
 

@@ -30,7 +30,7 @@ LinkShares::Offsets LinkShares::offsets(const Shape& shape) {
   at.ways = aligned(sizeof(Shape));
   at.routes = at.ways + aligned(count(shape.ways) * sizeof(DirectedLinkState));
   at.hops = at.routes + aligned(pairs * sizeof(RouteState));
-  at.lanes = at.hops + aligned(count(shape.hops) * sizeof(std::int32_t));
+  at.lanes = at.hops + aligned(count(shape.hops) * sizeof(DrawnHop));
   at.sending = at.lanes + aligned(lanes * sizeof(LaneState));
   at.used = at.sending + aligned(lanes * sizeof(std::int32_t));
   at.members = at.used + aligned(count(shape.ways) * sizeof(std::int32_t));
@@ -42,7 +42,7 @@ LinkShares::LinkShares(std::byte* memory) : memory_(memory) {
   const Offsets at = offsets(shape());
   ways_ = part<DirectedLinkState>(at.ways);
   routes_ = part<RouteState>(at.routes);
-  hops_ = part<std::int32_t>(at.hops);
+  hops_ = part<DrawnHop>(at.hops);
   lanes_ = part<LaneState>(at.lanes);
   sending_ = part<std::int32_t>(at.sending);
   used_ = part<std::int32_t>(at.used);
@@ -55,8 +55,8 @@ LinkShares::Shape LinkShares::shape_of(const DrawnLinks& drawn, int channels) {
   shape.channels = channels;
   shape.ways = static_cast<std::int32_t>(drawn.bits_per_second.size());
   for (const DrawnRoute& route : drawn.routes) {
-    shape.hops += static_cast<std::int32_t>(route.ways.size());
-    shape.longest = std::max(shape.longest, static_cast<std::int32_t>(route.ways.size()));
+    shape.hops += static_cast<std::int32_t>(route.hops.size());
+    shape.longest = std::max(shape.longest, static_cast<std::int32_t>(route.hops.size()));
   }
   return shape;
 }
@@ -77,11 +77,13 @@ LinkShares LinkShares::format(std::span<std::byte> memory, const DrawnLinks& dra
   for (std::size_t pair = 0; pair < drawn.routes.size(); ++pair) {
     const DrawnRoute& from = drawn.routes[pair];
     RouteState& route = shares.routes_[pair];
-    route = {hop, static_cast<std::int32_t>(from.ways.size()), picoseconds(from.latency_seconds),
+    route = {hop, static_cast<std::int32_t>(from.hops.size()), picoseconds(from.latency_seconds),
              std::numeric_limits<std::int64_t>::max()};
-    for (const DirectedLink way : from.ways) {
-      shares.hops_[hop++] = way;
-      route.narrowest = std::min(route.narrowest, shares.ways_[way].capacity);
+    for (const DrawnHop& drawn_hop : from.hops) {
+      shares.hops_[hop++] = drawn_hop;
+      route.narrowest =
+          std::min(route.narrowest,
+                   topology::full_rate(shares.ways_[drawn_hop.way].capacity, drawn_hop.share));
     }
   }
   return shares;
@@ -98,7 +100,7 @@ LinkShares::LaneState& LinkShares::at(const LaneName& lane) const {
   return state;
 }
 
-std::span<const std::int32_t> LinkShares::path(const LaneState& lane) const {
+std::span<const DrawnHop> LinkShares::path(const LaneState& lane) const {
   const RouteState& route = routes_[lane.route];
   return {hops_ + route.first, count(route.count)};
 }
@@ -232,20 +234,24 @@ void LinkShares::share(Picoseconds now) {
 int LinkShares::collect_ways() {
   int used = 0;
   for (int i = 0; i < shape().sending; ++i)
-    for (const DirectedLink way : path(sending(i)))
-      if (ways_[way].sharers++ == 0) used_[used++] = way;
+    for (const DrawnHop& hop : path(sending(i)))
+      if (ways_[hop.way].sharers++ == 0) used_[used++] = hop.way;
   std::int32_t first = 0;
   for (int u = 0; u < used; ++u) {
     DirectedLinkState& way = ways_[used_[u]];
     way.left = way.capacity;
+    way.shares = 0;
     way.first = first;
     way.count = 0;
     first += way.sharers;
   }
   for (int i = 0; i < shape().sending; ++i) {
     sending(i).open = 1;
-    for (const DirectedLink way : path(sending(i)))
-      members_[ways_[way].first + ways_[way].count++] = sending_[i];
+    for (const DrawnHop& hop : path(sending(i))) {
+      DirectedLinkState& way = ways_[hop.way];
+      members_[way.first + way.count++] = sending_[i];
+      way.shares += hop.share;
+    }
   }
   return used;
 }
@@ -257,7 +263,7 @@ DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
   for (int u = 0; u < used; ++u) {
     const DirectedLinkState& way = ways_[used_[u]];
     if (way.sharers == 0) continue;
-    const std::int64_t offer = std::max<std::int64_t>(way.left / way.sharers, 1);
+    const std::int64_t offer = topology::full_rate(way.left, way.shares);
     if (found >= 0 && (offer > rate || (offer == rate && used_[u] > found))) continue;
     found = used_[u];
     rate = offer;
@@ -268,9 +274,11 @@ DirectedLink LinkShares::narrowest(int used, std::int64_t& rate) const {
 void LinkShares::settle(LaneState& lane, std::int64_t rate, Picoseconds now) {
   lane.open = 0;
   set_rate(lane, rate, now);
-  for (const DirectedLink way : path(lane)) {
-    ways_[way].left -= rate;
-    --ways_[way].sharers;
+  for (const DrawnHop& hop : path(lane)) {
+    DirectedLinkState& way = ways_[hop.way];
+    way.left -= topology::part_of(rate, hop.share);
+    way.shares -= hop.share;
+    --way.sharers;
   }
 }
 

@@ -97,13 +97,13 @@ class LinkShares {
   struct DirectedLinkState {
     std::int64_t drawn = 0, capacity = 0;  // `drawn`: initial rate; `capacity`: current rate
     // Temporary variables of the function `share`.
-    std::int64_t left = 0;
+    std::int64_t left = 0, shares = 0;  // `shares`: sum over lanes without a rate
     std::int32_t sharers = 0, first = 0, count = 0, reserved = 0;
   };
   struct RouteState {
     std::int32_t first = 0, count = 0;  // range of the route in `hops_`
     Picoseconds latency = 0;
-    // maximum rate of the route: initial rate of its narrowest directed link
+    // maximum rate of the route: minimum over its hops of initial rate / share
     std::int64_t narrowest = 0;
   };
   struct LaneState {
@@ -129,7 +129,7 @@ class LinkShares {
   Shape& shape() const { return *part<Shape>(0); }
   LaneState& at(const LaneName& lane) const;
   LaneState& sending(int i) const { return lanes_[sending_[i]]; }
-  std::span<const std::int32_t> path(const LaneState& lane) const;
+  std::span<const DrawnHop> path(const LaneState& lane) const;
 
   bool take_next(LaneState& lane, Picoseconds now);
   Picoseconds next_end() const;
@@ -143,7 +143,7 @@ class LinkShares {
   std::byte* memory_;
   DirectedLinkState* ways_;
   RouteState* routes_;
-  std::int32_t* hops_;
+  DrawnHop* hops_;
   LaneState* lanes_;
   // `sending_`: list of lanes that send. `used_`: list of directed links on their routes.
   // `members_`: lanes of each of these links

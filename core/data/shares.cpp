@@ -67,6 +67,15 @@ std::int64_t Shares::first(std::int64_t step, std::int64_t rank) const {
 
 // The number of samples of a rank changes after its last full batch, and again when it has no
 // samples left.
+std::int64_t Shares::samples_between(std::int64_t first_step, std::int64_t end_step) const {
+  const auto from_start = [&](std::int64_t steps) {
+    std::int64_t samples = steps / steps_ * samples_;
+    for (std::int64_t step = 0; step < steps % steps_; ++step) samples += global_samples(step);
+    return samples;
+  };
+  return from_start(end_step) - from_start(first_step);
+}
+
 std::vector<StepRange> Shares::stretches() const {
   std::set<std::int64_t> starts{0};
   if (owned_.empty()) starts.insert(samples_ / (batch_ * consumers()));

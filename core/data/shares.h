@@ -44,6 +44,8 @@ class Shares {
   std::int64_t steps_per_epoch() const { return steps_; }
   std::int64_t samples(std::int64_t step, std::int64_t rank) const;
   std::int64_t global_samples(std::int64_t step) const;
+  // Returns the samples of all ranks in the steps from `first_step` to before `end_step`.
+  std::int64_t samples_between(std::int64_t first_step, std::int64_t end_step) const;
   // Returns the position of the rank's first sample of the step: in the order of the epoch, or in
   // the order of the rank's samples if it owns some.
   std::int64_t first(std::int64_t step, std::int64_t rank) const;

@@ -18,6 +18,18 @@ constexpr double kParts = 1e12;
 
 }  // namespace
 
+bool averages_by_samples(const Resolved& experiment) {
+  if (elasticity(experiment)) return false;
+  const data::Shares shares = experiment.shares();
+  return std::ranges::any_of(shares.stretches(), [&](const data::StepRange& range) {
+    for (std::int64_t rank = 0; rank < shares.ranks(); ++rank)
+      if (shares.samples(range.first_step, rank) * shares.ranks() !=
+          shares.global_samples(range.first_step))
+        return true;
+    return false;
+  });
+}
+
 double usual_elasticity(std::int64_t ranks) { return 0.9 / static_cast<double>(ranks); }
 
 Elasticity elasticity(double alpha, std::int64_t ranks) {

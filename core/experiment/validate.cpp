@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/content.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
@@ -226,6 +227,9 @@ model::Shape sample_shape(const data::DataSummary& data) {
 
 Problems semantic_problems(const Experiment& experiment, const data::DataSummary* data) {
   Problems problems = form_problems(experiment);
+  if (base::has_control_characters(experiment.name))
+    problems.push_back({"control_character", ProblemCode::bad_input, "name",
+                        "the name contains a control character", "printable characters", ""});
   append(problems, placement_problems(experiment));
   append(problems, role_problems(experiment, data));
   append(problems, torus_problems(experiment.strategy));

@@ -252,10 +252,12 @@ class Parser : private WordReader {
            fail_at_word(at, "a range first:end/all with first < end and end at most all");
   }
 
-  static constexpr const char* kWeightsAccepted = "weights, such as 1:1:1/3";
+  static constexpr const char* kWeightsAccepted = "weights, such as 1:1:1/3, or samples";
   bool weights(Weights& weights) {
     if (!take_if("weights")) return true;
     const Word at = take();
+    weights.by_samples = at.text == "samples";
+    if (weights.by_samples) return weights.numerators = {1}, true;
     const std::size_t slash = at.text.find('/');
     if (slash == std::string_view::npos) return fail_at_word(at, kWeightsAccepted);
     for (std::string_view rest = at.text.substr(0, slash);

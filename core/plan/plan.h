@@ -116,6 +116,9 @@ struct Access {
 struct Weights {
   std::vector<std::int64_t> numerators;
   std::int64_t denominator = 1;
+  // For a mix of one span: its weight is the rank's fraction of the samples of all ranks since
+  // their last average (sample_count.h). The numerators are then {1}.
+  bool by_samples = false;
   bool operator==(const Weights&) const = default;
 };
 

@@ -34,6 +34,7 @@ std::string columns_text(const Columns& columns) {
 
 std::string weights_text(const Weights& weights) {
   if (weights.numerators.empty()) return "";
+  if (weights.by_samples) return " weights samples";
   std::string text = " weights ";
   for (std::size_t i = 0; i < weights.numerators.size(); ++i)
     text += (i > 0 ? ":" : "") + std::to_string(weights.numerators[i]);

@@ -16,7 +16,7 @@ Links::Links(const topology::Network& network) {
     ways_.push_back(state);
   }
   left_.resize(ways_.size());
-  sharers_.resize(ways_.size());
+  shares_.resize(ways_.size());
   seen_way_.resize(ways_.size(), false);
 }
 
@@ -26,21 +26,20 @@ void Links::change(DirectedLink way) {
   changed_.push_back(way);
 }
 
-void Links::start(int transfer, const std::vector<DirectedLink>& path, std::int64_t bytes,
-                  Picoseconds now) {
+void Links::start(int transfer, const Path& path, std::int64_t bytes, Picoseconds now) {
   if (transfers_.size() <= at(transfer)) {
     transfers_.resize(at(transfer) + 1);
     open_.resize(transfers_.size(), false);
   }
   transfers_[at(transfer)] = {
       &path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
-  for (const DirectedLink way : path) {
+  path.for_each_way(bytes, [&](DirectedLink way, std::int64_t part) {
     DirectedLinkState& state = ways_[at(way)];
     if (state.transfers.empty()) state.busy_since = now;
     state.transfers.push_back(transfer);
-    state.bytes += bytes;
+    state.bytes += part;
     change(way);
-  }
+  });
 }
 
 bool Links::stale(const End& end) const {
@@ -61,7 +60,8 @@ std::vector<int> Links::take_ended(Picoseconds now) {
     const int number = std::get<1>(ends_.top());
     ended.push_back(number);
     transfers_[at(number)].active = false;
-    for (const DirectedLink way : *transfers_[at(number)].path) {
+    for (const topology::Hop& hop : transfers_[at(number)].path->route.hops) {
+      const DirectedLink way = sim::way(hop);
       DirectedLinkState& state = ways_[at(way)];
       state.transfers.erase(std::find(state.transfers.begin(), state.transfers.end(), number));
       if (state.transfers.empty()) state.busy += now - state.busy_since;
@@ -97,7 +97,7 @@ std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
       if (open_[at(transfer)]) continue;
       open_[at(transfer)] = true;
       transfers.push_back(transfer);
-      for (const DirectedLink way : *transfers_[at(transfer)].path) add(way);
+      for (const topology::Hop& hop : transfers_[at(transfer)].path->route.hops) add(way(hop));
     }
   std::sort(ways.begin(), ways.end());
   return ways;
@@ -105,16 +105,17 @@ std::vector<DirectedLink> Links::affected_links(std::vector<int>& transfers) {
 
 void Links::share(const std::vector<DirectedLink>& ways, const std::vector<int>& transfers,
                   Picoseconds now) {
-  for (const DirectedLink way : ways) {
-    left_[at(way)] = ways_[at(way)].capacity;
-    sharers_[at(way)] = static_cast<std::int64_t>(ways_[at(way)].transfers.size());
-  }
+  for (const DirectedLink way : ways)
+    left_[at(way)] = ways_[at(way)].capacity, shares_[at(way)] = 0;
+  for (const int transfer : transfers)
+    for (const topology::Hop& hop : transfers_[at(transfer)].path->route.hops)
+      shares_[at(way(hop))] += hop.share;
   for (std::size_t settled = 0; settled < transfers.size();) {
     DirectedLink narrowest = -1;
     std::int64_t rate = 0;
     for (const DirectedLink way : ways) {
-      if (sharers_[at(way)] == 0) continue;
-      const std::int64_t offer = std::max<std::int64_t>(left_[at(way)] / sharers_[at(way)], 1);
+      if (shares_[at(way)] == 0) continue;
+      const std::int64_t offer = topology::full_rate(left_[at(way)], shares_[at(way)]);
       if (narrowest < 0 || offer < rate) narrowest = way, rate = offer;
     }
     for (const int transfer : ways_[at(narrowest)].transfers) {
@@ -122,9 +123,9 @@ void Links::share(const std::vector<DirectedLink>& ways, const std::vector<int>&
       open_[at(transfer)] = false;
       ++settled;
       set_rate(transfer, rate, now);
-      for (const DirectedLink way : *transfers_[at(transfer)].path) {
-        left_[at(way)] -= rate;
-        --sharers_[at(way)];
+      for (const topology::Hop& hop : transfers_[at(transfer)].path->route.hops) {
+        left_[at(way(hop))] -= topology::part_of(rate, hop.share);
+        shares_[at(way(hop))] -= hop.share;
       }
     }
   }

@@ -4,13 +4,15 @@
 // Data Networks, section 6.5.2). The rates of all transfers are raised together until a direction
 // is full. The transfers that use this direction then keep their rate, and the rates of the others
 // are raised further. When a transfer starts or ends, rates change for all transfers that share a
-// direction with it, directly or through other transfers. All arithmetic is in integers, so that
+// direction with it, directly or through other transfers. A transfer that is split (core/topology/
+// network.h) uses its share of its rate on each link. All arithmetic is in integers, so that
 // results do not depend on the machine.
 #pragma once
 
 #include <cstdint>
 #include <queue>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/sim/time.h"
@@ -24,6 +26,26 @@ inline DirectedLink way(const topology::Hop& hop) {
   return 2 * hop.edge.value + (hop.forward ? 0 : 1);
 }
 
+// Route of the messages from one rank to another.
+struct Path {
+  explicit Path(topology::Route of)
+      : route(std::move(of)), latency(picoseconds(route.latency_seconds)) {}
+
+  // Calls visit(directed link, bytes on it) for a message of `bytes`.
+  template <class Visit>
+  void for_each_way(std::int64_t bytes, const Visit& visit) const {
+    if (!route.splits) {
+      for (const topology::Hop& hop : route.hops) visit(way(hop), bytes);
+      return;
+    }
+    const std::vector<std::int64_t> parts = topology::bytes_of_hops(route, bytes);
+    for (std::size_t i = 0; i < parts.size(); ++i) visit(way(route.hops[i]), parts[i]);
+  }
+
+  topology::Route route;
+  Picoseconds latency = 0;
+};
+
 class Links {
  public:
   static constexpr Picoseconds kNever = kLongest + 1;
@@ -32,8 +54,7 @@ class Links {
 
   // Starts a transfer of `bytes` over `path` (not empty) at `now`. The path must stay valid until
   // the transfer ends.
-  void start(int transfer, const std::vector<DirectedLink>& path, std::int64_t bytes,
-             Picoseconds now);
+  void start(int transfer, const Path& path, std::int64_t bytes, Picoseconds now);
 
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none. All
   // starts since the last call must have happened at time `now`.
@@ -59,7 +80,7 @@ class Links {
   static constexpr std::int64_t kRateUnit = 512;
 
   struct Transfer {
-    const std::vector<DirectedLink>* path = nullptr;
+    const Path* path = nullptr;
     Amount remaining = 0;
     std::int64_t rate = 0;
     Picoseconds since = 0;  // time to which `remaining` refers
@@ -87,9 +108,9 @@ class Links {
   std::vector<Transfer> transfers_;
   std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  // Scratch memory of the function `share`. `left_`, `sharers_` and `seen_way_` are indexed by
-  // directed link, `open_` by transfer.
-  std::vector<std::int64_t> left_, sharers_;
+  // Scratch memory of the function `share`. `left_`, `shares_` (sum of the shares of transfers that
+  // have no rate yet) and `seen_way_` are indexed by directed link, `open_` by transfer.
+  std::vector<std::int64_t> left_, shares_;
   std::vector<bool> seen_way_, open_;
 };
 

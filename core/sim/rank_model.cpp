@@ -166,7 +166,7 @@ base::Result<RankModel> model_rank(const plan::RankPlan& rank, const plan::Plan&
                                    Picoseconds launch) {
   if (auto ok = run::check_op_numbers(rank); !ok) return base::fail(ok.error());
   const run::Layout layout = run::layout(rank);
-  RankModel model{rank.rank, rank.lanes, {}, {}, layout.private_bytes + layout.shared_bytes};
+  RankModel model{rank.rank, rank.lanes, {}, {}, layout.device_bytes()};
   for (const plan::Program& program : rank.programs) {
     model.program_numbers[program.name] = static_cast<int>(model.programs.size());
     ProgramModel& made =

@@ -84,10 +84,7 @@ Result<const Path*> ServerClock::path(int from, int to) {
   const auto route = parts_.network->route(parts_.devices[static_cast<std::size_t>(from)],
                                            parts_.devices[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
-  Path path;
-  path.latency = picoseconds(route->latency_seconds);
-  for (const topology::Hop& hop : route->hops) path.ways.push_back(way(hop));
-  return &paths_.emplace(std::pair(from, to), std::move(path)).first->second;
+  return &paths_.emplace(std::pair(from, to), Path(*route)).first->second;
 }
 
 std::int64_t ServerClock::bytes_sent(int from, int to) const {
@@ -178,7 +175,7 @@ void ServerClock::send(PayloadKind carries, int worker, int server, std::int64_t
   const Path& path = paths_.at(ends);
   messages_[static_cast<std::size_t>(number)] = {carries, worker, server, &path};
   sent_[ends] += bytes;
-  links_.start(number, path.ways, bytes, now_);
+  links_.start(number, path, bytes, now_);
 }
 
 void ServerClock::arrive(const Message& message) {

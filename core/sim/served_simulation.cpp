@@ -93,7 +93,7 @@ void add_ranks(const plan::Plan& plan, const topology::Network& network,
     const auto r = static_cast<std::size_t>(rank);
     const run::Layout layout = run::layout(plan.rank_plan(rank));
     RankUse use;
-    use.peak_memory_bytes = layout.private_bytes + layout.shared_bytes;
+    use.peak_memory_bytes = layout.device_bytes();
     use.memory_bytes = network.device(devices[r]).memory_bytes;
     (plan.rank_plan(rank).rule ? use.adding_seconds : use.compute_seconds) =
         busy_seconds[r] / steps;

@@ -17,10 +17,7 @@ base::Result<const Path*> Wire::path(int from, int to) {
   const auto route =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
-  Path path;
-  path.latency = picoseconds(route->latency_seconds);
-  for (const topology::Hop& hop : route->hops) path.ways.push_back(way(hop));
-  return &paths_.emplace(std::pair(from, to), std::move(path)).first->second;
+  return &paths_.emplace(std::pair(from, to), Path(*route)).first->second;
 }
 
 int Wire::take_number() {
@@ -39,7 +36,7 @@ int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose pur
   at(number) = {from, to, &op, step, now};
   lanes_[{to, from, op.channel}].push_back(number);
   const Path& path = paths_.at({from, to});
-  links_.start(number, path.ways, op.bytes, now);
+  links_.start(number, path, op.bytes, now);
   count(at(number), path, purpose);
   posted_.push_back(number);
   return number;
@@ -63,8 +60,9 @@ void Wire::count(const Message& message, const Path& path, plan::Purpose purpose
   sent_.by_step[step] += bytes;
   if (step > 0) return;
   sent_.first_step[{message.from, message.to}] += bytes;
-  for (const DirectedLink way : path.ways)
-    sent_.first_step_ways[static_cast<std::size_t>(way)] += bytes;
+  path.for_each_way(bytes, [&](DirectedLink way, std::int64_t part) {
+    sent_.first_step_ways[static_cast<std::size_t>(way)] += part;
+  });
 }
 
 int Wire::oldest(int to, int from, int channel) const {

@@ -16,11 +16,6 @@
 
 namespace trainyard::sim {
 
-struct Path {
-  std::vector<DirectedLink> ways;
-  Picoseconds latency = 0;
-};
-
 struct Message {
   int from = 0, to = 0;
   const OpModel* op = nullptr;  // op that sends the message

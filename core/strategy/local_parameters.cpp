@@ -29,12 +29,14 @@ Op mix(std::vector<Access> reads, std::vector<std::int64_t> numerators, std::int
 }
 
 MeanOfRanks::MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment,
-                         const std::vector<Bucket>& buckets, std::int32_t group)
+                         const std::vector<Bucket>& buckets, std::int32_t group,
+                         Weighting weighting)
     : buckets_(buckets),
       segments_(experiment.model.segments),
       rank_(plan.rank),
       ranks_(experiment.world()),
       group_(group),
+      weighting_(weighting),
       parameters_(whole(plan, "params")),
       mean_(add_buffer(plan, "mean", plan.buffers[parameters_.buffer.index()].dtype,
                        parameters_.count, true)),
@@ -59,6 +61,7 @@ std::int32_t MeanOfRanks::bucket_of(int segment) const {
 
 Op MeanOfRanks::addend(std::int32_t bucket) const {
   Op op = mix({in_bucket(parameters_, bucket)}, {1}, ranks_, in_bucket(mean_, bucket));
+  if (weighting_ == Weighting::by_samples) op.weights = {{1}, 1, true};
   op.bucket = bucket;
   op.summands = {rank_};
   if (bucket == 0) op.after = {{lane_, Dependency::end, 1}};

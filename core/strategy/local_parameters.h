@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Common part of strategies in which every rank trains parameters of its own. To form the mean,
-// bucket by bucket, each rank scales its parameters by 1/n, and an all-reduce sums the scaled
-// parameters. All ranks evaluate and end with the mean, or with other common parameters such as the
-// center of elastic averaging. Each rank reports its distance from the mean.
+// bucket by bucket, each rank scales its parameters by its weight, and an all-reduce sums the
+// scaled parameters. All ranks evaluate and end with the mean, or with other common parameters such
+// as the center of elastic averaging. Each rank reports its distance from the mean.
 #pragma once
 
 #include <utility>
@@ -18,13 +18,20 @@ namespace trainyard::strategy {
 plan::Op mix(std::vector<plan::Access> reads, std::vector<std::int64_t> numerators,
              std::int64_t denominator, const plan::Access& write);
 
+// Weights of the ranks in their mean.
+enum class Weighting {
+  uniform,     // 1/n for each of n ranks
+  by_samples,  // fraction of the samples since the last mean (plan/sample_count.h)
+};
+
 // Adds the mean of all ranks' parameters to the plan of a rank with a replica. Buffers: "mean",
 // which peers read; "spread" (fp64), the squared distance from the mean by segment. Adds a comm
 // lane for `group`, which contains all ranks.
 class MeanOfRanks {
  public:
   MeanOfRanks(plan::RankPlan& plan, const experiment::Resolved& experiment,
-              const std::vector<Bucket>& buckets, std::int32_t group);
+              const std::vector<Bucket>& buckets, std::int32_t group,
+              Weighting weighting = Weighting::uniform);
 
   const plan::Access& buffer() const { return mean_; }
   plan::LaneId lane() const { return lane_; }
@@ -33,9 +40,9 @@ class MeanOfRanks {
   std::int32_t bucket_count() const { return static_cast<std::int32_t>(buckets_.size()); }
   std::int32_t bucket_of(int segment) const;
 
-  // Returns the op that writes a bucket of the rank's parameters, divided by n, to the buffer that
-  // is then all-reduced. The first such op of a mean waits until the previous mean is complete on
-  // all ranks: until then, peers may read the buffer.
+  // Returns the op that writes a bucket of the rank's parameters, multiplied by the rank's weight,
+  // to the buffer that is then all-reduced. The first such op of a mean waits until the previous
+  // mean is complete on all ranks: until then, peers may read the buffer.
   plan::Op addend(std::int32_t bucket) const;
   plan::Op all_reduce(std::int32_t bucket, std::int32_t after_compute_ops) const;
 
@@ -68,6 +75,7 @@ class MeanOfRanks {
   const std::vector<Bucket>& buckets_;
   const std::vector<model::Segment>& segments_;
   std::int32_t rank_, ranks_, group_;
+  Weighting weighting_;
   plan::Access parameters_, mean_, spread_;
   plan::LaneId lane_;
 };

@@ -32,7 +32,9 @@ class RoundWriter {
   RoundWriter(const LocalSgd& local, std::int32_t rank)
       : l_(local),
         plan_(replica(local.experiment, rank, local.buckets, -1)),
-        mean_(plan_, local.experiment, local.buckets, 0) {
+        mean_(plan_, local.experiment, local.buckets, 0,
+              experiment::averages_by_samples(local.experiment) ? Weighting::by_samples
+                                                                : Weighting::uniform) {
     parameters_ = whole(plan_, "params");
     kept_ = local.elasticity
                 ? add_buffer(plan_, "centre", plan_.buffers[parameters_.buffer.index()].dtype,

@@ -2,12 +2,19 @@
 #include "core/telemetry/export_csv.h"
 
 #include <charconv>
+#include <cmath>
 #include <ostream>
+
+#include "core/base/units.h"
 
 namespace trainyard::telemetry {
 namespace {
 
 void append(std::string& line, double value) {
+  if (!std::isfinite(value)) {
+    line += base::number_text(value, "");
+    return;
+  }
   char digits[32];
   const auto written = std::to_chars(digits, digits + sizeof digits, value);
   line.append(digits, written.ptr);

@@ -72,7 +72,7 @@ class TraceWriter {
 
  private:
   struct Slice {
-    int rank, lane;
+    int rank, track;
     std::string name;       // name of the slice, as JSON text
     std::string arguments;  // arguments of the slice, as JSON text
   };
@@ -82,11 +82,11 @@ class TraceWriter {
     const bool named = program != nullptr && event.subject < program->ops.size();
     const std::string numbers =
         "op " + std::to_string(event.index) + "." + std::to_string(event.subject);
-    const int lane = lane_of(rank, named ? program->ops[event.subject].lane : "unnamed");
+    const int track = track_of(rank, named ? program->ops[event.subject].lane : "unnamed", event);
     std::string arguments =
         "{\"step\":" + std::to_string(event.step) + ",\"bytes\":" + number(event.value);
     if (program != nullptr) arguments += ",\"program\":" + quoted(program->name);
-    return {rank, lane, quoted(named ? program->ops[event.subject].token : numbers),
+    return {rank, track, quoted(named ? program->ops[event.subject].token : numbers),
             arguments + "}"};
   }
 
@@ -96,24 +96,33 @@ class TraceWriter {
     return index < programs.size() ? &programs[index] : nullptr;
   }
 
-  // Numbers the lanes of a rank in order of first appearance, and writes their names.
-  int lane_of(int rank, const std::string& lane) {
-    auto& lanes = lanes_[rank];
-    if (lanes.empty()) write_name("process_name", rank, 0, "rank " + std::to_string(rank));
-    const auto [at, added] = lanes.try_emplace(lane, static_cast<int>(lanes.size()));
-    if (added) write_name("thread_name", rank, at->second, lane);
-    return at->second;
+  // Returns the first track of the lane whose last op ended before this op began. Adds a track, and
+  // writes its name, if there is none.
+  int track_of(int rank, const std::string& lane, const Event& event) {
+    Rank& of = ranks_[rank];
+    if (of.tracks == 0) write_name("process_name", rank, 0, "rank " + std::to_string(rank));
+    std::vector<Track>& tracks = of.lanes[lane];
+    auto track = std::ranges::find_if(
+        tracks, [&](const Track& one) { return one.end_ns <= event.begin_ns; });
+    if (track == tracks.end()) {
+      const std::string name =
+          tracks.empty() ? lane : lane + " (" + std::to_string(tracks.size() + 1) + ")";
+      write_name("thread_name", rank, of.tracks, name);
+      track = tracks.insert(track, {of.tracks++, 0});
+    }
+    track->end_ns = std::max({event.begin_ns, event.ready_ns, event.end_ns});
+    return track->number;
   }
 
-  void write_name(const char* what, int rank, int lane, const std::string& name) {
+  void write_name(const char* what, int rank, int track, const std::string& name) {
     begin_record() << R"({"ph":"M","name":")" << what << R"(","pid":)" << rank
-                   << ",\"tid\":" << lane << ",\"args\":{\"name\":" << quoted(name) << "}}";
+                   << ",\"tid\":" << track << ",\"args\":{\"name\":" << quoted(name) << "}}";
   }
 
   void write_slice(const Slice& slice, const std::string& name, const char* category,
                    std::int64_t begin_ns, std::int64_t end_ns) {
     begin_record() << R"({"ph":"X","name":)" << name << R"(,"cat":")" << category << R"(","pid":)"
-                   << slice.rank << ",\"tid\":" << slice.lane
+                   << slice.rank << ",\"tid\":" << slice.track
                    << ",\"ts\":" << microseconds(begin_ns)
                    << ",\"dur\":" << microseconds(duration(begin_ns, end_ns))
                    << ",\"args\":" << slice.arguments << "}";
@@ -123,7 +132,15 @@ class TraceWriter {
 
   std::ostream& out_;
   const std::vector<OpNames>& names_;
-  std::map<int, std::map<std::string, int>> lanes_;
+  struct Track {
+    int number = 0;
+    std::int64_t end_ns = 0;  // end of its last op
+  };
+  struct Rank {
+    std::map<std::string, std::vector<Track>> lanes;
+    int tracks = 0;
+  };
+  std::map<int, Rank> ranks_;
   bool first_ = true;
 };
 

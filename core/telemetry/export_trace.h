@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Ops of a run in Chrome's Trace Event Format, which Perfetto also reads (JSON object form,
-// complete events "X", times in microseconds on the ranks' clocks): pid = rank, tid = lane. Waiting
-// for a peer (begin to ready) is a separate slice "wait" before the op.
+// complete events "X", times in microseconds on the ranks' clocks): pid = rank, tid = track. Slices
+// of one track never overlap, as Perfetto requires. A lane has one track, and further ones, such as
+// "send (2)", while several of its ops are in flight. Waiting for a peer (begin to ready) is a
+// separate slice "wait" before the op.
 #pragma once
 
 #include <filesystem>

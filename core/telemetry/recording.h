@@ -64,6 +64,9 @@ class RecordingWriter {
   base::Result<void> append_json(FrameType type, int rank, const base::Json& json);
   base::Result<void> append_events(int rank, std::span<const Event> events);
   base::Result<void> flush();
+  // Checks that the file is still at its path. If it was removed (for example with the run
+  // directory), writes it there again, so that nothing is lost, and returns a Problem.
+  base::Result<void> restore_if_removed();
   base::Result<void> close();  // Writes the index and syncs; nothing can be appended afterwards.
 
  private:

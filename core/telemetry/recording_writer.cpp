@@ -37,6 +37,7 @@ struct RecordingWriter::State {
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> flush();
   base::Result<void> close();
+  base::Result<void> restore_if_removed();
   base::Result<void> usable() const;
   base::Result<void> fail_for_good(const char* what, int error_number);
   base::Result<void> append_index();
@@ -97,6 +98,28 @@ base::Result<void> RecordingWriter::State::flush() {
 base::Result<void> RecordingWriter::State::fail_for_good(const char* what, int error_number) {
   failure = base::system_problem(path.string(), what, error_number);
   return base::fail(*failure);
+}
+
+// The open descriptor still reaches the content of a removed file.
+base::Result<void> RecordingWriter::State::restore_if_removed() {
+  if (!file.is_open()) return {};
+  struct stat open_file {
+  }, named{};
+  if (::fstat(file.get(), &open_file) != 0 ||
+      (::stat(path.c_str(), &named) == 0 && named.st_ino == open_file.st_ino &&
+       named.st_dev == open_file.st_dev))
+    return {};
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  std::filesystem::copy_file("/proc/self/fd/" + std::to_string(file.get()), path, error);
+  base::Descriptor again(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (error || !again.is_open()) return fail_for_good("the recording was removed", ENOENT);
+  file = std::move(again);
+  return base::fail(
+      {"recording_removed", base::ProblemCode::failed, path.parent_path().string(),
+       "the run directory, or the recording in it, was removed while the run wrote to "
+       "it; the recording was written there again",
+       "", "Do not remove a run directory before its run has ended."});
 }
 
 // Cuts off the partial frame left by an interrupted write.
@@ -170,6 +193,7 @@ base::Result<void> RecordingWriter::append_events(int rank, std::span<const Even
 }
 
 base::Result<void> RecordingWriter::flush() { return state_->flush(); }
+base::Result<void> RecordingWriter::restore_if_removed() { return state_->restore_if_removed(); }
 base::Result<void> RecordingWriter::close() { return state_->close(); }
 
 }  // namespace trainyard::telemetry

@@ -5,6 +5,8 @@
 
 #include <unordered_map>
 
+#include "core/base/content.h"
+
 namespace trainyard::topology {
 namespace {
 
@@ -20,6 +22,10 @@ class NameCheck {
     if (name.empty())
       problems_.push_back({"empty_name", ProblemCode::bad_input, path + ".name",
                            "the name is empty", "a name of 1 to 64 characters", ""});
+    if (base::has_control_characters(name))
+      problems_.push_back({"control_character", ProblemCode::bad_input, path + ".name",
+                           fmt::format("the name \"{}\" contains a control character", name),
+                           "printable characters", ""});
     const auto [at, fresh] = seen_.emplace(name, NameUse{path, host_of_device});
     if (!fresh && !name.empty())
       problems_.push_back({"duplicate_name", ProblemCode::bad_input, path + ".name",

@@ -6,9 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <sstream>
 
 #include "core/base/json.h"
 #include "core/experiment/document.h"
@@ -77,6 +80,57 @@ auto chunk_values(const Json& result) {
       .chunk_values();
 }
 
+// Perfetto drops slices of one track that overlap. Times are in microseconds with three decimals.
+void expect_no_overlaps(const Json& trace) {
+  std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> tracks;
+  const auto nanoseconds = [](const Json& time) { return std::llround(time.get<double>() * 1000); };
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const std::int64_t begin = nanoseconds(event["ts"]);
+    tracks[{event["pid"], event["tid"]}].emplace_back(begin, begin + nanoseconds(event["dur"]));
+  }
+  EXPECT_FALSE(tracks.empty());
+  for (auto& [track, slices] : tracks) {
+    std::sort(slices.begin(), slices.end());
+    for (std::size_t i = 1; i < slices.size(); ++i)
+      ASSERT_LE(slices[i - 1].second, slices[i].first)
+          << "rank " << track.first << ", track " << track.second;
+  }
+}
+
+// Total of a metric with running totals in an exported table: the last value of each rank and peer.
+std::int64_t exported_total(const std::string& csv, const std::string& metric) {
+  std::map<std::string, double> totals;
+  std::istringstream lines(csv);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(metric + ",")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+    totals[cells.at(1) + "," + cells.at(2)] = std::stod(cells.at(5));
+  }
+  double sum = 0;
+  for (const auto& [pair, total] : totals) sum += total;
+  return static_cast<std::int64_t>(sum);
+}
+
+void expect_exports(const Json& result, const Scratch& scratch) {
+  const std::string directory = result["run_directory"];
+  const auto exported = [&](const std::string& format) {
+    const std::filesystem::path file = scratch / ("exported." + format);
+    const Ran ran = cli({"export", directory, "--format", format, "--out", file.string()});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    std::string text = read(file);
+    std::filesystem::remove(file);
+    return text;
+  };
+  expect_no_overlaps(Json::parse(exported("trace")));
+  const std::string csv = exported("csv");
+  if (!result["wire_bytes"].is_object()) return;  // an engine does not report its bytes
+  EXPECT_EQ(exported_total(csv, "sent_payload_bytes"), result["wire_bytes"]["payload"]);
+  EXPECT_EQ(exported_total(csv, "sent_header_bytes"), result["wire_bytes"]["header"]);
+}
+
 class EveryExample : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryExample, over_every_transport_equals_inproc) {
@@ -93,6 +147,7 @@ TEST_P(EveryExample, over_every_transport_equals_inproc) {
   for (const std::string& transport : transports(experiment)) {
     const Json result = trained_over(transport);
     EXPECT_EQ(result["wire_bytes"]["payload"], inproc["wire_bytes"]["payload"]) << transport;
+    if (transport == "zmq") expect_exports(result, home.scratch());
     if (!races) {
       for (const char* key : {"parameters_xxh64", "sent_bytes", "received_bytes"})
         EXPECT_EQ(by_rank(result, key), by_rank(inproc, key)) << transport << ", " << key;

@@ -116,7 +116,7 @@ TEST(Run, that_diverges_prints_a_warning) {
                        "training.optimizer.learning_rate=1e6", "--set", "training.clip_norm=0"});
   EXPECT_EQ(ran.exit_code, 0) << "the run completed";
   EXPECT_THAT(ran.err, ContainsRegex("warning: .* step [0-9]+ "));
-  EXPECT_THAT(ran.out, ContainsRegex("train loss +not a number"));
+  EXPECT_THAT(ran.out, ContainsRegex("train loss +nan"));
   EXPECT_THAT(ran.err + ran.out, testing::Not(HasSubstr("nan")));
 }
 

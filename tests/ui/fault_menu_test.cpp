@@ -83,17 +83,17 @@ TEST(LinkMenu, faults_require_an_imposed_link_and_a_live_run) {
   e.topology.links = {{"a", "b"}, {"b", "c"}};
   session::Status status;
   status.state = session::RunState::running;
-  EXPECT_FALSE(faults_of_link(e, status, "a", "c"));
-  EXPECT_FALSE(faults_of_link(e, status, "b", "c")->possible);
-  EXPECT_TRUE(faults_of_link(e, status, "b", "c")->why_not.contains("imposed"));
+  EXPECT_FALSE(faults_of_link(e, status, -1));
+  EXPECT_FALSE(faults_of_link(e, status, 1)->possible);
+  EXPECT_TRUE(faults_of_link(e, status, 1)->why_not.contains("imposed"));
   e.run.links = experiment::LinkSpeed::imposed;
   status.links = {{1, 0.25}};
-  EXPECT_EQ(faults_of_link(e, status, "b", "c")->link, 1);
-  EXPECT_TRUE(faults_of_link(e, status, "b", "c")->possible);
-  EXPECT_EQ(faults_of_link(e, status, "b", "c")->part, 0.25);
-  EXPECT_EQ(faults_of_link(e, status, "a", "b")->part, 1);
+  EXPECT_EQ(faults_of_link(e, status, 1)->link, 1);
+  EXPECT_TRUE(faults_of_link(e, status, 1)->possible);
+  EXPECT_EQ(faults_of_link(e, status, 1)->part, 0.25);
+  EXPECT_EQ(faults_of_link(e, status, 0)->part, 1);
   status.state = session::RunState::finished;
-  EXPECT_FALSE(faults_of_link(e, status, "a", "b")->possible);
+  EXPECT_FALSE(faults_of_link(e, status, 0)->possible);
 }
 
 // The context menu of a device in the window, with real processes.

@@ -102,7 +102,10 @@ Ends ends_of(const std::vector<NodeBox>& nodes) {
 std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& ends) {
   std::vector<LinkShape> shapes;
   std::map<std::pair<std::string, std::string>, int> parallel;
+  const std::vector<LinkName> names = link_names(topology);
+  auto name = names.begin();
   for (const topology::Link& link : topology.links) {
+    const LinkName& name_of_link = *name++;
     const auto from = ends.find(link.from), to = ends.find(link.to);
     if (from == ends.end() || to == ends.end() || from == to) continue;
     const int before = parallel[std::minmax(link.from, link.to)]++;
@@ -111,11 +114,8 @@ std::vector<LinkShape> links_of(const topology::Topology& topology, const Ends& 
         a.kind == TopologyObject::Kind::device && b.kind == TopologyObject::Kind::device;
     const QPainterPath path =
         within ? curve_between(a.rect, b.rect) : line_between(a, b, kBetweenParallelLinks * before);
-    shapes.push_back({{link.from, link.to},
-                      path,
-                      path.pointAtPercent(0.5),
-                      link_width(link.bandwidth_bits_per_second),
-                      within});
+    shapes.push_back({name_of_link, path, path.pointAtPercent(0.5),
+                      link_width(link.bandwidth_bits_per_second), within});
   }
   return shapes;
 }

@@ -12,10 +12,9 @@ namespace trainyard::ui {
 namespace {
 
 QString describe_link(const topology::Topology& topology, const LinkName& name) {
-  const auto link = std::ranges::find_if(topology.links, [&](const topology::Link& l) {
-    return l.from == name.from && l.to == name.to;
-  });
-  if (link == topology.links.end()) return {};
+  const int index = find_link(topology, name);
+  if (index < 0) return {};
+  const topology::Link* link = &topology.links[static_cast<std::size_t>(index)];
   return QObject::tr("Link from %1 to %2: %3.")
       .arg(as_text(link->from), as_text(link->to),
            speed_text(link->bandwidth_bits_per_second, link->latency_seconds));

@@ -319,34 +319,34 @@ void TopologyScene::sync_switches() {
 }
 
 void TopologyScene::sync_links() {
-  std::map<LinkName, std::size_t> used;
+  const topology::Topology& topology = document_.experiment().topology;
+  const std::vector<LinkName> names = link_names(topology);
   auto shape = layout_.links.begin();
-  for (const topology::Link& link : document_.experiment().topology.links) {
-    const LinkName name{link.from, link.to};
+  for (std::size_t l = 0; l < names.size(); ++l) {
     // a dangling link has no shape
-    if (shape == layout_.links.end() || shape->name != name) continue;
-    auto& items = links_[name];
-    const std::size_t n = used[name]++;
-    if (n == items.size()) {
-      items.emplace_back(new LinkItem(clock_seconds_), new LinkLabelItem);
-      addItem(items[n].first), addItem(items[n].second);
+    if (shape == layout_.links.end() || shape->name != names[l]) continue;
+    const auto [at, fresh] = links_.try_emplace(names[l]);
+    auto& [line, label] = at->second;
+    if (fresh) {
+      addItem(line = new LinkItem(clock_seconds_));
+      addItem(label = new LinkLabelItem);
     }
-    LinkAppearance look{.link = link,
+    LinkAppearance look{.link = topology.links[l],
                         .live = {},
                         .speeds = live() ? overlay_->link_speeds : QString(),
-                        .marks = marks_of({TopologyObject::Kind::link, {}, name})};
-    if (overlay_) look.live = value_at(overlay_->links, name);
-    if (overlay_) look.part = value_at(overlay_->link_fractions, name).value_or(1);
-    items[n].first->set(*shape, look), items[n].second->set(*shape, look);
+                        .marks = marks_of({TopologyObject::Kind::link, {}, names[l]})};
+    if (overlay_) look.live = value_at(overlay_->links, names[l]);
+    if (overlay_) look.part = value_at(overlay_->link_fractions, names[l]).value_or(1);
+    line->set(*shape, look), label->set(*shape, look);
     ++shape;
   }
-  for (auto at = links_.begin(); at != links_.end();) {
-    auto& items = at->second;
-    for (std::size_t n = used[at->first]; n < items.size(); ++n)
-      delete items[n].first, delete items[n].second;
-    items.resize(used[at->first]);
-    at = items.empty() ? links_.erase(at) : std::next(at);
-  }
+  std::erase_if(links_, [&](const auto& entry) {
+    if (std::ranges::find(layout_.links, entry.first, &LinkShape::name) != layout_.links.end())
+      return false;
+    delete entry.second.first;
+    delete entry.second.second;
+    return true;
+  });
 }
 
 void TopologyScene::start_or_stop_clock() {
@@ -362,8 +362,7 @@ void TopologyScene::tick() {
   if (transit_item_) advance_transit();
   if (std::ranges::none_of(views(), &QGraphicsView::isVisible)) return;
   for (const auto& [name, host] : hosts_) host->advance_flow();
-  for (const auto& [name, items] : links_)
-    for (const auto& [line, label] : items) line->advance_flow();
+  for (const auto& [name, items] : links_) items.first->advance_flow();
 }
 
 }  // namespace trainyard::ui

@@ -104,8 +104,7 @@ class TopologyScene : public QGraphicsScene {
   std::map<std::string, TileItem*> tiles_;     // children of their host
   std::map<std::string, TileTagsItem*> tags_;  // for tiles with tags only
   std::map<std::string, SwitchItem*> switches_;
-  std::map<LinkName, std::vector<std::pair<LinkItem*, LinkLabelItem*>>>
-      links_;  // parallel links share a name
+  std::map<LinkName, std::pair<LinkItem*, LinkLabelItem*>> links_;
   LogicalTopology logical_picture_;
   LogicalItem* logical_;
   std::vector<std::string> layers_;  // layers and shards, by rank

@@ -31,7 +31,8 @@ class Gatherer {
     traffic_.visit(history,
                    [this](const telemetry::SeriesKey& sent, const std::vector<Crossing>& route) {
                      for (const Crossing& one : route) {
-                       crossed_[one].push_back(sent);
+                       crossed_[one].sent.push_back(sent);
+                       crossed_[one].shares.push_back(one.share);
                        if (!one.link && traffic_.on_one_host(sent.rank, sent.index))
                          inner_.insert(one.host);
                      }
@@ -39,8 +40,7 @@ class Gatherer {
   }
 
   std::vector<LinkLine> lines(TransportKind transport) {
-    for (const topology::Link& link : traffic_.topology().links)
-      add_link(LinkName{link.from, link.to});
+    for (const LinkName& name : link_names(traffic_.topology())) add_link(name);
     for (const topology::Host& host : traffic_.topology().hosts)
       if (inner_.contains(host.name)) add_bus(host.name, transport);
     return std::move(lines_);
@@ -48,7 +48,9 @@ class Gatherer {
 
  private:
   void add_link(const LinkName& name) {
-    const QString from = QString::fromStdString(name.from), to = QString::fromStdString(name.to);
+    const QString from = QString::fromStdString(name.from);
+    QString to = QString::fromStdString(name.to);
+    if (name.position > 0) to += QString(" (%1)").arg(name.position + 1);
     const std::size_t before = lines_.size();
     add({name, {}, true}, {from + " to " + to, from + " → " + to, colors_, false});
     add({name, {}, false}, {to + " to " + from, to + " → " + from, colors_, true});
@@ -58,27 +60,31 @@ class Gatherer {
   // Adds the line of a host's bus. Its label names the medium only if all traffic of the line stays
   // on the host.
   void add_bus(const std::string& host, TransportKind transport) {
-    const Crossing bus{std::nullopt, host, true};
+    const Section bus{std::nullopt, host, true};
     const auto stays = [this](const telemetry::SeriesKey& sent) {
       return traffic_.on_one_host(sent.rank, sent.index);
     };
     const QString name = chart_text("%1 bus").arg(QString::fromStdString(host));
-    const bool all_stay = std::ranges::all_of(crossed_.at(bus), stays);
+    const bool all_stay = std::ranges::all_of(crossed_.at(bus).sent, stays);
     add(bus,
         {"bus " + QString::fromStdString(host),
          all_stay ? chart_text("%1 (%2)").arg(name, medium(transport)) : name, colors_++, false});
   }
 
-  void add(const Crossing& crossing, LinkLine line) {
-    const auto at = crossed_.find(crossing);
+  void add(const Section& section, LinkLine line) {
+    const auto at = crossed_.find(section);
     if (at == crossed_.end()) return;
-    line.sent = std::move(at->second);
-    crossed_.erase(at);  // does not distinguish two links between the same ends
+    line.sent = at->second.sent;
+    line.shares = at->second.shares;
     lines_.push_back(std::move(line));
   }
 
   LinkTraffic traffic_;
-  std::map<Crossing, std::vector<telemetry::SeriesKey>> crossed_;
+  struct Traffic {
+    std::vector<telemetry::SeriesKey> sent;
+    std::vector<double> shares;
+  };
+  std::map<Section, Traffic> crossed_;
   std::set<std::string> inner_;  // hosts with traffic between their ranks
   std::vector<LinkLine> lines_;
   int colors_ = 0;

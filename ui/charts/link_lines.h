@@ -14,8 +14,10 @@ struct LinkLine {
   QString id, label;  // "host0 → switch0"; "host0 bus (shared memory)"
   int color = 0;      // index of the color; both directions of a link have the same one
   bool backward = false;
-  std::vector<telemetry::SeriesKey>
-      sent{};  // totals of payload, for all pairs of ranks routed over the link
+  // totals of payload, for all pairs of ranks routed over the link, and the share of each that
+  // takes the link
+  std::vector<telemetry::SeriesKey> sent{};
+  std::vector<double> shares{};
 };
 
 // Returns the lines of links and buses with traffic, in the drawing's order, links first. A bus

@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "core/base/file.h"
+#include "core/base/units.h"
 #include "ui/charts/plot_view.h"
 
 namespace trainyard::ui {
@@ -18,11 +19,7 @@ std::string quoted(const QString& text) {
   return '"' + QString(text).replace('"', QLatin1String("\"\"")).toStdString() + '"';
 }
 
-std::string exact(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
+std::string exact(double value) { return base::number_text(value, "%.17g"); }
 
 std::string png_of(PlotView& view) {
   constexpr double kRatio = 2;  // resolution for print and projector

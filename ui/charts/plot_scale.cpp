@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/units.h"
+
 namespace trainyard::ui {
 namespace {
 
@@ -140,8 +142,7 @@ std::vector<Tick> log_ticks(Span range, int about, double factor) {
 }
 
 QString number_text(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Inf" : "-Inf";
+  if (!std::isfinite(value)) return QString::fromStdString(base::number_text(value, ""));
   const double size = std::abs(value);
   if (size >= 1e5 && size < 1e15 && value == std::floor(value))
     return QLocale::c().toString(value, 'f', 0);

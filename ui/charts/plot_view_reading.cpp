@@ -18,7 +18,7 @@ QStringList PlotView::current_badges() const {
   if (frozen_) badges << tr("frozen");
   if (thinned_) badges << tr("thinned, min/max kept");
   const std::size_t bad = model_.skipped(false);
-  if (bad > 0) badges << tr("%L1 NaN or Inf not drawn").arg(bad);
+  if (bad > 0) badges << tr("%L1 nan or inf not drawn").arg(bad);
   if (map_.log)
     if (const std::size_t low = model_.skipped(true) - bad; low > 0)
       badges << tr("%L1 values ≤ 0 not drawn").arg(low);

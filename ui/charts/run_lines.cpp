@@ -189,7 +189,8 @@ class Lines {
     if (history_.steps_apart()) return;
     const std::vector<LinkLine> links = link_lines(history_);
     Source all{{}, Over::greatest, true, {}};
-    for (const LinkLine& one : links) all.parts.push_back({one.sent, Over::sum, true, {}});
+    for (const LinkLine& one : links)
+      all.parts.push_back({one.sent, Over::sum, true, {}, one.shares});
     if (!alone()) return void(add("greatest", chart_text("busiest link"), 0, all));
     for (std::size_t i = 0; i < links.size(); ++i)
       if (LineSpec* line = add(links[i].id, links[i].label, links[i].color, all.parts[i]);

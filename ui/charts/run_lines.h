@@ -99,6 +99,7 @@ struct Source {
   bool rate = false;
   // Sources whose values are combined, instead of the metric series in `keys`.
   std::vector<Source> parts{};
+  std::vector<double> factors{};  // factors of the values of `keys`; empty: all 1
   bool empty() const { return keys.empty() && parts.empty(); }  // true if there is no source
   bool operator==(const Source&) const = default;
 };
@@ -218,6 +219,7 @@ class SourceReader {
  private:
   struct Cursor {
     telemetry::SeriesKey key;
+    double factor = 1;
     std::size_t next = 0;
     RateMeter meter;
     StepClock clock;

@@ -177,7 +177,8 @@ SourceReader::SourceReader(const Source& source)
     : rate_(source.rate),
       parts_(source.parts.begin(), source.parts.end()),
       gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
-  for (const auto& key : source.keys) cursors_.push_back({key, 0, {}, {}});
+  for (std::size_t i = 0; i < source.keys.size(); ++i)
+    cursors_.push_back({source.keys[i], source.factors.empty() ? 1 : source.factors[i], 0, {}, {}});
 }
 
 void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& out) {
@@ -202,7 +203,9 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
       const auto value =
           rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
       if (value)
-        gather({static_cast<double>(series->steps[i]), 0, series->seconds[i], *value}, out);
+        gather(
+            {static_cast<double>(series->steps[i]), 0, series->seconds[i], *value * cursor.factor},
+            out);
     }
     more = more || cursor.next < size_of(series);
   }

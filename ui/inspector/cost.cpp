@@ -39,7 +39,7 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
     const plan::RankPlan plan = expanded.rank_plan(rank);
     if (cost.engine.empty()) cost.engine = plan::engine_of(plan);
     const run::Layout layout = run::layout(plan);
-    memory.take(layout.private_bytes + layout.shared_bytes);
+    memory.take(layout.device_bytes());
     sent.take(cost.engine.empty()
                   ? collective::step_sent_bytes(plan, expanded.schedule)
                   : collective::step_engine_bytes(plan, expanded.groups, expanded.schedule));

@@ -36,8 +36,11 @@ class Gathering {
     for (std::size_t s = 0; s < topology.switches.size(); ++s)
       take(topology.switches[s].name, topology.switches[s], QString("topology.switches[%1]").arg(s),
            "Switch", "%n switch(es)");
-    for (std::size_t l = 0; l < topology.links.size(); ++l)
-      take_link(topology.links[l], QString("topology.links[%1]").arg(l));
+    const std::vector<LinkName> links = link_names(topology);
+    for (std::size_t l = 0; l < links.size(); ++l)
+      if (picked_.links.contains(links[l]))
+        add(QString::fromStdString(links[l].from + " – " + links[l].to), topology.links[l],
+            QString("topology.links[%1]").arg(l), "Link", "%n link(s)");
   }
 
   Target finish() {
@@ -53,10 +56,6 @@ class Gathering {
   void take(const std::string& name, const Thing& thing, const QString& path, const char* kind,
             const char* counted) {
     if (picked_.names.contains(name)) add(QString::fromStdString(name), thing, path, kind, counted);
-  }
-  void take_link(const topology::Link& link, const QString& path) {
-    if (picked_.links.contains({link.from, link.to}))
-      add(QString::fromStdString(link.from + " – " + link.to), link, path, "Link", "%n link(s)");
   }
   template <class Thing>
   void add(const QString& title, const Thing& thing, const QString& path, const char* kind,
@@ -112,8 +111,7 @@ SelectedObjects selection_at(const topology::Topology& topology, const QString& 
   const auto match = form.match(path);
   const std::size_t index = match.captured(2).toULongLong();
   const QString list = match.captured(1);
-  if (list == "links" && index < topology.links.size())
-    return {{}, {{topology.links[index].from, topology.links[index].to}}};
+  if (list == "links" && index < topology.links.size()) return {{}, {link_names(topology)[index]}};
   if (list == "switches" && index < topology.switches.size())
     return {{topology.switches[index].name}, {}};
   if (list != "hosts" || index >= topology.hosts.size()) return {};

@@ -38,7 +38,7 @@ std::optional<Transit> TransitMapper::step(const Stepper& stepper,
   };
   Transit transit{device(from), device(to), {}, label_of(stepper, *move)};
   if (from == to) return transit;
-  transit.route = traffic_->route(from, to);
+  transit.route = traffic_->main_route(from, to);
   return transit.route.empty() ? std::nullopt : std::optional(transit);
 }
 

@@ -177,6 +177,10 @@ class Binder : BufferMap {
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
     if (plan::pairs_up(op.kind)) bind_pair(op, bound);
     if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) bind_copies(op, bound);
+    if (op.weights.by_samples) {
+      bound.weighed = mix(op);
+      return bound;
+    }
     for (const compute::Op& work : compute_ops(op)) {
       auto kernel = compute_.prepare(work);
       if (!kernel) return base::fail(kernel.error());

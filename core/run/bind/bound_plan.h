@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -97,6 +98,8 @@ struct BoundOp {
   // kernels of a compute op; a server's update has one for each pair of version slots: the kernel
   // that reads slot `from` and writes slot `to` is at [from * slots + to]
   std::vector<std::unique_ptr<compute::Kernel>> kernels;
+  // for a mix that is weighted by samples: the op without its weight, which depends on the step
+  std::optional<compute::WeightedSum> weighed;
   // partner of each step, as an index in `peers`; for offer and agree ops of gossip
   std::shared_ptr<const plan::Pairing> pairing;
   // The following fields are used by sends and receives.

@@ -28,6 +28,10 @@ struct Layout {
   // size of the first part of the private arena, which the host reads or writes between ops
   std::int64_t result_bytes = 0;
   std::int64_t scratch_first = 0;  // offset of scratch buffers in the private arena
+
+  // Memory that the rank needs on its device. Everything that reports or limits a rank's memory
+  // uses this number.
+  std::int64_t device_bytes() const { return private_bytes + shared_bytes; }
 };
 
 inline constexpr std::int64_t kAlignment = 64;  // bytes; a cache line and an AVX-512 register

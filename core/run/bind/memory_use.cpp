@@ -83,6 +83,8 @@ MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
   MemoryUse use;
   for (const MemoryRegion& region : memory_regions(plan, layout))
     use.bytes[static_cast<std::size_t>(region.part)] += region.bytes;
+  // unused bytes between buffers, because addresses are aligned
+  use.bytes[static_cast<std::size_t>(MemoryPurpose::other)] += layout.device_bytes() - use.total();
   return use;
 }
 

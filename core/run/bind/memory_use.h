@@ -17,7 +17,7 @@ enum class MemoryPurpose {
   gradients,    // gradients of parameters
   moments,      // optimizer moments
   activations,  // activations and their gradients, batch norm sums, and the samples of a step
-  other,        // copies of parameters, encoded data, and results
+  other,        // copies of parameters, encoded data, results, and padding between buffers
   host,         // offloaded to host memory; all purposes before this one are on the device
   disk,         // offloaded to disk
 };
@@ -39,7 +39,8 @@ struct MemoryUse {
   std::array<std::int64_t, kMemoryParts> bytes{};
 
   std::int64_t of(MemoryPurpose part) const { return bytes[static_cast<std::size_t>(part)]; }
-  std::int64_t total() const;  // sum of all purposes on the device
+  // sum of all purposes on the device, which equals Layout::device_bytes
+  std::int64_t total() const;
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);
 // Returns text such as "12 MB: parameters 4 MB, gradients 4 MB, moments 3 MB, activations 1 MB; and

@@ -24,7 +24,9 @@ bool depends_on_peers(const plan::Op& op) {
 
 }  // namespace
 
-bool needs_host(OpKind kind) { return kind == OpKind::pack || kind == OpKind::rate; }
+bool needs_host(const BoundOp& op) {
+  return op.kind == OpKind::pack || op.kind == OpKind::rate || op.weighed;
+}
 bool leaves_loss(const BoundOp& op) { return op.leaves_loss || op.kind == OpKind::loss; }
 
 std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bound,
@@ -39,10 +41,10 @@ std::vector<Links> links_of(const plan::Program& program, const BoundProgram& bo
   };
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const BoundOp& op = bound.ops[ops[i]];
-    if (open.count == most || depends_on_peers(program.ops[ops[i]]) || needs_host(op.kind) ||
+    if (open.count == most || depends_on_peers(program.ops[ops[i]]) || needs_host(op) ||
         (has_loss && leaves_loss(op)))
       close(i);
-    if (needs_host(op.kind)) close(i + 1);
+    if (needs_host(op)) close(i + 1);
     else ++open.count, has_loss |= leaves_loss(op);
   }
   close(ops.size());

@@ -124,14 +124,15 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
 }
 
 base::Result<bool> Interpreter::State::run_compute() {
-  const bool given = submit_compute();
+  const auto given = submit_compute();
+  if (!given) return given;
   const auto taken = take_computed();
-  return taken ? given || *taken : taken;
+  return taken ? *given || *taken : taken;
 }
 
 // Submits the next compute op or chain, even before the device has finished earlier ones. Returns
 // true if it submitted any.
-bool Interpreter::State::submit_compute() {
+base::Result<bool> Interpreter::State::submit_compute() {
   const auto ready = frontier.next_in_order(compute_lane);
   if (!ready) return false;
   Chains::Chain* const chain = chains ? chains->from(ready->program, ready->op) : nullptr;
@@ -143,10 +144,30 @@ bool Interpreter::State::submit_compute() {
   if (op.kind == OpKind::pack) pack_rows(*parts.compute, op);
   if (op.kind == OpKind::rate && op.micro < 0) write_rate(*parts.bound, *parts.recipe, ready->step);
   if (op.kind == OpKind::rate && op.micro >= 0) parts.bound->rate.as<double>()[2] += 1;
+  if (op.weighed) {
+    const auto kernel = kernel_by_samples(*ready);
+    if (!kernel) return base::fail(kernel.error());
+    (*kernel)->enqueue(*queue);
+  }
   for (const auto& kernel : op.kernels) kernel->enqueue(*queue);
   computing.push_back({*ready, queue->record(), now_ns});
   while (enqueue_uncaptured && !queue->reached(computing.back().mark)) std::this_thread::yield();
   return true;
+}
+
+// Returns the kernel of an op whose weight is the rank's fraction of samples. Few fractions occur,
+// so each kernel is prepared once.
+base::Result<compute::Kernel*> Interpreter::State::kernel_by_samples(const Frontier::Ready& ready) {
+  const plan::SampleCount count = plan::samples_to_average(*parts.plan, parts.schedule, ready.step);
+  const BoundOp& op = bound(ready);
+  auto& kernel = kernels_by_samples[{&op, count}];
+  if (kernel) return kernel.get();
+  compute::WeightedSum sum = *op.weighed;
+  sum.weights = {static_cast<double>(count.rank) / static_cast<double>(count.all_ranks)};
+  auto prepared = parts.compute->prepare(sum);
+  if (!prepared) return base::fail(prepared.error());
+  kernel = std::move(*prepared);
+  return kernel.get();
 }
 
 // Submits a chain of ops to the device. All its ops may start when the first one may.
@@ -163,7 +184,7 @@ void Interpreter::State::give(Chains::Chain& chain) {
 // are written once per step, and only one step is in progress.
 bool Interpreter::State::may_follow(const BoundOp& op) const {
   if (computing.empty()) return true;
-  if (enqueue_uncaptured || computing.size() == kGiven || needs_host(op.kind)) return false;
+  if (enqueue_uncaptured || computing.size() == kGiven || needs_host(op)) return false;
   return !leaves_loss(op) || std::ranges::none_of(computing, [&](const Computing& before) {
     return leaves_loss(bound(before.ready));
   });

@@ -8,7 +8,11 @@
 
 #include <chrono>
 #include <limits>
+#include <map>
+#include <memory>
+#include <utility>
 
+#include "core/plan/sample_count.h"
 #include "core/run/control/order_log.h"
 #include "core/run/control/work_assignment.h"
 #include "core/run/exchange/transfers.h"
@@ -42,6 +46,8 @@ struct Interpreter::State {
   // true if the next op is submitted only after the previous one is complete, because ops are
   // slowed, or because offers are answered between ops
   const bool enqueue_uncaptured;
+  std::map<std::pair<const BoundOp*, plan::SampleCount>, std::unique_ptr<compute::Kernel>>
+      kernels_by_samples;
   std::optional<Chains> chains;  // empty if ops are submitted one by one (`enqueue_uncaptured`)
   // Op that was submitted to the device, and the mark in the device's queue that is reached when
   // the op is complete.
@@ -138,7 +144,8 @@ struct Interpreter::State {
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);
   base::Result<bool> run_compute();
-  bool submit_compute();
+  base::Result<bool> submit_compute();
+  base::Result<compute::Kernel*> kernel_by_samples(const plan::Frontier::Ready& ready);
   bool may_follow(const BoundOp& op) const;
   bool may_follow(const Chains::Chain& chain) const;
   void give(Chains::Chain& chain);

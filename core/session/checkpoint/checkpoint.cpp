@@ -41,9 +41,9 @@ Problem no_checkpoint_problem(const fs::path& directory) {
   return {"no_checkpoint",
           ProblemCode::bad_input,
           directory.string(),
-          "the directory contains no checkpoint",
+          "no checkpoint was committed",
           "a directory that contains step-N/manifest.json",
-          ""};
+          "Set run.checkpoint_every_steps, so that runs write checkpoints while they train."};
 }
 
 // Returns the name of a checkpoint file. It contains the hash of the content, so a new file never

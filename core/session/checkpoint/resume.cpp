@@ -14,6 +14,7 @@
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
 #include "core/session/checkpoint/checkpoint_pieces.h"
+#include "core/session/system/socket_directory.h"
 
 namespace trainyard::session {
 namespace {
@@ -29,14 +30,14 @@ int moments_of(const experiment::OptimizerSpec& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-// True if the run's coordinator socket exists. The socket is removed even if the coordinator is
-// killed.
+// True if the run's coordinator still runs: it holds the lock of its socket directory. After a
+// crash the sockets may still exist; they are then removed.
 bool lives(const fs::path& run_directory) {
   const auto endpoint = base::read_file(run_directory / "control", 4096);
   const std::string scheme = "ipc://";
   if (!endpoint || !endpoint->starts_with(scheme)) return false;
-  std::error_code error;
-  return fs::exists(endpoint->substr(scheme.size(), endpoint->find('\n') - scheme.size()), error);
+  const fs::path socket = endpoint->substr(scheme.size(), endpoint->find('\n') - scheme.size());
+  return SocketDirectory::in_use(socket.parent_path());
 }
 
 struct Found {
@@ -77,6 +78,7 @@ Result<base::Problems> resume(experiment::Resolved& resolved) {
     return base::fail({"run_in_progress", ProblemCode::refused, kField,
                        fmt::format("{} belongs to a run that is in progress", directory.string()),
                        "the directory of a run that has ended", "Stop that run first."});
+  base::remove_unfinished(directory);
   auto found = read(resolved, directory / "checkpoints");
   if (!found) return base::fail(found.error());
   const std::int64_t step = found->loaded.info.step;
@@ -224,7 +226,8 @@ std::vector<CheckpointSpan> spans_of_part(const experiment::Resolved& e, int ran
                          ? is_of_chief(e, rank)
                          : rank == e.chief || !experiment::shards_parameters(e);
   if (first && tells && !state.empty()) spans.push_back({CheckpointBuffer::state, 0, state});
-  return spans;
+  std::erase_if(spans, [](const CheckpointSpan& span) { return span.values.empty(); });
+  return spans;  // empty for a rank without parameters
 }
 
 void load_initial_state(const InitialState& initial_state, const experiment::Resolved& e,

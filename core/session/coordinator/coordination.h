@@ -22,6 +22,7 @@ class Coordination {
 
  private:
   base::Result<void> open();
+  base::Result<void> write_documents() const;  // experiment, resolved experiment and plan
   base::Json header() const;
   base::Result<void> launch();
 
@@ -54,6 +55,7 @@ class Coordination {
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
   void take(const PeerId& from, const Finished& finished);
+  void record_traffic(const Finished& finished);
   void take(const PeerId& from, const Ask& ask);  // Handles a message of a viewer.
   template <class Other>  // Ignores messages that the coordinator does not expect.
   void take(const PeerId&, const Other&) {}

@@ -237,6 +237,7 @@ void Coordination::housekeeping(std::int64_t now) {
   if (now - flushed_ns_ > kFlushPeriod) {
     flushed_ns_ = now;
     journal_->flush();
+    journal_->restore_removed();
   }
   // The observer is not called here at the end of the run. `close` calls it with the final state,
   // when nothing waits for the observer any more.
@@ -295,6 +296,8 @@ Result<CoordinatorResult> Coordination::close() {
             " control messages were dropped, because they were damaged or from another program");
   if (ended_well(state_) && p_.simulated_step_seconds)
     simulated_step_seconds_ = p_.simulated_step_seconds();
+  journal_->restore_removed();
+  check_journal();
   journal_->conclude();
   journal_->result(result(now));
   journal_->close();
@@ -352,7 +355,12 @@ Json Coordination::result(std::int64_t now) const {
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.first_step = p_.resolved.first_step;
-  if (state_ == RunState::finished) facts.last_step = p_.resolved.steps;
+  if (state_ == RunState::finished) {
+    facts.last_step = p_.resolved.steps;
+    if (p_.resolved.servers > 0)
+      facts.assigned_samples =
+          p_.resolved.shares().samples_between(p_.resolved.first_step, p_.resolved.steps);
+  }
   facts.skipped_checkpoints = p_.skipped;
   facts.committed_step = resumable_step();
   for (const RankEntry& entry : entries_) facts.finished.push_back(entry.finished);
@@ -371,9 +379,12 @@ void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
   Problem said = problem;
-  said.advice =
-      "Free space, or make the run directory writable, and run again; what was recorded until now "
-      "can be opened.";
+  if (problem.id == "recording_removed") static_cast<void>(write_documents());
+  else
+    said.advice =
+        "Free space, or make the run directory writable, and run again; what was recorded until "
+        "now "
+        "can be opened.";
   if (!ended_) return end(RunState::failed, said);
   // Keeps the problem of a run that has already failed, because the earlier failure explains more.
   if (!ended_well(state_)) return;

@@ -141,10 +141,43 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   if (!reported_) reported_ = failed.problem;
 }
 
+// Records the final totals of bytes of a rank that differ from the last recorded ones, so that the
+// totals of a recording equal the result. Servers report their bytes only here.
+void Coordination::record_traffic(const Finished& finished) {
+  using telemetry::Metric;
+  std::vector<telemetry::Event> events;
+  const std::int64_t now_ns = clock_ns();
+  for (std::size_t peer = 0; peer < finished.peers.size(); ++peer) {
+    const RankTraffic& traffic = finished.peers[peer];
+    for (const auto& [metric, bytes] :
+         {std::pair(Metric::sent_payload_bytes, traffic.sent_payload_bytes),
+          std::pair(Metric::received_payload_bytes, traffic.received_payload_bytes),
+          std::pair(Metric::sent_header_bytes, traffic.sent_header_bytes),
+          std::pair(Metric::received_header_bytes, traffic.received_header_bytes)}) {
+      const telemetry::Series* known =
+          journal_->history().find({metric, finished.rank, static_cast<int>(peer)});
+      const bool recorded = known != nullptr && !known->values.empty();
+      const auto total = static_cast<double>(bytes);
+      if (recorded ? known->values.back() == total : bytes == 0) continue;
+      const std::int32_t step =
+          recorded ? known->steps.back()
+                   : static_cast<std::int32_t>(std::max<std::int64_t>(finished.steps - 1, 0));
+      telemetry::Event& event = events.emplace_back();
+      event.begin_ns = event.ready_ns = event.end_ns = now_ns;
+      event.value = total;
+      event.step = step;
+      event.subject = static_cast<std::uint16_t>(metric);
+      event.index = static_cast<std::uint16_t>(peer);
+    }
+  }
+  if (!events.empty()) journal_->events(finished.rank, events);
+}
+
 void Coordination::take(const PeerId& from, const Finished& finished) {
   RankEntry* entry = entry_of(from, finished.rank);
   if (entry == nullptr) return;
   entry->finished = finished;
+  record_traffic(finished);
   liveness_monitor_.done(finished.rank);
 }
 

@@ -73,17 +73,22 @@ Coordination::Coordination(CoordinatorParts parts)
              max_lead_seconds(p_.resolved)),
       liveness_monitor_(rank_names(p_.resolved), limits_of(p_)) {}
 
-Result<void> Coordination::open() {
-  auto plan = strategy::make_plan(p_.resolved);
-  if (!plan) return base::fail(plan.error());
-  plan_ = std::move(*plan);
-  plan_hash_ = plan::hash(plan_);
+Result<void> Coordination::write_documents() const {
   for (const auto& [name, text] :
        {std::pair<const char*, std::string>{"experiment.json", experiment::to_document(p_.given)},
         {"resolved.json", base::to_text(experiment::to_json(p_.resolved), 2) + "\n"},
         {"plan.txt", plan::to_text(plan_)}})
     if (auto written = base::write_file_atomically(p_.run_directory / name, text); !written)
       return written;
+  return {};
+}
+
+Result<void> Coordination::open() {
+  auto plan = strategy::make_plan(p_.resolved);
+  if (!plan) return base::fail(plan.error());
+  plan_ = std::move(*plan);
+  plan_hash_ = plan::hash(plan_);
+  if (auto written = write_documents(); !written) return written;
   auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));

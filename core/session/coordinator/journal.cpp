@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/coordinator/journal.h"
 
+#include <fmt/core.h>
+
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/plan/text.h"
@@ -73,6 +75,19 @@ void Journal::result(const base::Json& result) { record_json(FrameType::result, 
 void Journal::flush() {
   note(recording_.flush());
   if (order_) note(order_->flush());
+}
+
+void Journal::restore_removed() {
+  const auto present = recording_.restore_if_removed();
+  if (order_) note(order_->restore_if_removed());
+  if (present) return;
+  note(present);
+  log_.close();
+  log_.open(directory_ / "run.log", std::ios::app);
+  for (const telemetry::LogLine& line : history_.log())
+    log_ << line.seconds << " s  "
+         << (line.rank < 0 ? "coordinator" : fmt::format("rank {}", line.rank)) << "  "
+         << line.level << ": " << line.text << std::endl;
 }
 
 void Journal::close() {

@@ -51,6 +51,8 @@ class Journal {
   }  // Marks the history as complete, so that the result can be computed from it.
   void result(const base::Json& result);
   void flush();
+  // Writes files again that were removed during the run; `failure` is then set.
+  void restore_removed();
   void close();  // Closes the files; nothing can be written afterwards.
 
   const std::optional<base::Problem>& failure() const { return failure_; }

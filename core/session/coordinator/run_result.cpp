@@ -205,6 +205,15 @@ Json ranks_json(const RunFacts& facts, const telemetry::Summary& summary,
   return ranks;
 }
 
+// Returns the samples that were assigned to workers, but whose gradient was neither applied nor
+// dropped. With backup workers, a worker that is late skips its batches of the steps that the
+// others completed meanwhile.
+std::int64_t unused_samples(const RunFacts& facts, const telemetry::Summary& summary) {
+  if (!facts.assigned_samples) return 0;
+  return *facts.assigned_samples - static_cast<std::int64_t>(summary.samples) -
+         static_cast<std::int64_t>(summary.dropped_samples);
+}
+
 }  // namespace
 
 Json to_json(const base::Problem& problem) {
@@ -254,6 +263,8 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["dropped_gradients"] = static_cast<std::int64_t>(dropped);
   if (summary.dropped_samples > 0)
     json["dropped_samples"] = static_cast<std::int64_t>(summary.dropped_samples);
+  if (const auto unused = unused_samples(facts, summary); unused > 0)
+    json["unused_samples"] = unused;
   const auto& distances = history.consensus_distance();
   if (facts.lambda_2 || !distances.empty())
     json["consensus_distance"] = distances.empty() ? Json() : Json(distances.back().value);

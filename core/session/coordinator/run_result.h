@@ -41,6 +41,8 @@ struct RunFacts {
   std::int64_t first_step = 0;  // Steps that earlier runs had completed.
   // Number of steps that the experiment requests; set if the run completed all of them.
   std::optional<std::int64_t> last_step = {};
+  // For servers: samples of the steps that the run completed, over all workers.
+  std::optional<std::int64_t> assigned_samples = {};
   // Step of the newest checkpoint that another run can resume from.
   std::optional<std::int64_t> committed_step = {};
   // Problems of unusable checkpoints that are newer than the checkpoint from which the run resumed.

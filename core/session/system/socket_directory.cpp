@@ -18,6 +18,7 @@
 #include <random>
 #include <string_view>
 
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/session/system/run_directory.h"
 
@@ -53,12 +54,17 @@ void remove_whole(const fs::path& directory) {
   }
 }
 
+// Waits until the parent ends. Meanwhile, reads the directory to clean, if the parent sends it.
 [[noreturn]] void remove_after_parent(int pipe, const fs::path& directory) {
   leave_parent(pipe);
-  char nothing = 0;
-  while (::read(pipe, &nothing, 1) < 0 && errno == EINTR) {
+  std::string to_clean;
+  for (char byte = 0;;) {
+    const ssize_t got = ::read(pipe, &byte, 1);
+    if (got == 1) to_clean += byte;
+    else if (got == 0 || errno != EINTR) break;
   }
   remove_whole(directory);
+  if (!to_clean.empty()) base::remove_unfinished(to_clean);
   ::_exit(0);
 }
 
@@ -150,6 +156,27 @@ SocketDirectory::SocketDirectory(SocketDirectory&& other) noexcept
       alive_(std::move(other.alive_)),
       lock_(std::move(other.lock_)),
       child_(std::exchange(other.child_, -1)) {}
+
+void SocketDirectory::clean_also(const fs::path& directory) const {
+  const std::string path = fs::absolute(directory).string();
+  if (has_cleanup()) static_cast<void>(::write(alive_.get(), path.data(), path.size()));
+}
+
+bool SocketDirectory::has_cleanup() const {
+  siginfo_t ended{};
+  return child_ > 0 &&
+         ::waitid(P_PID, static_cast<id_t>(child_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         ended.si_pid == 0;
+}
+
+bool SocketDirectory::in_use(const fs::path& directory) {
+  std::error_code error;
+  if (!fs::exists(directory, error)) return false;
+  const base::Descriptor held = lock(directory);
+  if (!held.is_open()) return true;
+  if (process_of(directory.filename().string())) fs::remove_all(directory, error);
+  return false;
+}
 
 SocketDirectory::~SocketDirectory() {
   if (path_.empty()) return;

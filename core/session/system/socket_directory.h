@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Directory of a run's sockets, run-PID-ID below the runtime directory (run_directory.h), mode
 // 0700. The directory is removed when this object is destroyed. If this process is killed, a small
-// child process, which only waits for that, removes the directory.
+// child process, which only waits for that, removes the directory (cleanup process).
 #pragma once
 
 #include <sys/types.h>
@@ -25,6 +25,15 @@ class SocketDirectory {
   SocketDirectory& operator=(const SocketDirectory&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
+
+  // Requests that the cleanup process also removes unfinished files (`base::remove_unfinished`)
+  // from this directory tree, which processes of the run leave behind if they are killed.
+  void clean_also(const std::filesystem::path& directory) const;
+  // False if the cleanup process could not be started, or has ended.
+  bool has_cleanup() const;
+
+  // True if the process that made the directory still runs. If it does not, removes the directory.
+  static bool in_use(const std::filesystem::path& directory);
 
  private:
   explicit SocketDirectory(std::filesystem::path path);

@@ -113,7 +113,7 @@ class BrokenAveraging : public testing::Test {
 
 TEST_F(BrokenAveraging, with_another_shard_of_a_rank_in_the_mean_is_found) {
   for (Op& op : meeting_of(mean, 1))
-    if (op.kind == OpKind::mix && !op.summands.empty()) op.weights.denominator = 4;
+    if (op.kind == OpKind::mix && !op.summands.empty()) op.weights = {{1}, 4};
   expect_found(mean, "proof_averaging at rank 0, program train_average");
 }
 
@@ -194,8 +194,15 @@ TEST_F(BrokenAveraging, with_moves_beyond_the_mean_is_found) {
 TEST_F(BrokenAveraging, with_another_shard_in_the_evaluated_mean_is_found) {
   for (plan::Program& program : mean.ranks[1].programs)
     for (Op& op : program.ops)
-      if (program.name == "average" && !op.summands.empty()) op.weights.denominator = 5;
+      if (program.name == "average" && !op.summands.empty()) op.weights = {{1}, 5};
   expect_found(mean, "proof_averaging at rank 1, program average, op MIX.b0<r1");
+}
+
+// Two ranks with weights by samples and one with 1/n do not sum to 1.
+TEST_F(BrokenAveraging, with_weights_by_samples_on_some_ranks_only_is_found) {
+  for (Op& op : meeting_of(mean, 1))
+    if (op.kind == OpKind::mix && !op.summands.empty()) op.weights = {{1}, 3};
+  expect_found(mean, "proof_averaging at rank 0, program train_average");
 }
 
 TEST_F(BrokenAveraging, without_a_program_of_the_schedule_is_found) {

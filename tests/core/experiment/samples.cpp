@@ -8,8 +8,8 @@
 namespace trainyard::experiment {
 namespace {
 
-std::string any_text(std::size_t longest) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::inRange<char>(1, 127));
+std::string any_text(std::size_t longest, char first) {
+  const auto text = *rc::gen::container<std::string>(rc::gen::inRange<char>(first, 127));
   return text.substr(0, longest);
 }
 
@@ -128,8 +128,8 @@ Experiment small(int hosts, int devices) {
 
 Experiment any_experiment() {
   Experiment experiment = small(*rc::gen::inRange(1, 4), *rc::gen::inRange(1, 4));
-  experiment.name = any_text(200);
-  experiment.notes = any_text(1000);
+  experiment.name = any_text(200, ' ');
+  experiment.notes = any_text(1000, 1);
   vary_topology(experiment.topology);
   experiment.data.kind = *rc::gen::element(data::DataKind::digits, data::DataKind::spirals,
                                            data::DataKind::blobs, data::DataKind::clicks);

@@ -17,7 +17,7 @@ TEST_F(PlotViewTest, log_scale_counts_zero_negative_nan_and_infinite_values) {
   EXPECT_EQ(plot_.shown().y[0].low, 0);
   EXPECT_EQ(plot_.shown().y[0].high, 3);
   EXPECT_THAT(all_badges(), HasSubstr("2 values ≤ 0"));
-  EXPECT_THAT(all_badges(), HasSubstr("2 NaN or Inf"));
+  EXPECT_THAT(all_badges(), HasSubstr("2 nan or inf"));
 }
 
 TEST_F(PlotViewTest, log_scale_marks_missing_values_at_its_bottom) {

@@ -155,7 +155,10 @@ bool TopologyItems::setData(const QModelIndex& index, const QVariant& value, int
 
 SelectedObjects TopologyItems::selection_at(const QModelIndex& index) const {
   const Row row = row_at(index);
-  if (row.link) return {.names = {}, .links = {{row.link->from, row.link->to}}};
+  if (row.link)
+    return {
+        .names = {},
+        .links = {link_names(shown_)[static_cast<std::size_t>(row.link - shown_.links.data())]}};
   return {.names = {row.name().toStdString()}, .links = {}};
 }
 

@@ -143,14 +143,10 @@ std::vector<RoleFailure> when_ranks_fail(const Experiment& experiment) {
 }
 
 std::optional<LinkFaults> faults_of_link(const Experiment& experiment,
-                                         const session::Status& status, const std::string& from,
-                                         const std::string& to) {
-  const auto& drawn = experiment.topology.links;
-  const auto found = std::ranges::find_if(
-      drawn, [&](const topology::Link& link) { return link.from == from && link.to == to; });
-  if (found == drawn.end()) return std::nullopt;
+                                         const session::Status& status, int link) {
+  if (link < 0 || link >= std::ssize(experiment.topology.links)) return std::nullopt;
   LinkFaults offered;
-  offered.link = static_cast<int>(found - drawn.begin());
+  offered.link = link;
   const bool imposed = experiment.run.links == experiment::LinkSpeed::imposed;
   offered.possible = imposed && trains(status.state);
   if (!imposed)

@@ -39,10 +39,10 @@ struct LinkFaults {
   QString why_not;  // why no fault is possible now; empty if it is possible
   double part = 1;
 };
-// Returns the state of a link. Returns nothing if the link is not in the drawing of the run.
+// Returns the state of the link with this index. Returns nothing if the drawing of the run has no
+// such link.
 std::optional<LinkFaults> faults_of_link(const experiment::Experiment& experiment,
-                                         const session::Status& status, const std::string& from,
-                                         const std::string& to);
+                                         const session::Status& status, int link);
 
 // Commands for a rank of a live run that the coordinator would accept now.
 struct RankFaults {

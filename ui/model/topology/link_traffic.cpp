@@ -8,7 +8,10 @@ namespace trainyard::ui {
 using telemetry::Metric;
 
 LinkTraffic::LinkTraffic(const topology::Topology& topology)
-    : topology_(topology), network_(topology_), ranks_(network_.ranks()) {}
+    : topology_(topology),
+      network_(topology_),
+      ranks_(network_.ranks()),
+      links_(link_names(topology_)) {}
 
 void LinkTraffic::visit(const telemetry::History& history, const Visit& visit) {
   const int ranks = static_cast<int>(ranks_.size());
@@ -30,16 +33,35 @@ const std::vector<Crossing>& LinkTraffic::route(int from, int to) {
   if (!fresh) return at->second;
   const auto found =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
-  if (!found) return at->second;
+  if (found) at->second = crossings(found->hops);
+  return at->second;
+}
+
+std::vector<Crossing> LinkTraffic::main_route(int from, int to) const {
+  const auto found =
+      network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
+  if (!found) return {};
+  std::vector<topology::Hop> hops;
+  for (const topology::Hop& hop : found->hops)
+    if (const int at = hops.empty() ? 0 : hops.back().to; hop.from == at) hops.push_back(hop);
+    else if (!hops.empty() && hop.from == hops.back().from && hop.share > hops.back().share)
+      hops.back() = hop;
+  return crossings(hops);
+}
+
+std::vector<Crossing> LinkTraffic::crossings(const std::vector<topology::Hop>& hops) const {
+  std::vector<Crossing> route;
   // A route enters and leaves a bus, so the set ensures that a bus is counted only once.
   std::set<std::string> crossed;
-  for (const topology::Hop& hop : found->hops) {
+  for (const topology::Hop& hop : hops) {
     const topology::Edge& edge = network_.edges()[hop.edge.index()];
-    if (edge.link >= 0) at->second.push_back({LinkName{edge.from, edge.to}, {}, hop.forward});
+    const double share = static_cast<double>(hop.share) / topology::kFullShare;
+    if (edge.link >= 0)
+      route.push_back({{links_[static_cast<std::size_t>(edge.link)], {}, hop.forward}, share});
     else if (crossed.insert(edge.to).second)
-      at->second.push_back({std::nullopt, edge.to, true});  // edge from a device to its host's bus
+      route.push_back({{std::nullopt, edge.to, true}, share});  // edge from a device to its bus
   }
-  return at->second;
+  return route;
 }
 
 }  // namespace trainyard::ui

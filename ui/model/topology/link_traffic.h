@@ -16,13 +16,18 @@
 
 namespace trainyard::ui {
 
-// One section of a route: a link in one direction, or the bus of `host`. A bus has no directions.
-struct Crossing {
+// A link in one direction, or the bus of `host`. A bus has no directions.
+struct Section {
   std::optional<LinkName> link;
   std::string host;
   bool forward = true;  // from the link's `from` to its `to`
-  auto operator<=>(const Crossing&) const =
+  auto operator<=>(const Section&) const =
       default;  // NOLINT(modernize-use-nullptr): as for LinkName
+};
+
+// A section of a route, and the share of the messages that takes it.
+struct Crossing : Section {
+  double share = 1;
 };
 
 class LinkTraffic {
@@ -43,13 +48,19 @@ class LinkTraffic {
   const topology::Network& network() const { return network_; }
   const std::vector<topology::DeviceId>& ranks() const { return ranks_; }  // rank -> device
   bool on_one_host(int from, int to) const;
-  // Returns the sections of the route between two ranks, in order. Empty if there is no route.
+  // Returns the sections of the route between two ranks, in order. If messages are split, the
+  // sections of all parts. Empty if there is no route.
   const std::vector<Crossing>& route(int from, int to);
+  // As `route`, but only the sections of the largest part of a message.
+  std::vector<Crossing> main_route(int from, int to) const;
 
  private:
   topology::Topology topology_;
   topology::Network network_;
   std::vector<topology::DeviceId> ranks_;
+  std::vector<Crossing> crossings(const std::vector<topology::Hop>& hops) const;
+
+  std::vector<LinkName> links_;
   std::map<std::pair<int, int>, std::vector<Crossing>> routes_;
 };
 

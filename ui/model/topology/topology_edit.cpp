@@ -76,9 +76,8 @@ SelectedObjects existing_objects(const SelectedObjects& picked,
   SelectedObjects there;
   const std::set<std::string> names = object_names(topology);
   std::ranges::set_intersection(picked.names, names, std::inserter(there.names, there.names.end()));
-  for (const topology::Link& link : topology.links)
-    if (const LinkName name{link.from, link.to}; picked.links.contains(name))
-      there.links.insert(name);
+  for (LinkName& name : link_names(topology))
+    if (picked.links.contains(name)) there.links.insert(std::move(name));
   return there;
 }
 
@@ -228,9 +227,10 @@ void remove(Topology& topology, const SelectedObjects& picked) {
   std::erase_if(topology.hosts, gone);
   for (Host& host : topology.hosts) std::erase_if(host.devices, gone);
   std::erase_if(topology.switches, gone);
-  std::erase_if(topology.links, [&](const Link& link) {
-    return picked.links.contains({link.from, link.to});
-  });
+  const std::vector<LinkName> links = link_names(topology);
+  for (std::size_t l = links.size(); l-- > 0;)
+    if (picked.links.contains(links[l]))
+      topology.links.erase(topology.links.begin() + static_cast<std::ptrdiff_t>(l));
   drop_links_of(topology, names);
 }
 

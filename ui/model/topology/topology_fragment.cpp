@@ -42,8 +42,8 @@ class FragmentInserter {
     const auto from = names_.find(link.from), to = names_.find(link.to);
     if (from == names_.end() || to == names_.end()) return;
     link.from = from->second, link.to = to->second;
-    picked_.links.insert({link.from, link.to});
     into_.links.push_back(std::move(link));
+    picked_.links.insert(link_names(into_).back());
   }
   const SelectedObjects& picked() const { return picked_; }
 

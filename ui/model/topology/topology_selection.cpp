@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/model/topology/topology_selection.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 namespace trainyard::ui {
@@ -14,11 +16,25 @@ void toggle_each(std::set<T>& set, const std::set<T>& others) {
 
 }  // namespace
 
+std::vector<LinkName> link_names(const topology::Topology& topology) {
+  std::vector<LinkName> names;
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const topology::Link& link : topology.links)
+    names.push_back({link.from, link.to, counts[{link.from, link.to}]++});
+  return names;
+}
+
+int find_link(const topology::Topology& topology, const LinkName& name) {
+  const std::vector<LinkName> names = link_names(topology);
+  const auto at = std::ranges::find(names, name);
+  return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+}
+
 SelectedObjects everything(const topology::Topology& topology) {
   SelectedObjects all;
   for (const topology::Host& host : topology.hosts) all.names.insert(host.name);
   for (const topology::Switch& one : topology.switches) all.names.insert(one.name);
-  for (const topology::Link& link : topology.links) all.links.insert({link.from, link.to});
+  for (LinkName& name : link_names(topology)) all.links.insert(std::move(name));
   return all;
 }
 

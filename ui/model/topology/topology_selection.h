@@ -11,12 +11,19 @@
 
 namespace trainyard::ui {
 
-// A link, identified by its two ends in the order of the document.
+// A link, identified by its two ends in the order of the document and, if several links have the
+// same ends in this order, by its position among them.
 struct LinkName {
   std::string from, to;
+  int position = 0;
   auto operator<=>(const LinkName&) const =
       default;  // NOLINT(modernize-use-nullptr): there is none, clang-tidy 14 thinks so
 };
+
+// Returns the names of all links, in the order of the drawing.
+std::vector<LinkName> link_names(const topology::Topology& topology);
+// Returns the index of the link in the drawing; -1 if there is no such link.
+int find_link(const topology::Topology& topology, const LinkName& name);
 
 struct SelectedObjects {
   std::set<std::string> names;  // names of hosts, devices and switches

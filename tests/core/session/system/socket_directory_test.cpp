@@ -120,6 +120,55 @@ TEST_F(SocketDirectoryTest, is_removed_whenever_its_process_is_killed) {
   }
 }
 
+TEST_F(SocketDirectoryTest, knows_whether_its_owner_runs) {
+  EXPECT_FALSE(SocketDirectory::in_use(root_ / "nowhere"));
+  const auto directory = SocketDirectory::make();
+  ASSERT_TRUE(directory);
+  EXPECT_TRUE(SocketDirectory::in_use(directory->path()));
+  // A crash of a machine leaves the directory and the sockets in it, but no lock.
+  const fs::path stale = root_ / "trainyard" / "run-999999999-abcdef";
+  fs::create_directories(stale);
+  std::ofstream(stale / "control") << "x";
+  EXPECT_FALSE(SocketDirectory::in_use(stale));
+  EXPECT_FALSE(fs::exists(stale)) << "stale sockets are removed";
+  EXPECT_FALSE(SocketDirectory::in_use(root_)) << "a directory of another kind";
+  EXPECT_TRUE(fs::exists(root_)) << "is not removed";
+}
+
+TEST_F(SocketDirectoryTest, reports_a_dead_cleanup_process) {
+  const auto directory = SocketDirectory::make();
+  ASSERT_TRUE(directory);
+  EXPECT_TRUE(directory->has_cleanup());
+  std::ifstream children("/proc/self/task/" + std::to_string(::gettid()) + "/children");
+  pid_t child = 0;
+  ASSERT_TRUE(children >> child);
+  ::kill(child, SIGKILL);
+  for (int i = 0; i < 500 && directory->has_cleanup(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_FALSE(directory->has_cleanup());
+}
+
+TEST_F(SocketDirectoryTest, cleanup_process_removes_unfinished_files_of_the_run) {
+  const fs::path run = root_ / "run";
+  fs::create_directories(run / "checkpoints" / "step-1");
+  const pid_t owner = start_owner([](const fs::path&) {});
+  kill_and_reap(owner);
+  const std::string unfinished = "manifest.json.new-" + std::to_string(owner) + "-0";
+  const pid_t other = ::fork();
+  if (other == 0) {
+    const auto directory = SocketDirectory::make();
+    directory->clean_also(run);
+    std::ofstream(run / "checkpoints" / "step-1" / unfinished) << "x";
+    std::ofstream(run / "checkpoints" / "kept.new-file") << "x";
+    for (;;) ::pause();
+  }
+  for (int i = 0; i < 500 && !fs::exists(run / "checkpoints" / "kept.new-file"); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  kill_and_reap(other);
+  EXPECT_TRUE(is_gone(run / "checkpoints" / "step-1" / unfinished));
+  EXPECT_TRUE(fs::exists(run / "checkpoints" / "kept.new-file"));
+}
+
 // Links of another user, in a directory that all may write to.
 TEST_F(SocketDirectoryTest, is_not_created_through_a_symbolic_link) {
   const fs::path elsewhere = root_ / "elsewhere";

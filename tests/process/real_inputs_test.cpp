@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Inputs and events that once gave wrong or silent results: the programs report them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/json.h"
+#include "core/telemetry/history.h"
+#include "examples.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+TEST(RealInputs, validate_refuses_a_name_that_is_not_utf_8) {
+  const Ran ran = cli({"validate", kOne, "--set", "name=M\xfcller", "--json"});
+  EXPECT_EQ(ran.exit_code, 2);
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("not_utf8", HasSubstr("name"))));
+}
+
+TEST(RealInputs, validate_names_the_encoding_of_an_experiment) {
+  const Scratch scratch;
+  const std::string utf16 = scratch.write("utf16.json", std::string("\xff\xfe{\0}\0", 6)),
+                    latin1 = scratch.write("latin1.json", "{\"name\": \"M\xfcller\"}");
+  EXPECT_THAT(cli({"validate", utf16}).err, HasSubstr("UTF-16"));
+  EXPECT_THAT(cli({"validate", latin1}).err, HasSubstr("byte 11"));
+}
+
+TEST(RealInputs, control_characters_in_names_do_not_reach_the_terminal) {
+  const std::string escape = "\x1b]0;title\x07";
+  for (const char* field : {"name", "topology.hosts[0].name", "topology.hosts[0].devices[0].name"}) {
+    const Ran ran = cli({"validate", kOne, "--set", std::string(field) + "=a" + escape});
+    EXPECT_EQ(ran.exit_code, 2) << field;
+    EXPECT_EQ(ran.out.find('\x1b'), std::string::npos) << field;
+    EXPECT_EQ(ran.err.find('\x1b'), std::string::npos) << field;
+  }
+}
+
+TEST(RealInputs, run_prints_the_notes_on_settings) {
+  const Home home;
+  const Ran ran = cli({"run", kOne, "--steps", "2", "--set", "training.schedule.warmup_steps=100"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("note: training.schedule.warmup_steps"));
+}
+
+// With averages in every step, ranks have trained on the same samples as with `mirrored` and
+// averaged weights, whose weighted average is the same arithmetic.
+TEST(RealInputs, local_sgd_weights_its_averages_by_samples) {
+  const Home home;
+  const auto trained = [&](const std::vector<std::string>& settings) {
+    return completed(short_run(kMirrored, 60,
+                               with({"data.sharding.kind=size_skew", "data.sharding.size_ratio=30",
+                                     "data.train_samples=600", "data.held_out_samples=100",
+                                     "training.batch_per_rank=8", "training.optimizer.momentum=0"},
+                                    settings)));
+  };
+  const Json local =
+                 trained({"strategy.kind=local_sgd", "strategy.local_sgd.average_every_steps=1"}),
+             weights = trained({"strategy.average=weights"});
+  EXPECT_EQ(weights_of(local), weights_of(weights));
+  EXPECT_EQ(local["train_loss"], weights["train_loss"]);
+}
+
+// A late worker skips the batches of the steps that the others completed meanwhile.
+TEST(RealInputs, samples_of_backup_workers_add_up) {
+  const Home home;
+  for (const char* clock : {"virtual", "machine"}) {
+    const Ran ran = cli(
+        with_set({"run", kServed, "--json"},
+                 {"strategy.servers.mode=backup_workers", "data.train_samples=1003",
+                  "training.batch_per_rank=7", "training.epochs=2",
+                  std::string("run.clock=") + clock, "topology.hosts[0].devices[1].slow_down=10"}));
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    const Json result = ran.result();
+    EXPECT_EQ(result["samples"].get<std::int64_t>() +
+                  result.value("dropped_samples", std::int64_t{0}) +
+                  result.value("unused_samples", std::int64_t{0}),
+              2006)
+        << clock;
+    EXPECT_GT(result.value("unused_samples", std::int64_t{0}), 0) << clock;
+  }
+}
+
+TEST(RealInputs, replay_and_csv_spell_nan_and_infinity_in_one_way) {
+  const Home home;
+  const auto arguments =
+      with_set({"run", kMirrored, "--json", "--steps", "8"},
+               {"training.optimizer.learning_rate=1e6", "data.held_out_samples=100"});
+  const Json result = cli(arguments).result();
+  ASSERT_TRUE(result.contains("diverged_step"));
+  const std::string directory = result["run_directory"];
+  const Ran replayed = cli({"replay", directory, "--every", "1"});
+  EXPECT_THAT(replayed.out, HasSubstr("loss nan"));
+  EXPECT_THAT(replayed.out, testing::Not(HasSubstr("-nan")));
+  EXPECT_THAT(replayed.out, HasSubstr("steps: loss nan,"));
+  EXPECT_THAT(replayed.err, HasSubstr("diverged: from step " + result["diverged_step"].dump()));
+  const Ran exported = cli({"export", directory, "--format", "csv", "--out", "/dev/stdout"});
+  EXPECT_THAT(exported.out, HasSubstr(",nan,"));
+  EXPECT_THAT(exported.out, testing::Not(HasSubstr("-nan")));
+}
+
+// Link order in the drawing changes nothing, and parallel links add up.
+TEST(RealInputs, order_of_links_in_the_drawing_changes_no_simulated_time) {
+  const Scratch scratch;
+  const auto simulated = [&](const Json& links) {
+    Json document = Json::parse(read(example("four_hosts_ring_digits")));
+    document["topology"]["links"] = links;
+    const Ran ran = cli({"simulate", scratch.write("links.json", document.dump()), "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.result()["step_seconds"].get<double>();
+  };
+  Json links = Json::parse(read(example("four_hosts_ring_digits")))["topology"]["links"];
+  const double once = simulated(links);
+  Json fast = links[0];
+  fast["bandwidth_bits_per_second"] = 100e9;
+  Json last = links, first = Json::array({fast});
+  last.push_back(fast);
+  for (const Json& link : links) first.push_back(link);
+  EXPECT_EQ(simulated(first), simulated(last));
+  Json doubled = links;
+  for (const Json& link : links) doubled.push_back(link);
+  EXPECT_LT(simulated(doubled), 0.6 * once) << "the links of all hosts have twice the bandwidth";
+}
+
+TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
+  const Home home;
+  RunProgram run(home, endless_run(kOne, {}));
+  ASSERT_TRUE(run.wait_for_step(20));
+  const std::filesystem::path directory = run.run_directory();
+  std::filesystem::remove_all(directory);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("recording_removed", testing::_)));
+  const auto history = telemetry::History::load(directory);
+  ASSERT_TRUE(history) << base::to_string(history.error());
+  EXPECT_GT(history->train_loss().size(), 10u);
+  EXPECT_EQ(history->result().value("status", ""), "failed");
+  for (const char* file :
+       {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json"})
+    EXPECT_TRUE(std::filesystem::exists(directory / file)) << file;
+}
+
+// Text generation combines the parts of all ranks, also of those without parameters.
+TEST(RealInputs, ranks_without_parameters_generate_text) {
+  const Home home;
+  const std::string gpt = example("two_devices_gpt_grammar");
+  const auto text = [&](const std::vector<std::string>& settings) {
+    const Json result = completed(short_run(
+        gpt, 4,
+        with({"data.train_samples=64", "data.held_out_samples=8", "run.evaluate_every_steps=2"},
+             settings)));
+    return result.value("sampled_text", "");
+  };
+  EXPECT_NE(text({"strategy.kind=rpc", "topology.hosts[0].devices[1].role=parameter_server"}), "");
+}
+
+// After a crash of the machine, neither the coordinator nor its cleanup process removed the
+// sockets.
+TEST(RealInputs, run_resumes_although_sockets_of_a_crashed_run_exist) {
+  const Home home;
+  auto arguments = short_run(kServed, 20, {"run.checkpoint_every_steps=10"});
+  const Json result = completed(arguments);
+  const std::filesystem::path directory = result["run_directory"].get<std::string>(),
+                              sockets = home.sockets() / "run-999999999-abcdef";
+  std::filesystem::create_directories(sockets);
+  std::ofstream(sockets / "control") << "x";
+  std::ofstream(directory / "control") << "ipc://" + (sockets / "control").string() + "\n";
+  std::ofstream(directory / "checkpoints" / "manifest.json.new-999999999-0") << "x";
+  const Ran resumed = cli(with(short_run(kServed, 30), {"--resume", directory.string()}));
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_FALSE(std::filesystem::exists(sockets));
+  EXPECT_FALSE(
+      std::filesystem::exists(directory / "checkpoints" / "manifest.json.new-999999999-0"));
+}
+
+}  // namespace
+}  // namespace trainyard::process
