@@ -105,9 +105,9 @@ experiment::Checked<experiment::Resolved> resolve(const experiment::Experiment& 
                                                   const ExperimentArguments& arguments) {
   const auto directory = arguments.directory();
   if (!directory) return tl::unexpected(base::Problems{directory.error()});
-  if (auto problems = experiment::validate(given, *directory); !problems.empty())
-    return tl::unexpected(std::move(problems));
-  auto resolved = experiment::resolve(given, *directory);
+  auto findings = experiment::examine(given, *directory);
+  if (!findings.problems.empty()) return tl::unexpected(std::move(findings.problems));
+  auto resolved = experiment::resolve(given, *directory, std::move(findings));
   if (!resolved) return tl::unexpected(base::Problems{resolved.error()});
   return std::move(*resolved);
 }

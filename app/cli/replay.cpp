@@ -12,7 +12,7 @@
 #include "app/cli/verbs.h"
 #include "app/devices.h"
 #include "backends/inproc/transport.h"
-#include "core/base/content.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/placement.h"

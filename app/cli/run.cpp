@@ -14,12 +14,12 @@
 #include "app/launch.h"
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
-#include "core/base/content.h"
 #include "core/base/file.h"
 #include "core/base/hex.h"
 #include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/machine.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
@@ -324,7 +324,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   };
   if (const auto emulated = experiment::emulation_caveat(document.topology))
     note("EMULATED: " + *emulated);
-  for (const experiment::Note& setting : resolved.notes) note(to_string(setting));
+  for (const experiment::Note& setting : experiment::all_notes(resolved)) note(to_string(setting));
   for (const std::string& said : unused_setting_notes(given)) note(said);
   note(experiment::shared_cores_caveat(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus_caveat(document.topology));

@@ -7,8 +7,8 @@
 
 #include "app/cli/verbs.h"
 #include "app/devices.h"
-#include "core/base/content.h"
 #include "core/base/fields.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
@@ -115,7 +115,8 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
                                           const experiment::Resolved& resolved) {
   const experiment::Experiment& document = resolved.document;
   std::vector<std::string> notes;
-  for (const experiment::Note& note : resolved.notes) notes.push_back(to_string(note));
+  for (const experiment::Note& note : experiment::all_notes(resolved))
+    notes.push_back(to_string(note));
   if (std::string chosen = chosen_algorithm(resolved); !chosen.empty())
     notes.push_back(std::move(chosen));
   if (const auto emulated = experiment::emulation_caveat(document.topology))

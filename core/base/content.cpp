@@ -33,12 +33,6 @@ std::string_view wide_encoding(std::string_view start) {
   return sample.size() >= 4 && zeros >= std::ssize(sample) / 3 ? "UTF-16" : "";
 }
 
-// True for control characters, including those that change the direction of writing.
-bool is_control(char32_t c) {
-  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) ||
-         (c >= 0x2066 && c <= 0x2069);
-}
-
 }  // namespace
 
 std::size_t byte_order_mark(std::string_view text) {
@@ -82,25 +76,6 @@ std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
                              format_count(start + (wrong - text.begin()))),
                  "text in UTF-8",
                  "Convert the file, for example with iconv -f LATIN1 -t UTF-8."};
-}
-
-bool has_control_characters(std::string_view text) {
-  if (!utf8::is_valid(text.begin(), text.end())) return false;
-  for (auto at = text.begin(); at != text.end();)
-    if (is_control(utf8::unchecked::next(at))) return true;
-  return false;
-}
-
-std::string printable(std::string_view text) {
-  constexpr char32_t kReplacement = 0xFFFD;
-  const std::string valid = utf8::replace_invalid(text, kReplacement);
-  std::string clean;
-  for (auto at = valid.begin(); at != valid.end();) {
-    const char32_t c = utf8::unchecked::next(at);
-    const bool kept = !is_control(c) || c == '\n' || c == '\t';
-    utf8::unchecked::append(kept ? c : kReplacement, std::back_inserter(clean));
-  }
-  return clean;
 }
 
 std::string utf8_of_latin1(std::string_view text) {

@@ -26,14 +26,6 @@ std::size_t byte_order_mark(std::string_view text);
 std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
                                 std::int64_t start = 0);
 
-// True if UTF-8 text contains control characters (see `printable`) or line feeds or tabs, which no
-// name needs.
-bool has_control_characters(std::string_view text);
-
-// Returns text for a terminal: control characters, which could move the cursor or change what a
-// terminal shows, and bytes that are not UTF-8 become U+FFFD. Keeps line feeds and tabs.
-std::string printable(std::string_view text);
-
 // Returns Latin-1 text (ISO 8859-1) as UTF-8.
 std::string utf8_of_latin1(std::string_view text);
 

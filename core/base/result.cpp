@@ -8,7 +8,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/base/content.h"
+#include "core/base/printable.h"
 
 namespace trainyard::base {
 namespace {

@@ -33,8 +33,9 @@ constexpr const char* kAccepted =
 constexpr int kUnknown = -1;
 
 // Symbolic execution of one program, on all ranks. Sources of values are numbered: first the
-// parameters x_i of each rank i, then the center c, then weighted sums of the x_i and c. rows_[k]
-// has the coefficients of source k.
+// parameters x_i of each rank i, then the center c, then the x_i multiplied by the rank's fraction
+// of samples, whose sum over all ranks is 1, then weighted sums of these. rows_[k] has the
+// coefficients of source k.
 class Execution {
  public:
   Execution(const Scope& scope, std::string program, Findings& findings)
@@ -43,7 +44,7 @@ class Execution {
         findings_(findings),
         ranks_(static_cast<int>(scope.ranks.size())),
         buckets_(buckets_of(scope, program_)) {
-    for (int i = 0; i <= ranks_; ++i) {
+    for (int i = 0; i <= 2 * ranks_; ++i) {
       rows_.push_back(nothing());
       rows_.back().numerators[static_cast<std::size_t>(i)] = 1;
     }
@@ -87,7 +88,7 @@ class Execution {
   }
 
   Row nothing() const {
-    return {std::vector<std::int64_t>(static_cast<std::size_t>(ranks_) + 1, 0), 1};
+    return {std::vector<std::int64_t>(2 * static_cast<std::size_t>(ranks_) + 1, 0), 1};
   }
   Contents& at(std::int32_t rank, plan::BufferId buffer) {
     return *contents_.at({rank, buffer.value});
@@ -141,19 +142,19 @@ class Execution {
             element.value_or(place + value.shift) != place + value.shift)
           return {kUnknown, 0};
         element = place + value.shift;
-        const auto [numerator, denominator] = weight(rank, op, i);
-        if (!row.add(rows_[static_cast<std::size_t>(value.source)], numerator, denominator))
+        const auto source = weighed(value.source, op);
+        if (!source || !row.add(rows_[static_cast<std::size_t>(*source)], op.weights.numerators[i],
+                                op.weights.denominator))
           return {kUnknown, 0};
       }
     return {entered(std::move(row)), *element - (op.writes.front().first + offset)};
   }
 
-  // Returns the weight of an operand. Numbers of samples are known only while the plan runs. Here
-  // rank i stands for a rank with i + 1 samples, so that an average with other weights differs.
-  std::pair<std::int64_t, std::int64_t> weight(std::int32_t rank, const Op& op,
-                                               std::size_t operand) const {
-    if (op.weights.by_samples) return {rank + 1, std::int64_t{ranks_} * (ranks_ + 1) / 2};
-    return {op.weights.numerators[operand], op.weights.denominator};
+  // Returns the source that an op reads if it reads `source`: an op that weights by samples reads
+  // x_i multiplied by the fraction of rank i. Returns nothing if it weights another value.
+  std::optional<int> weighed(int source, const Op& op) const {
+    if (!op.weights.by_samples) return source;
+    return source < ranks_ ? std::optional(ranks_ + 1 + source) : std::nullopt;
   }
 
   int entered(Row row) {
@@ -199,16 +200,16 @@ class Execution {
 
   // Proves that all ranks end with the mean, or with the mean weighted by samples.
   void are_means(const std::vector<Row>& rows) {
-    const std::int64_t samples = std::int64_t{ranks_} * (ranks_ + 1) / 2;
     const auto is_weighted = [&](const Row& row) {
       for (int j = 0; j < ranks_; ++j)
-        if (!counts(row, j, j + 1, samples)) return false;
+        if (!counts(row, j, 0, 1) || !counts(row, ranks_ + 1 + j, 1, 1)) return false;
       return true;
     };
     if (std::ranges::all_of(rows, is_weighted)) return;
     for (int i = 0; i < ranks_; ++i)
       for (int j = 0; j < ranks_; ++j)
-        if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_))
+        if (!counts(rows[static_cast<std::size_t>(i)], j, 1, ranks_) ||
+            !counts(rows[static_cast<std::size_t>(i)], ranks_ + 1 + j, 0, 1))
           return report(
               i,
               fmt::format("rank {} has weight {}, but in the mean of {} every rank has weight 1/{}",
@@ -219,7 +220,8 @@ class Execution {
   // Proves that every rank moves toward the center by one fraction in (0, 1/n], and that the center
   // moves toward the mean by n times that fraction.
   void move_to_center(const std::vector<Row>& rows, const std::vector<Row>& centers) {
-    const std::int64_t share = rows.front().numerators.back(), of = rows.front().denominator;
+    const std::int64_t share = rows.front().numerators[static_cast<std::size_t>(ranks_)],
+                       of = rows.front().denominator;
     if (share <= 0 || share > of / ranks_)
       return report(
           0, fmt::format("rank 0 moves by {} of the distance to the center", fraction(share, of)),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/data/csv_table.h"
 
@@ -17,6 +18,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 using base::Result;
+using base::shown;
 
 using Rows = std::span<const std::int64_t>;
 
@@ -250,7 +252,7 @@ Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
     return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
                  "the path of a CSV file", ""});
   const auto path = (directory / spec.file).lexically_normal();
-  auto table = read_csv(spec, path).map_error(suggest_other_points);
+  auto table = read_csv(spec.csv, spec.label_column, path).map_error(suggest_other_points);
   if (!table) return fail(table.error());
   auto split = FileSplit::make(spec, std::ssize(table->labels), path);
   if (!split) return fail(split.error());

@@ -10,11 +10,10 @@
 #include <optional>
 
 #include "core/base/content.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/data/byte_source.h"
 #include "core/data/csv_records.h"
-#include "core/data/idx.h"
-#include "core/data/stored_set.h"
 
 namespace trainyard::data {
 namespace {
@@ -24,6 +23,7 @@ using base::format_count;
 using base::Problem;
 using base::ProblemCode;
 using base::Result;
+using base::shown;
 
 constexpr std::size_t kDetectionBytes = std::size_t{1} << 20;
 constexpr double kLargest = std::numeric_limits<float>::max();
@@ -57,10 +57,14 @@ struct ColumnState {
 
 class Reader {
  public:
-  Reader(const DataSpec& spec, const std::filesystem::path& path, std::string start,
-         ByteSource* source, std::size_t max_bytes)
-      : spec_(spec), path_(path), max_bytes_(max_bytes), complete_(start.size() < kDetectionBytes) {
-    table_.dialect = detect_dialect(start, complete_, spec.csv, spec.label_column);
+  Reader(const CsvSpec& spec, const std::string& label_column, const std::filesystem::path& path,
+         std::string start, ByteSource* source, std::size_t max_bytes)
+      : spec_(spec),
+        label_column_(label_column),
+        path_(path),
+        max_bytes_(max_bytes),
+        complete_(start.size() < kDetectionBytes) {
+    table_.dialect = detect_dialect(start, complete_, spec, label_column);
     records_.emplace(std::move(start), complete_ ? nullptr : source, table_.dialect.delimiter);
   }
 
@@ -152,16 +156,15 @@ class Reader {
 
   Result<void> choose_columns() {
     label_ = names_.size() - 1;
-    if (!spec_.label_column.empty()) {
-      const auto found = column(spec_.label_column);
+    if (!label_column_.empty()) {
+      const auto found = column(label_column_);
       if (!found) return fail(found.error());
       label_ = *found;
     }
     table_.label_name = names_[label_];
     std::vector<bool> ignored(names_.size()), forced(names_.size());
-    if (auto marked = mark(spec_.csv.ignored, "data.csv.ignored", ignored); !marked) return marked;
-    if (auto marked = mark(spec_.csv.categories, "data.csv.categories", forced); !marked)
-      return marked;
+    if (auto marked = mark(spec_.ignored, "data.csv.ignored", ignored); !marked) return marked;
+    if (auto marked = mark(spec_.categories, "data.csv.categories", forced); !marked) return marked;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (i == label_ || ignored[i]) continue;
       states_.push_back({i, forced[i], 0, 0, {}, {}});
@@ -209,7 +212,7 @@ class Reader {
           problem_here(fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
                        fmt::format("{}, as in the first line", format_count(std::ssize(names_)))));
     ++table_.read;
-    if (spec_.csv.missing == CsvMissing::drop && has_missing(fields)) {
+    if (spec_.missing == CsvMissing::drop && has_missing(fields)) {
       ++table_.dropped;
       return {};
     }
@@ -235,7 +238,7 @@ class Reader {
 
   Result<double> value_of(std::string_view field, ColumnState& state) {
     if (is_missing(field)) {
-      if (spec_.csv.missing == CsvMissing::mean) return kMissing;
+      if (spec_.missing == CsvMissing::mean) return kMissing;
       // Earlier versions had no categories, so they refused this field as no number.
       return fail(problem_here(
           fmt::format("column {} contains {}", shown(names_[state.field]), shown(field)), "a value",
@@ -319,7 +322,8 @@ class Reader {
   static constexpr const char* kDecimalAdvice =
       "If it is a decimal comma, set data.csv.decimal to comma.";
 
-  const DataSpec& spec_;
+  const CsvSpec& spec_;
+  const std::string& label_column_;
   const std::filesystem::path& path_;
   std::size_t max_bytes_;
   bool complete_;  // the text at the start is the entire file
@@ -354,8 +358,8 @@ std::vector<std::size_t> sorted_words(const std::vector<std::string>& words) {
   return order;
 }
 
-Result<CsvTable> read_csv(const DataSpec& spec, const std::filesystem::path& path,
-                          std::size_t max_bytes) {
+Result<CsvTable> read_csv(const CsvSpec& spec, const std::string& label_column,
+                          const std::filesystem::path& path, std::size_t max_bytes) {
   auto source = ByteSource::open(path);
   if (!source) return fail(source.error());
   std::string start(kDetectionBytes, '\0');
@@ -364,7 +368,7 @@ Result<CsvTable> read_csv(const DataSpec& spec, const std::filesystem::path& pat
   start.resize(*got);
   if (auto wide = base::wide_text(start, path.string())) return fail(*wide);
   if (auto page = base::web_page(start, path.string())) return fail(*page);
-  return Reader(spec, path, std::move(start), &*source, max_bytes).read();
+  return Reader(spec, label_column, path, std::move(start), &*source, max_bytes).read();
 }
 
 }  // namespace trainyard::data

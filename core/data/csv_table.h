@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -10,7 +12,6 @@
 
 #include "core/base/result.h"
 #include "core/data/csv_dialect.h"
-#include "core/data/dataset.h"
 
 namespace trainyard::data {
 
@@ -39,9 +40,14 @@ struct CsvTable {
 
 inline constexpr std::size_t kMaxTableBytes = std::size_t{1} << 31;
 
-// Reads the file at `path` as the spec states. Problems name the file and the line. A table that
-// needs more than `max_bytes` is a Problem: a megabyte of gzip can hold a gigabyte of text.
-base::Result<CsvTable> read_csv(const DataSpec& spec, const std::filesystem::path& path,
+// Maximum number of classes in a file; more indicate a wrong file or column.
+inline constexpr std::int64_t kMaxClasses = 100;
+
+// Reads the file at `path` as the spec states; `label_column` as in DataSpec. Problems name the
+// file and the line. A table that needs more than `max_bytes` is a Problem: a megabyte of gzip can
+// hold a gigabyte of text.
+base::Result<CsvTable> read_csv(const CsvSpec& spec, const std::string& label_column,
+                                const std::filesystem::path& path,
                                 std::size_t max_bytes = kMaxTableBytes);
 
 // Returns the order of labels or categories: by value if all are integers, else by text.

@@ -13,9 +13,6 @@
 
 namespace trainyard::data {
 
-// Maximum number of classes in a file; more indicate a wrong file or column.
-constexpr std::int64_t kMaxClasses = 100;
-
 // Pixels are standardized to zero mean and unit variance over the pixels of training samples; bytes
 // are scaled to 0 .. 1 first. Stores only the samples that the experiment uses.
 base::Result<std::shared_ptr<const Dataset>> open_idx(const DataSpec& spec,

@@ -3,8 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
-
 #include "core/base/units.h"
 #include "core/data/permutation.h"
 
@@ -73,22 +71,6 @@ void StoredSet::fill(Split split, std::span<const std::int64_t> indices, std::sp
   for_each(split, indices, labels, [&](std::size_t row, std::size_t first) {
     copy_row(row, features.subspan(first, width));
   });
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, kLongest)) {
-    if (c >= ' ' && c <= '~') {
-      quoted += c;
-    } else {
-      char escaped[5];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x",
-                    static_cast<unsigned>(static_cast<unsigned char>(c)));
-      quoted += escaped;
-    }
-  }
-  return quoted + (text.size() > kLongest ? "...\"" : "\"");
 }
 
 }  // namespace trainyard::data

@@ -69,8 +69,4 @@ class StoredSet : public Dataset {
   std::vector<std::int32_t> labels_;
 };
 
-// Returns text from a file in a form for display: shortened, quoted, with nonprintable bytes as
-// \xNN.
-std::string shown(std::string_view text);
-
 }  // namespace trainyard::data

@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/experiment/sync_batch_norm.h"
+#include "core/topology/unused_links.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -22,6 +23,7 @@ class Notes {
     note_schedule();
     note_intervals();
     note_batch_norm();
+    note_links();
     return std::move(notes_);
   }
 
@@ -109,6 +111,17 @@ class Notes {
     }
   }
 
+  void note_links() {
+    const topology::Topology& drawing = r_.document.topology;
+    for (const int link : topology::unused_links(topology::Network(drawing))) {
+      const topology::Link& unused = drawing.links[static_cast<std::size_t>(link)];
+      add(fmt::format("topology.links[{}]", link),
+          fmt::format("the link between {} and {} carries no traffic, because no route between "
+                      "ranks uses it",
+                      unused.from, unused.to));
+    }
+  }
+
   const Resolved& r_;
   std::string steps_;
   std::vector<Note> notes_;
@@ -116,7 +129,11 @@ class Notes {
 
 }  // namespace
 
-std::vector<Note> setting_notes(const Resolved& resolved) { return Notes(resolved).take(); }
+std::vector<Note> all_notes(const Resolved& resolved) {
+  std::vector<Note> notes = resolved.notes;
+  for (Note& note : Notes(resolved).take()) notes.push_back(std::move(note));
+  return notes;
+}
 
 std::string to_string(const Note& note) { return fmt::format("{}: {}", note.field, note.text); }
 

@@ -17,7 +17,6 @@
 #include "core/experiment/local_sgd.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
-#include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/roles.h"
@@ -295,7 +294,6 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
       .and_then(check_utf8)
       .map([&](Resolved resolved) {
         resolved.notes = std::move(findings.notes);
-        for (Note& note : setting_notes(resolved)) resolved.notes.push_back(std::move(note));
         return resolved;
       });
 }

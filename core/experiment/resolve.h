@@ -51,7 +51,7 @@ struct Resolved {
   int storage_rank =
       -1;  // Rank that keeps the variables and takes no samples (rank_duties.h); -1: none.
 
-  // Notes on the data files and on settings (notes.h). Not sent to ranks and not recorded.
+  // Notes on the data files. Not sent to ranks and not recorded.
   std::vector<Note> notes = {};
 
   std::int64_t first_step = 0;  // Steps already done by the run that this one resumes from.

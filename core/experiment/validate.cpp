@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/content.h"
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/document.h"
@@ -14,6 +14,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/multiplies.h"
+#include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
 #include "core/experiment/rank_duties.h"
@@ -286,7 +287,7 @@ Assessment assess(const Experiment& experiment, const std::filesystem::path& dir
   Findings findings = examine(experiment, directory);
   if (!findings.problems.empty()) return {std::move(findings.problems), std::move(findings.notes)};
   auto resolved = resolve(experiment, directory, std::move(findings));
-  return resolved ? Assessment{{}, std::move(resolved->notes)} : Assessment{{resolved.error()}, {}};
+  return resolved ? Assessment{{}, all_notes(*resolved)} : Assessment{{resolved.error()}, {}};
 }
 
 }  // namespace trainyard::experiment

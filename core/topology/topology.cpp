@@ -5,7 +5,7 @@
 
 #include <unordered_map>
 
-#include "core/base/content.h"
+#include "core/base/printable.h"
 
 namespace trainyard::topology {
 namespace {

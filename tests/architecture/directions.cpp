@@ -103,9 +103,9 @@ std::string library_problem(const std::string& file, const std::string& target) 
   return "";
 }
 
-// Documents, golden plans and pictures have no room for a remark.
+// Documents, tables, golden plans and pictures have no room for a remark.
 bool wants_tag(const fs::path& file) {
-  static const Folders bare{".json", ".plan", ".png", ".try"};
+  static const Folders bare{".csv", ".json", ".plan", ".png", ".try"};
   return !bare.contains(file.extension()) && !file.string().ends_with('~');
 }
 

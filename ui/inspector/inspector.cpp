@@ -266,6 +266,19 @@ void Inspector::show_notes() {
     if (const auto form = forms_.find(field.section('.', 0, 0)); form != forms_.end())
       form->second->set_note(field.section('.', 1), lines.join('\n'));
   layers_->show_notes(document_.notes(), "model.layers");
+  show_item_hint();
+}
+
+// Shows how edits apply to the selected objects, and the notes of the document on them.
+void Inspector::show_item_hint() {
+  QStringList lines;
+  if (target_.kind.isEmpty()) lines << tr("Select objects of one kind to edit them together.");
+  else if (target_.paths.size() > 1) lines << tr("Edits apply to all selected objects.");
+  for (const experiment::Note& note : document_.notes())
+    if (target_.paths.contains(QString::fromStdString(note.field)))
+      lines << QString::fromStdString(note.text);
+  item_hint_->setText(lines.join('\n'));
+  item_hint_->setVisible(!lines.isEmpty());
 }
 
 void Inspector::forget_refused() {
@@ -296,11 +309,7 @@ void Inspector::refresh_item() {
   item_title_->setText(target_.title);
   item_kind_->setText(target_.kind);
   const bool several = target_.paths.size() > 1;
-  item_hint_->setText(target_.kind.isEmpty()
-                          ? tr("Select objects of one kind to edit them together.")
-                      : several ? tr("Edits apply to all selected objects.")
-                                : QString());
-  item_hint_->setVisible(!item_hint_->text().isEmpty());
+  show_item_hint();
   item_form_->setVisible(!target_.kind.isEmpty());
   show_measured();
   set_manual_field(item_form_, target_.paths.value(0));

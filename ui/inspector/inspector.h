@@ -75,6 +75,7 @@ class Inspector : public QWidget {
   void emit_refused();
   void note_batch();
   void show_notes();
+  void show_item_hint();
   void show_stages(const StageAssignment& stages);
   void note_algorithm();
   void note_devices();

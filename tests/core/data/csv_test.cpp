@@ -311,8 +311,8 @@ TEST_F(Csv, memory_of_a_table_is_limited) {
   std::string text = "x,kind\n";
   for (int i = 0; i < 100'000; ++i) text += i % 2 ? "0,a\n" : "0,b\n";
   folder_.write("table.csv", gzip(text));
-  EXPECT_TRUE(read_csv(spec_, folder_.path() / "table.csv", 2'000'000));
-  const auto limited = read_csv(spec_, folder_.path() / "table.csv", 1'000'000);
+  EXPECT_TRUE(read_csv(spec_.csv, "", folder_.path() / "table.csv", 2'000'000));
+  const auto limited = read_csv(spec_.csv, "", folder_.path() / "table.csv", 1'000'000);
   ASSERT_FALSE(limited);
   EXPECT_THAT(limited.error(), AllOf(IsProblem("bad_data_file", testing::StartsWith(path())),
                                      Reports("1 MB"), Advises("data.csv.ignored")));

@@ -20,7 +20,7 @@ std::vector<std::string> noted(const Experiment& e) {
   const auto resolved = resolve(e, ".");
   EXPECT_TRUE(resolved) << base::to_string(resolved.error());
   std::vector<std::string> fields;
-  for (const Note& note : resolved ? resolved->notes : std::vector<Note>{})
+  for (const Note& note : resolved ? all_notes(*resolved) : std::vector<Note>{})
     fields.push_back(note.field);
   return fields;
 }
