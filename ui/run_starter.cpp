@@ -47,8 +47,7 @@ void RunStarter::cancel() {
 
 void RunStarter::start_requested() {
   const QString resume_from = std::exchange(resume_from_, {});
-  // Returns if the request was canceled, or if the window was closed while the experiment was
-  // validated.
+  // Does nothing if the request was canceled, or if the window was closed during the validation.
   if (!std::exchange(wanted_, false) || window_.isHidden()) return;
   controls_.set_startable(true);
   window_.statusBar()->clearMessage();

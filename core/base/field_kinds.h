@@ -3,8 +3,8 @@
 // document has. For example, a layer of kind relu has no `heads`. A field that only other kinds
 // have is called a foreign key.
 //
-// A kind has a field if the field is used with that kind, either with the document's other values
-// or with their defaults. A document without a member `kind` has all its fields.
+// A field belongs to a kind if documents of that kind use it, either with the values that the other
+// fields have or with their defaults. If a document has no member `kind`, all fields belong to it.
 #pragma once
 
 #include <iterator>

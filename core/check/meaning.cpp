@@ -12,7 +12,8 @@
 // parameters. An updated parameter becomes the rank's contribution when it is multiplied by the
 // rank's weight.
 //
-// Three kinds of values get their leaf only when an op writes them: sums of synchronized batch norm
+// Three kinds of values get their leaf (the symbol of a rank's contribution) only when an op writes
+// them: sums of synchronized batch norm
 // (statistics.h), rows that are exchanged during the passes (vertical.h), and partial results of
 // layers (layers.h).
 #include <fmt/core.h>

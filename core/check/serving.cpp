@@ -130,8 +130,8 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
   if (op.kind == OpKind::pull || op.kind == OpKind::pack)
     expect_one(
         turn, OpKind::rows, [&](const Op& rows) { return rows.writes == std::vector{list}; },
-        "the op uses a list of rows that program turn does not write",
-        "a list that one ROWS op of the same share writes in program turn");
+        "the op uses a list of rows that the program \"turn\" does not write",
+        "a list that exactly one ROWS op of the same share writes, in the program \"turn\"");
   if (op.kind == OpKind::pull)
     expect_one(
         &program, OpKind::push,

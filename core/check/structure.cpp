@@ -329,10 +329,10 @@ class Inspector {
     inspect_payload(op);
   }
 
-  // Returns the maximum number of spans that an op may access: the payload, and the list of rows if
-  // only listed rows are sent. A GIVE may also keep a copy and pack rows. A TAKE may also
-  // compensate delay; it then reads the parameters that the server gave the worker, and the current
-  // ones.
+  // Returns the maximum number of spans that an op may access: the payload and, if only listed rows
+  // are sent, the list of rows. GIVE (a server sends parameters): also the copy that the server
+  // keeps, and the packed rows. TAKE (a server receives a gradient): with delay compensation, also
+  // the parameters that the worker used, and the current ones.
   static std::size_t max_spans(const Op& op) {
     const std::size_t list = op.named ? 1 : 0;
     return op.kind == OpKind::take ? 4 + list : op.kind == OpKind::give ? 2 + 2 * list : 1 + list;

@@ -175,8 +175,8 @@ class VersionTracker {
   std::int32_t counted_ = -1;
 };
 
-// Losses of the micro-batches with one number, in the programs with one name on all ranks, and the
-// fraction of samples that each loss states.
+// The losses of one micro-batch of one program on all ranks, and the fraction of an update's
+// samples that each loss states.
 struct UpdateFractions {
   std::vector<FindingLocation> said;  // locations of losses, one per replica
   std::int64_t samples = 0;

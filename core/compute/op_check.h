@@ -47,8 +47,8 @@ class OpCheck {
   std::optional<base::Problem> problem_;
 };
 
-// Name and tensor checks of each op in validate_image.cpp, validate_transformer.cpp and
-// validate_compression.cpp.
+// Functions that return the name of an op for messages, and that check its tensors. They are
+// defined in validate_image.cpp, validate_transformer.cpp and validate_compression.cpp.
 std::string_view name_of_op(const Conv2dForward& op);
 std::string_view name_of_op(const Conv2dBackwardInput& op);
 std::string_view name_of_op(const Conv2dBackwardWeight& op);

@@ -31,7 +31,8 @@ class Zipf {
   std::int64_t rank(double uniform) const {
     const auto at =
         std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform * cumulative_.back());
-    // Limits the rank to the last item, because the product may round up to the total.
+    // Limits the result to the last item: the random number times the total weight may round up to
+    // the total weight.
     return std::min<std::int64_t>(at - cumulative_.begin(), size() - 1);
   }
 

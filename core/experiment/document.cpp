@@ -203,8 +203,8 @@ void complete(Experiment& experiment, const Json& written) {
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 
-// Reads a document of kVersion. Reports unknown keys. If keys of other kinds are refused, also
-// reports keys that the kind of their object does not have.
+// Reads a document of kVersion. Reports unknown keys. With ForeignKeys::refused, also reports keys
+// that objects of another kind have, such as `heads` in a layer of kind relu.
 enum class ForeignKeys { ignored, refused };
 Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
   if (is_newer(json)) return tl::unexpected(Problems{newer_version(json["version"])});

@@ -20,8 +20,8 @@
 
 namespace trainyard::experiment {
 
-// The fraction beta = n alpha of the elastic rule, as a reduced fraction moves / of, so that a plan
-// can contain it. alpha is rounded to 12 decimals. `ranks` is n.
+// beta = n alpha of the elastic rule as the reduced fraction `moves` / `of`, because a plan
+// contains only integers. alpha is rounded to 12 decimals. `ranks` is n.
 struct Elasticity {
   std::int64_t moves = 0, ranks = 1, of = 1;
   bool operator==(const Elasticity&) const = default;

@@ -201,9 +201,9 @@ class RunPartitioner {
     return std::bit_cast<double>(high);
   }
 
-  // Finds for each end in `ends` the begin in [from, to] of sequence `run` with the least sum of
-  // squared costs, by divide and conquer. A later end never has an earlier best begin, because
-  // squares are convex.
+  // Divide and conquer: for each end of part number `run` in `ends`, finds the begin of the part in
+  // [from, to] for which the sum of the squared costs of all parts so far is least. The best begin
+  // never moves back as the end moves forward, because squares are convex.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;

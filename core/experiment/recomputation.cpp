@@ -236,8 +236,10 @@ std::optional<std::string> recomputation_line(const Resolved& resolved) {
   if (k == 0) return std::nullopt;
   const Sum sum = sum_of(resolved);
   if (sum.freed == 0)
-    return fmt::format("nothing is recomputed: no output of {} consecutive segments can be freed",
-                       base::format_count(k));
+    return fmt::format(
+        "nothing is recomputed: segments are grouped by {}, and no group has an output that can be "
+        "freed",
+        base::format_count(k));
   return fmt::format(
       "activation checkpointing frees {} of {} after the forward pass and recomputes {} before the "
       "backward pass: {} % more operations",

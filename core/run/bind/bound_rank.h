@@ -31,9 +31,9 @@ struct BindingParts {
   const std::string* offload_directory = nullptr;  // directory for files of offloaded buffers
 };
 
-// Binds `rank`, whose plan and shared memory must be set. The private memory of the rank must also
-// be set if other ranks use the same memory. Returns a Problem if a kernel cannot be prepared or
-// memory is insufficient.
+// Binds `rank`, whose plan and shared memory must be set. If several ranks have one private memory,
+// it must be set, too; otherwise `bind` allocates it. Returns a Problem if a kernel cannot be
+// prepared or memory is insufficient.
 base::Result<void> bind(BoundRank& rank, const BindingParts& parts,
                         const SharedBuffer& shared_buffer = {});
 

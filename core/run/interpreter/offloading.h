@@ -30,8 +30,8 @@ struct CompletedCopy {
 
 class Offloading {
  public:
-  // `peers`: exchange in which the rank's thread may also wait; a completed copy ends this wait.
-  // Null for a single rank. `slowness`: paces copies; null: not paced.
+  // `peers`: the object in which the rank's thread waits for messages of other ranks; a completed
+  // copy wakes the thread there. Null for a single rank. `slowness`: paces copies; null: not paced.
   Offloading(const plan::RankPlan& plan, plan::Frontier& frontier, plan::LaneId lane,
              const BoundPlan& bound, compute::Compute& compute, Exchange* peers = nullptr,
              const SlowdownModel* slowness = nullptr);

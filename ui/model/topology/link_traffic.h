@@ -51,7 +51,8 @@ class LinkTraffic {
   // Returns the sections of the route between two ranks, in order. If messages are split, the
   // sections of all parts. Empty if there is no route.
   const std::vector<Crossing>& route(int from, int to);
-  // As `route`, but only the sections of the largest part of a message.
+  // Returns the sections of the route between two ranks; if messages are split over several routes,
+  // of the route with the largest part of a message.
   std::vector<Crossing> main_route(int from, int to) const;
 
  private:
