@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/base/printable.h"
 #include "tests/problem_matchers.h"
 
 namespace trainyard::base {
