@@ -13,6 +13,7 @@
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/data/byte_source.h"
+#include "core/data/classes.h"
 #include "core/data/csv_records.h"
 
 namespace trainyard::data {

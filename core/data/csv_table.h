@@ -40,9 +40,6 @@ struct CsvTable {
 
 inline constexpr std::size_t kMaxTableBytes = std::size_t{1} << 31;
 
-// Maximum number of classes in a file; more indicate a wrong file or column.
-inline constexpr std::int64_t kMaxClasses = 100;
-
 // Reads the file at `path` as the spec states; `label_column` as in DataSpec. Problems name the
 // file and the line. A table that needs more than `max_bytes` is a Problem: a megabyte of gzip can
 // hold a gigabyte of text.

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "core/base/units.h"
-#include "core/data/csv_table.h"
+#include "core/data/classes.h"
 #include "core/data/idx_file.h"
 #include "core/data/stored_set.h"
 

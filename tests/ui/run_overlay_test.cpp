@@ -245,7 +245,7 @@ class TrafficOfRun : public RunOverlayTest {
     for (int i = static_cast<int>(std::lround(since * 10)); i <= std::lround(until * 10); ++i)
       record(telemetry::Metric::sent_payload_bytes, from, i, i * 100'000'000LL, 1e6 * i, to);
   }
-  double across() { return shown().links[{"host0", "host1"}].total(); }
+  double across() { return shown().links[LinkName{"host0", "host1"}].total(); }
   double near() { return shown().buses["host0"].total(); }
   Overlay shown() { return overlay_.overlay(history_, &status_, true); }
 
@@ -315,7 +315,7 @@ TEST_F(TrafficOfRun, states_payload_kinds_by_direction_from_ops) {
   TrafficMeter payload;
   payload.read(history_, names);
   const Overlay shown = overlay_.overlay(history_, &status_, true, &payload);
-  const LinkOverlay& link = shown.links.at({"host0", "host1"});
+  const LinkOverlay& link = shown.links.at(LinkName{"host0", "host1"});
   ASSERT_EQ(link.payload.size(), 2U);
   EXPECT_EQ(link.payload[0].payload, PayloadKind::activations) << "sorted by bytes";
   EXPECT_NEAR(link.payload[0].forward, 4000, 1);
@@ -324,8 +324,9 @@ TEST_F(TrafficOfRun, states_payload_kinds_by_direction_from_ops) {
   EXPECT_NEAR(link.payload[1].backward, 3000, 1);
   EXPECT_EQ(shown.buses.at("host0").payload.size(), 2U) << "the payload also crosses the bus";
   EXPECT_NEAR(shown.buses.at("host0").total(), 3e7, 1) << "the totals are those of the counters";
-  EXPECT_TRUE(
-      overlay_.overlay(history_, &status_, true).links.at({"host0", "host1"}).payload.empty());
+  EXPECT_TRUE(overlay_.overlay(history_, &status_, true)
+                  .links.at(LinkName{"host0", "host1"})
+                  .payload.empty());
 }
 
 TEST_F(TrafficOfRun, buses_exclude_traffic_of_a_cut_link) {

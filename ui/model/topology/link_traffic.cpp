@@ -13,6 +13,8 @@ LinkTraffic::LinkTraffic(const topology::Topology& topology)
       ranks_(network_.ranks()),
       links_(link_names(topology_)) {}
 
+LinkTraffic::~LinkTraffic() = default;
+
 void LinkTraffic::visit(const telemetry::History& history, const Visit& visit) {
   const int ranks = static_cast<int>(ranks_.size());
   const auto& series = history.series();

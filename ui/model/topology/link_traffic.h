@@ -34,6 +34,7 @@ class LinkTraffic {
  public:
   // `topology`: drawing of a run; it must have no problems
   explicit LinkTraffic(const topology::Topology& topology);
+  ~LinkTraffic();
   LinkTraffic(const LinkTraffic&) = delete;
   LinkTraffic& operator=(const LinkTraffic&) = delete;
 
