@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard: the workbench.
+#include <fmt/core.h>
+
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QEventLoop>
@@ -62,12 +64,14 @@ std::string deferred;
 void report_missing_display(QtMsgType type, const QMessageLogContext&, const QString& text) {
   if (type != QtFatalMsg) return void(deferred += text.toStdString() + "\n");
   const char* display = std::getenv("DISPLAY");
+  const std::string why = display != nullptr ? fmt::format("no display answers at {}", display)
+                                             : std::string("DISPLAY is not set");
   std::fprintf(stderr,
-               "error: the workbench needs a display, and %s%s.\nWithout one, train in the "
-               "terminal:  trainyard-cli run EXPERIMENT.json  (see trainyard-cli --help)\n"
-               "Over SSH, ssh -X brings the window to your screen. Recordings can be opened later, "
-               "here or there.\n",
-               display ? "no display answers at " : "DISPLAY is not set", display ? display : "");
+               "error: the workbench needs a display, and %s.\n"
+               "On the command line, run an experiment with: trainyard-cli run EXPERIMENT.json\n"
+               "Over SSH, use ssh -X to show the workbench on your display.\n"
+               "The workbench can open recordings of such runs later, on any machine.\n",
+               why.c_str());
   std::_Exit(2);
 }
 

@@ -111,6 +111,16 @@ std::vector<std::string> notes_of(const CsvTable& table, const std::string& file
       fmt::format("{}: {} read, {} dropped because of missing values; {} in column {}; {}", file,
                   samples_text(table.read), format_count(table.dropped), classes_text(table),
                   shown(table.label_name), table.dialect.text())};
+  if (table.doubtful_header)
+    notes.push_back(fmt::format(
+        "{}: the first line is used as a header, although it contains a number; if it is a sample, "
+        "set data.csv.header to absent",
+        file));
+  if (2 * table.classes.size() > table.labels.size())
+    notes.push_back(fmt::format(
+        "{}: most classes have a single sample; column {} seems to hold numbers to predict "
+        "(regression), or names, rather than classes",
+        file, shown(table.label_name)));
   if (table.latin1)
     notes.push_back(fmt::format("{} is Latin-1, not UTF-8; its texts were converted", file));
   for (std::size_t i = 0; i < table.classes.size(); ++i)
@@ -178,6 +188,10 @@ class Encoder {
     std::string note =
         fmt::format("{}: column {} has {}, each a feature of value 0 or 1", file_,
                     shown(column.name), base::counted(categories.count, "category", "categories"));
+    if (2 * column.words.size() > column.values.size())
+      note +=
+          "; most texts occur only once, so list the column in data.csv.ignored if it holds "
+          "names, or set data.csv.decimal if it holds numbers";
     if (other > 0)
       note +=
           fmt::format("; {} outside the training samples have other categories (all features 0)",

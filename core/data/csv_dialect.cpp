@@ -79,17 +79,6 @@ bool has_decimal_commas(const Sample& sample) {
   return commas > 0 && points == 0;
 }
 
-// True for 0, 1, 2, ... and 1, 2, 3, ...
-bool counts_columns(const std::vector<std::string>& row) {
-  for (const int first : {0, 1}) {
-    bool all = true;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      all = all && row[i] == std::to_string(static_cast<int>(i) + first);
-    if (all) return true;
-  }
-  return false;
-}
-
 // True if the first field of the column could be a value of a sample.
 bool begins_with_value(const Sample& sample, std::size_t column, bool label, bool decimal_comma) {
   const std::string& first = sample.rows[0][column];
@@ -127,6 +116,16 @@ locale_t plain_locale() {
 }
 
 }  // namespace
+
+bool counts_columns(const std::vector<std::string>& row) {
+  for (const int first : {0, 1}) {
+    bool all = true;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      all = all && row[i] == std::to_string(static_cast<int>(i) + first);
+    if (all) return true;
+  }
+  return false;
+}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t";

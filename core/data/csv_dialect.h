@@ -31,6 +31,9 @@ struct CsvDialect {
 CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
                           const std::string& label_column);
 
+// True for the fields 0, 1, 2, ... and 1, 2, 3, ...
+bool counts_columns(const std::vector<std::string>& row);
+
 // Removes blanks at both ends.
 std::string_view trimmed(std::string_view text);
 

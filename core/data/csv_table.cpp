@@ -143,6 +143,11 @@ class Reader {
     for (std::size_t i = 0; i < fields.size(); ++i)
       names_.push_back(table_.dialect.header ? text_of(trimmed(fields[i]))
                                              : fmt::format("column {}", i + 1));
+    table_.doubtful_header = table_.dialect.header && spec_.header == CsvHeader::detect &&
+                             !counts_columns(names_) &&
+                             std::ranges::any_of(names_, [&](const std::string& name) {
+                               return csv_number(name, table_.dialect.decimal_comma).has_value();
+                             });
     if (names_.size() < 2)
       return fail(problem_here(
           fmt::format("the first line has only one column if columns are {}",

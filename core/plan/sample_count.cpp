@@ -18,4 +18,13 @@ SampleCount samples_to_average(const RankPlan& rank, const Schedule& schedule, s
   return count;
 }
 
+std::set<SampleCount> all_samples_to_average(const RankPlan& rank, const Schedule& schedule) {
+  std::set<SampleCount> counts;
+  for (std::int64_t step = 0; step < schedule.steps; ++step)
+    if (schedule.ends_local_steps(step) || schedule.evaluates_after(step) ||
+        schedule.averages_after(step))
+      counts.insert(samples_to_average(rank, schedule, step));
+  return counts;
+}
+
 }  // namespace trainyard::plan

@@ -4,6 +4,8 @@
 // k has the weight n_k / n).
 #pragma once
 
+#include <set>
+
 #include "core/plan/plan.h"
 
 namespace trainyard::plan {
@@ -16,5 +18,8 @@ struct SampleCount {
 // Returns the samples of the local steps since the last synchronizing step before `step`, including
 // `step`.
 SampleCount samples_to_average(const RankPlan& rank, const Schedule& schedule, std::int64_t step);
+
+// Returns all distinct values of `samples_to_average` in a run.
+std::set<SampleCount> all_samples_to_average(const RankPlan& rank, const Schedule& schedule);
 
 }  // namespace trainyard::plan

@@ -27,15 +27,15 @@ plan::RankPlan plan_of(const experiment::Experiment& e) {
   return strategy::make_plan(strategy::resolved(e)).value().rank_plan(0);
 }
 
-TEST(MemoryUse, equals_the_arenas_except_for_alignment) {
+TEST(MemoryUse, equals_the_arenas_and_has_little_padding) {
   using enum experiment::StrategyKind;
   for (const auto kind : {mirrored, ddp, fsdp, pipeline, gossip, local_sgd}) {
     const plan::RankPlan plan = plan_of(with_adam(kind));
     const run::Layout laid = run::layout(plan);
-    const std::int64_t gaps =
-        laid.private_bytes + laid.shared_bytes - run::memory_use(plan, laid).total();
-    EXPECT_GE(gaps, 0);
-    EXPECT_LE(gaps, run::kAlignment * std::ssize(plan.buffers));
+    const run::MemoryUse use = run::memory_use(plan, laid);
+    EXPECT_EQ(use.total(), laid.device_bytes());
+    EXPECT_GE(use.padding, 0);
+    EXPECT_LE(use.padding, run::kAlignment * std::ssize(plan.buffers));
   }
 }
 

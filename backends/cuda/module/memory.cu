@@ -138,7 +138,7 @@ Result<compute::ExportedMemory> allocate_exported(int gpu, std::int64_t bytes,
   cudaIpcMemHandle_t handle{};
   if (const cudaError_t error = cudaIpcGetMemHandle(&handle, memory->get()); error != cudaSuccess) {
     cudaGetLastError();
-    return base::fail(problem_of(error, "lend memory of GPU " + std::to_string(gpu)));
+    return base::fail(problem_of(error, "export memory of GPU " + std::to_string(gpu)));
   }
   return compute::ExportedMemory{std::move(*memory),
                                  std::string(handle.reserved, sizeof handle.reserved)};

@@ -75,7 +75,7 @@ std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layou
 }
 
 std::int64_t MemoryUse::total() const {
-  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0}) - of(MemoryPurpose::host) -
+  return std::accumulate(bytes.begin(), bytes.end(), padding) - of(MemoryPurpose::host) -
          of(MemoryPurpose::disk);
 }
 
@@ -83,8 +83,7 @@ MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
   MemoryUse use;
   for (const MemoryRegion& region : memory_regions(plan, layout))
     use.bytes[static_cast<std::size_t>(region.part)] += region.bytes;
-  // unused bytes between buffers, because addresses are aligned
-  use.bytes[static_cast<std::size_t>(MemoryPurpose::other)] += layout.device_bytes() - use.total();
+  use.padding = layout.device_bytes() - use.total();
   return use;
 }
 

@@ -17,7 +17,7 @@ enum class MemoryPurpose {
   gradients,    // gradients of parameters
   moments,      // optimizer moments
   activations,  // activations and their gradients, batch norm sums, and the samples of a step
-  other,        // copies of parameters, encoded data, results, and padding between buffers
+  other,        // copies of parameters, encoded data, and results
   host,         // offloaded to host memory; all purposes before this one are on the device
   disk,         // offloaded to disk
 };
@@ -37,9 +37,10 @@ std::vector<MemoryRegion> memory_regions(const plan::RankPlan& plan, const Layou
 // Bytes by purpose.
 struct MemoryUse {
   std::array<std::int64_t, kMemoryParts> bytes{};
+  std::int64_t padding = 0;  // on the device, between buffers, whose addresses are aligned
 
   std::int64_t of(MemoryPurpose part) const { return bytes[static_cast<std::size_t>(part)]; }
-  // sum of all purposes on the device, which equals Layout::device_bytes
+  // sum of all purposes on the device, and padding; equals Layout::device_bytes
   std::int64_t total() const;
 };
 MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout);

@@ -155,19 +155,23 @@ base::Result<bool> Interpreter::State::submit_compute() {
   return true;
 }
 
-// Returns the kernel of an op whose weight is the rank's fraction of samples. Few fractions occur,
-// so each kernel is prepared once.
+// Returns the kernel of an op whose weight is the rank's fraction of samples. The kernels of all
+// fractions of the run, which are few, are prepared when the op runs for the first time.
 base::Result<compute::Kernel*> Interpreter::State::kernel_by_samples(const Frontier::Ready& ready) {
-  const plan::SampleCount count = plan::samples_to_average(*parts.plan, parts.schedule, ready.step);
   const BoundOp& op = bound(ready);
-  auto& kernel = kernels_by_samples[{&op, count}];
-  if (kernel) return kernel.get();
-  compute::WeightedSum sum = *op.weighed;
-  sum.weights = {static_cast<double>(count.rank) / static_cast<double>(count.all_ranks)};
-  auto prepared = parts.compute->prepare(sum);
-  if (!prepared) return base::fail(prepared.error());
-  kernel = std::move(*prepared);
-  return kernel.get();
+  const plan::SampleCount count = plan::samples_to_average(*parts.plan, parts.schedule, ready.step);
+  const auto known = kernels_by_samples.find({&op, count});
+  if (known != kernels_by_samples.end()) return known->second.get();
+  std::set<plan::SampleCount> counts = plan::all_samples_to_average(*parts.plan, parts.schedule);
+  counts.insert(count);
+  for (const plan::SampleCount& one : counts) {
+    compute::WeightedSum sum = *op.weighed;
+    sum.weights = {static_cast<double>(one.rank) / static_cast<double>(one.all_ranks)};
+    auto prepared = parts.compute->prepare(sum);
+    if (!prepared) return base::fail(prepared.error());
+    kernels_by_samples[{&op, one}] = std::move(*prepared);
+  }
+  return kernels_by_samples.at({&op, count}).get();
 }
 
 // Submits a chain of ops to the device. All its ops may start when the first one may.

@@ -288,7 +288,16 @@ TEST_F(Csv, notes_name_labels_that_look_missing_and_columns_without_name) {
               Contains(HasSubstr("1 of 3 samples have the label NA")));
   EXPECT_THAT(open_text(",x,kind\n0,1,a\n1,2,b\n").value()->notes(),
               Contains(HasSubstr("column without a name")));
-  EXPECT_THAT(open_text("x,kind\n1,a\n2,b\n").value()->notes(), testing::SizeIs(1));
+  EXPECT_THAT(open_text("x,kind\n1,a\n2,b\n3,a\n4,b\n").value()->notes(), testing::SizeIs(1));
+}
+
+TEST_F(Csv, notes_name_doubtful_headers_and_columns_of_distinct_values) {
+  EXPECT_THAT(open_text("user0,0.13,0\nuser1,1,0\nuser1,2,1\n").value()->notes(),
+              Contains(HasSubstr("data.csv.header to absent")));
+  EXPECT_THAT(open_text("x,price\n1,10\n2,20\n3,30\n").value()->notes(),
+              Contains(HasSubstr("regression")));
+  EXPECT_THAT(open_text("name,kind\nann,a\nbob,b\ncid,a\ndan,b\n").value()->notes(),
+              Contains(HasSubstr("data.csv.ignored")));
 }
 
 TEST_F(Csv, converts_latin_1_and_refuses_utf_16_and_web_pages) {
