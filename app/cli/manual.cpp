@@ -31,7 +31,7 @@ void print_contents(const manual::Manual& manual) {
   }
   std::printf(
       "\ntrainyard-cli manual TOPIC prints a page, or the section of a verb, a strategy, an "
-      "algorithm or a field.\n");
+      "algorithm, a field or a value.\n");
 }
 
 void print_json_contents(const manual::Manual& manual) {
@@ -83,7 +83,7 @@ void add_manual(Verb& program) {
       program.add_verb("manual", "Print the manual: its table of contents, a page or a section");
   ManualArguments& arguments = verb.on_run(run_manual);
   verb.option("topic", arguments.topic,
-              "Page, PAGE#SECTION, title, verb, strategy, algorithm or field");
+              "Page, PAGE#SECTION, title, verb, strategy, algorithm, field or value");
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"

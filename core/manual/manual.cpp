@@ -188,7 +188,7 @@ base::Result<Manual> Manual::load(const fs::path& directory) {
 Manual::Manual(std::vector<Page> pages) : pages_(std::move(pages)) {
   read_contents();
   for (const ContentsGroup& group : contents_)
-    for (const std::string& file : group.files) read_fields(*page(file));
+    for (const std::string& file : group.files) read_tables(*page(file));
   read_problems();
 }
 
@@ -219,13 +219,21 @@ void Manual::read_contents() {
   }
 }
 
-// Reads the "Fields" tables of a page. A row whose field is a link refers to another page and is
-// skipped.
-void Manual::read_fields(const Page& page) {
+// Reads the tables of a page. Each row whose first cell is one code span explains that name. In the
+// "Fields" tables, the first cell is a path and the fourth one lists the field's values; a row
+// whose field is a link refers to another page and is skipped.
+void Manual::read_tables(const Page& page) {
   for (const TableRow& row : table_rows_of(page)) {
-    if (row.slug != kFields || row.cells.size() < 3) continue;
-    for (const std::string& path : code_spans(row.cells.front()))
-      fields_[without_indices(path)].push_back({page.file, row.slug, path});
+    const std::vector<std::string> spans = code_spans(row.cells.front());
+    if (row.slug == kFields && row.cells.size() >= 3) {
+      for (const std::string& path : spans)
+        fields_[without_indices(path)].push_back({page.file, row.slug, path});
+      if (spans.size() != 1 || row.cells.size() < 4) continue;  // without a list of values
+      for (const std::string& value : code_spans(row.cells[3]))
+        values_[value].push_back({page.file, row.slug, spans.front()});
+    } else if (spans.size() == 1 && row.cells.front() == "`" + spans.front() + "`") {
+      rows_.try_emplace(spans.front(), ManualLocation{page.file, row.slug, spans.front()});
+    }
   }
 }
 
@@ -368,15 +376,26 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
       if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
-  const std::string guess = base::nearest_name(lower(topic), topics());
-  std::string similar, fields;
+  if (const auto at = rows_.find(topic); at != rows_.end()) return at->second;
+  const auto value = values_.find(topic);
+  if (value != values_.end() && value->second.size() == 1) return value->second.front();
+  std::vector<std::string> named;  // fields with this name
   for (const auto& [path, places] : fields_)
-    if (path.ends_with("." + topic)) fields += (fields.empty() ? "" : ", ") + path;
+    if (path.ends_with("." + topic)) named.push_back(path);
+  if (named.size() == 1) return fields_.at(named.front()).front();
+  const std::string guess = base::nearest_name(lower(topic), topics()),
+                    fields = base::joined_names(named);
+  std::string similar;
+  std::string with_value;
+  if (value != values_.end())
+    for (const ManualLocation& place : value->second)
+      with_value += (with_value.empty() ? "" : ", ") + place.word;
   for (const SearchHit& hit : search(topic, kMaxSimilar))
     similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
   std::string advice =
-      !fields.empty()  ? "These fields have this name: " + fields
-      : !guess.empty() ? "Did you mean \"" + guess + "\"?"
+      !fields.empty()       ? "These fields have this name: " + fields
+      : !with_value.empty() ? "These fields have this value: " + with_value
+      : !guess.empty()      ? "Did you mean \"" + guess + "\"?"
       : !similar.empty()
           ? "The following sections contain these words: " + similar
           : "Run trainyard-cli manual without a topic to print the table of contents.";

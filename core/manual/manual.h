@@ -64,7 +64,8 @@ class Manual {
 
   // Returns the section about a topic. A topic is a file ("training.md" or "training"), a file and
   // a slug ("training.md#fields"), a title, or the name of a verb, strategy, algorithm, panel,
-  // field or problem (its id). An unknown topic is a Problem that names similar topics.
+  // field or problem (its id), a name that a table explains ("adam"), or the name or a value of
+  // exactly one field ("layers", "nccl"). An unknown topic is a Problem that names similar topics.
   base::Result<ManualLocation> find(const std::string& topic) const;
 
   std::optional<ManualLocation> field(std::string path) const;  // ignores list indices in the path
@@ -84,7 +85,7 @@ class Manual {
 
  private:
   void read_contents();
-  void read_fields(const Page& page);
+  void read_tables(const Page& page);
   void read_problems();
   std::optional<ManualLocation> heading(std::string_view file, std::string_view slug) const;
   std::vector<std::string> topics() const;
@@ -93,7 +94,9 @@ class Manual {
   std::vector<ContentsGroup> contents_;
   std::map<std::string, std::vector<ManualLocation>> fields_;  // by path, with [] for list indices
   std::map<std::string, ManualLocation, std::less<>> strategies_, panels_;
-  std::map<std::string, ManualLocation> problems_;  // rows of problems.md by id
+  std::map<std::string, ManualLocation> rows_;  // table rows outside "Fields", by their first cell
+  std::map<std::string, std::vector<ManualLocation>> values_;  // fields that have a value, by value
+  std::map<std::string, ManualLocation> problems_;             // rows of problems.md by id
   // page about the subject of a problem, by id; for ids whose row in problems.md only names a
   // subject
   std::map<std::string, ManualLocation> problem_subjects_;

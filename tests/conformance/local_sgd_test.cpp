@@ -101,9 +101,13 @@ TEST(LocalSgd, consensus_distance_is_measured_at_every_evaluation_and_zero_after
   for (const std::int32_t met : {9, 19}) EXPECT_LE(distances.at(met), 1e-12) << met;
 }
 
+// A kernel is prepared for each distinct weight. Ranks average after each epoch, so that the long
+// run has the same weights as the short one.
 TEST(LocalSgd, allocates_nothing_in_later_steps) {
   for (const LocalRule rule : {LocalRule::average, LocalRule::elastic}) {
-    experiment::Experiment e = meeting_every(4, 4);
+    constexpr std::int64_t steps_per_epoch = 11;
+    experiment::Experiment e = meeting_every(steps_per_epoch, 4);
+    e.run.evaluate_every_steps = steps_per_epoch;
     e.strategy.local_sgd.rule = rule;
     EXPECT_THAT(allocated_by_more_steps(e, in_process), testing::Each(0));
   }

@@ -35,7 +35,8 @@ TEST(RealInputs, validate_names_the_encoding_of_an_experiment) {
 
 TEST(RealInputs, control_characters_in_names_do_not_reach_the_terminal) {
   const std::string escape = "\x1b]0;title\x07";
-  for (const char* field : {"name", "topology.hosts[0].name", "topology.hosts[0].devices[0].name"}) {
+  for (const char* field :
+       {"name", "topology.hosts[0].name", "topology.hosts[0].devices[0].name"}) {
     const Ran ran = cli({"validate", kOne, "--set", std::string(field) + "=a" + escape});
     EXPECT_EQ(ran.exit_code, 2) << field;
     EXPECT_EQ(ran.out.find('\x1b'), std::string::npos) << field;

@@ -100,9 +100,27 @@ TEST(ProblemPlace, is_the_field_or_the_page_of_the_subject_if_no_row_explains_th
 
 TEST(Find, knows_ids_of_problems_and_names_of_fields) {
   EXPECT_EQ(to_string(*gossip_manual().find("rank_died")), "problems.md#problems-of-a-run");
-  const auto unknown = gossip_manual().find("learning_rate");
-  ASSERT_FALSE(unknown);
-  EXPECT_THAT(unknown.error().advice, HasSubstr("training.learning_rate"));
+  EXPECT_EQ(gossip_manual().find("learning_rate")->word, "training.learning_rate");
+}
+
+TEST(Find, knows_rows_of_tables_and_values_of_fields) {
+  const Manual manual(
+      {parse_page("index.md", "# Manual\n## Pages\n[Training](training.md)\n"),
+       parse_page("training.md",
+                  "# Training\n## Optimizers\n| kind | buffers |\n|---|---|\n"
+                  "| `adam` | 2 |\n## Fields\n| a | b | c | d |\n|---|---|---|---|\n"
+                  "| `run.clock` | Clock | `real` | `real`, `auto` |\n"
+                  "| `run.links` | Links | `auto` | `auto`, `shaped` |\n"
+                  "| `link.speed` | Speed | 1 | Mbit/s |\n"
+                  "| `run.speed` | Speed | 1 | steps |\n")});
+  EXPECT_EQ(manual.text(*manual.find("adam")), "| kind | buffers |\n|---|---|\n| `adam` | 2 |\n");
+  EXPECT_EQ(manual.find("shaped")->word, "run.links");
+  const auto several = manual.find("auto");
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().advice, "These fields have this value: run.clock, run.links");
+  const auto two_fields = manual.find("speed");
+  ASSERT_FALSE(two_fields);
+  EXPECT_EQ(two_fields.error().advice, "These fields have this name: link.speed, run.speed");
 }
 
 TEST(ProblemPlace, of_a_field_in_a_file_is_the_field) {

@@ -3,7 +3,6 @@
 
 #include <limits>
 
-
 namespace trainyard::cuda::cudnn {
 namespace {
 
