@@ -92,6 +92,7 @@ Json rank_json(const Checked& checked, std::size_t rank) {
   Json parts;
   for (const auto& [part, name] : base::Names<run::MemoryPurpose>::table)
     parts[std::string(name)] = use.of(part);
+  parts["padding"] = use.padding;
   Json json{{"rank", rank},
             {"sent_bytes", sent},
             {"buffer_bytes", memory.buffers},

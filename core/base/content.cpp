@@ -5,6 +5,7 @@
 #include <utf8.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "core/base/units.h"
@@ -24,13 +25,16 @@ constexpr Encoding kEncodings[] = {{std::string_view("\xFF\xFE\0\0", 4), "UTF-32
                                    {"\xFE\xFF", "UTF-16"}};
 
 // Returns the encoding of the text by its byte order mark, or by its zero bytes: in UTF-16 every
-// second byte of Latin text is zero. Empty if the text has neither.
+// second byte of Latin text is zero, and no other. Empty if the text has neither.
 std::string_view wide_encoding(std::string_view start) {
   for (const Encoding& encoding : kEncodings)
     if (start.starts_with(encoding.mark)) return encoding.name;
   const std::string_view sample = start.substr(0, 256);
-  const auto zeros = std::count(sample.begin(), sample.end(), '\0');
-  return sample.size() >= 4 && zeros >= std::ssize(sample) / 3 ? "UTF-16" : "";
+  std::array<std::size_t, 2> zeros{};  // at even and at odd positions
+  for (std::size_t i = 0; i < sample.size(); ++i)
+    if (sample[i] == '\0') ++zeros[i % 2];
+  const auto [fewer, more] = std::minmax(zeros[0], zeros[1]);
+  return sample.size() >= 4 && fewer == 0 && more >= sample.size() / 3 ? "UTF-16" : "";
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 #include "core/data/csv_dialect.h"
 
 #include <fmt/core.h>
-#include <locale.h>
 
 #include <algorithm>
 #include <charconv>
+#include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <limits>

@@ -353,6 +353,7 @@ std::optional<std::int64_t> integer_of(std::string_view text) {
 
 std::vector<std::size_t> sorted_words(const std::vector<std::string>& words) {
   std::vector<std::optional<std::int64_t>> numbers;
+  numbers.reserve(words.size());
   for (const auto& word : words) numbers.push_back(integer_of(word));
   const bool whole = std::ranges::all_of(numbers, [](const auto& n) { return n.has_value(); });
   std::vector<std::size_t> order(words.size());

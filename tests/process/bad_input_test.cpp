@@ -31,7 +31,6 @@ struct Bad {
   Make arguments;  // after "run"
   std::string id;
   testing::Matcher<std::string> where;
-  bool found_by_rank = false;  // only reading the samples shows it
   int exit_code = 2;
   std::string place = {};  // named by the problem, in addition to the field
 };
@@ -211,7 +210,7 @@ std::vector<Bad> files() {
        "bad_data_file", "data.images"},
       {"truncated_idx",
        on_idx("images", kThreeImages.substr(0, kThreeImages.size() - 1), kThreeLabels),
-       "bad_data_file", "data.images", true},
+       "bad_data_file", "data.images"},
       {"wrong_magic", on_idx("images", "PK\3\4" + kThreeImages, kThreeLabels), "bad_data_file",
        "data.images"},
       {"lying_header",
@@ -224,24 +223,23 @@ std::vector<Bad> files() {
       {"empty_gzip", on_idx("images.gz", "", kThreeLabels), "bad_data_file", "data.images"},
       {"garbage_gzip", on_idx("images.gz", "\x1f\x8b" + std::string(40, '\x55'), kThreeLabels),
        "bad_data_file", "data.images"},
-      {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), "bad_data_file", "data.images",
-       true},
+      {"lying_gzip", on_idx("images.gz", lying, kThreeLabels), "bad_data_file", "data.images"},
       {"flipped_gzip", on_idx("images.gz", flipped(gzip(kThreeImages)), kThreeLabels),
-       "bad_data_file", "data.images", true},
+       "bad_data_file", "data.images"},
       {"flipped_labels", on_idx("images", kThreeImages, flipped(gzip(kThreeLabels))),
        "bad_data_file", "data.labels"},
       {"flipped_images_named_after_the_labels",
        on_idx("labels-images", flipped(gzip(kThreeImages)), kThreeLabels), "bad_data_file",
-       "data.images", true},
+       "data.images"},
       {"empty_csv", on_csv(""), "bad_data_file", "data.file"},
-      {"truncated_csv", on_csv("a,b,kind\n1,2,x\n3,4,y\n5,\"6"), "bad_data_file", "data.file",
-       false, 2, "table.csv, line 4"},
-      {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), "bad_data_file", "data.file", false,
-       2, "table.csv, line 3"},
-      {"text_in_csv", on_csv("a,b,kind\n1,2,x\n3,four,y\n5,6,x\n"), "bad_data_file", "data.file",
-       false, 2, "table.csv, line 3"},
+      {"truncated_csv", on_csv("a,b,kind\n1,2,x\n3,4,y\n5,\"6"), "bad_data_file", "data.file", 2,
+       "table.csv, line 4"},
+      {"ragged_csv", on_csv("a,b,kind\n1,2,x\n3,y\n5,6,x\n"), "bad_data_file", "data.file", 2,
+       "table.csv, line 3"},
+      {"text_in_csv", on_csv("a,b,kind\n1,2,x\n3,four,y\n5,6,x\n"), "bad_data_file", "data.file", 2,
+       "table.csv, line 3"},
       {"csv_without_the_column", on_csv("a,b,c\n1,2,x\n3,4,y\n5,6,x\n"), "bad_data_file",
-       "data.file", false, 2, "table.csv, line 1"},
+       "data.file", 2, "table.csv, line 1"},
       {"binary_csv", on_csv(std::string("\0\1\2\xff\xfe\n\n\0", 8)), "bad_data_file", "data.file"},
   };
 }
@@ -259,8 +257,7 @@ TEST_P(BadInput, is_refused_with_id_and_location) {
   EXPECT_THAT(ran.err, HasSubstr(GetParam().place));
   EXPECT_THAT(ran.err, HasSubstr("error: "));
   const Json result = ran.result();
-  EXPECT_EQ(result.value("status", ""), GetParam().found_by_rank ? "failed" : "refused");
-  if (GetParam().found_by_rank) return;
+  EXPECT_EQ(result.value("status", ""), "refused");
   EXPECT_FALSE(std::filesystem::exists(home.runs()));
 }
 

@@ -124,7 +124,7 @@ bool Interpreter::State::load(const Frontier::Ready& ready) {
 }
 
 base::Result<bool> Interpreter::State::run_compute() {
-  const auto given = submit_compute();
+  auto given = submit_compute();
   if (!given) return given;
   const auto taken = take_computed();
   return taken ? *given || *taken : taken;

@@ -143,10 +143,12 @@ Json Coordination::header() const {
               {"cores", base::usable_cores()},
               {"experiment", experiment::to_json(p_.resolved)}};
   if (p_.resolved.servers > 0) add_reports(p_.resolved, header);
-  header["buffer_bytes"] = Json::array();
+  header["buffer_bytes"] = header["padding_bytes"] = Json::array();
   for (std::int32_t r = 0; r < plan_.ranks; ++r) {
     const plan::RankPlan plan = plan_.rank_plan(r);
-    header["buffer_bytes"].push_back(run::memory_use(plan, run::layout(plan)).bytes);
+    const run::MemoryUse use = run::memory_use(plan, run::layout(plan));
+    header["buffer_bytes"].push_back(use.bytes);
+    header["padding_bytes"].push_back(use.padding);
   }
   if (p_.resolved.first_step > 0) header["first_step"] = p_.resolved.first_step;
   if (const auto shrinks = experiment::lambda_2(p_.resolved)) header["lambda_2"] = *shrinks;

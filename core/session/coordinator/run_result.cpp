@@ -182,6 +182,11 @@ void add_memory(Json& json, const telemetry::History& history, int rank) {
   const Json& of_rank = (*planned)[static_cast<std::size_t>(rank)];
   for (std::size_t part = 0; part < plan.bytes.size() && part < of_rank.size(); ++part)
     plan.bytes[part] = of_rank[part].is_number_integer() ? of_rank[part].get<std::int64_t>() : 0;
+  if (const auto padding = history.header().find("padding_bytes");
+      padding != history.header().end() && padding->is_array() &&
+      static_cast<std::size_t>(rank) < padding->size() &&
+      (*padding)[static_cast<std::size_t>(rank)].is_number_integer())
+    plan.padding = (*padding)[static_cast<std::size_t>(rank)].get<std::int64_t>();
   json["plan_memory_bytes"] = plan.total();
 }
 

@@ -23,6 +23,7 @@ TEST(Content, names_the_encoding_of_wide_text) {
   EXPECT_THAT(encoding_of(std::string_view("\xff\xfe\0\0", 4)), testing::HasSubstr("UTF-32"));
   EXPECT_THAT(encoding_of(std::string_view("a\0b\0c\0", 6)), testing::HasSubstr("UTF-16"))
       << "without a byte order mark";
+  EXPECT_EQ(encoding_of(std::string_view("\0\1\2\xff\n\n\n\0", 8)), "") << "binary data";
   EXPECT_EQ(encoding_of("plain"), "");
   EXPECT_EQ(encoding_of("\xEF\xBB\xBFplain"), "");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Assignment of samples to ranks, below the fields of the data.
 #include <QImage>
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -111,9 +112,11 @@ TEST_F(InspectorShards, list_the_feature_columns_of_each_rank) {
 }
 
 TEST_F(InspectorShards, show_only_the_parameters_of_the_kind) {
-  const auto field = [&](const char* name) {
-    return inspector_.form("data").findChild<FieldForm*>()->findChild<FieldEditor*>(name);
-  };
+  const auto forms = inspector_.form("data").findChildren<FieldForm*>();
+  const auto sharding = std::ranges::find_if(
+      forms, [](const FieldForm* form) { return form->findChild<FieldEditor*>("alpha"); });
+  ASSERT_NE(sharding, forms.end());
+  const auto field = [&](const char* name) { return (*sharding)->findChild<FieldEditor*>(name); };
   for (const auto& [kind, shown] :
        std::map<const char*, std::set<std::string>>{{"iid", {}},
                                                     {"contiguous", {}},

@@ -37,7 +37,7 @@ TEST(DisplayLocations, name_fields_like_the_forms_and_items_by_name) {
 }
 
 TEST(DisplayLocations, keep_other_texts) {
-  for (const char* path : {"", "rank 1 (cpu1 on host0)", "data.csv", "/tmp/training.json"})
+  for (const char* path : {"", "rank 1 (cpu1 on host0)", "table.csv", "/tmp/training.json"})
     EXPECT_EQ(displayed_location(path), path);
   EXPECT_EQ(displayed_location("topology.hosts[7].name"), "Drawing: Host 7: Name");
 }
@@ -45,14 +45,14 @@ TEST(DisplayLocations, keep_other_texts) {
 TEST(DisplayLocations, are_used_within_the_texts_of_a_problem) {
   const base::Problem found{"test_problem",   base::ProblemCode::bad_input,
                             "run.emulate",    "run.emulate is off",
-                            "training.steps", "Raise run.hang_seconds; see data.csv."};
+                            "training.steps", "Raise run.hang_seconds; see table.csv."};
   const DisplayProblems all = display_problems(drawn(), {found, found});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].found, found);
   EXPECT_EQ(all[1].displayed,
             (base::Problem{"test_problem", base::ProblemCode::bad_input, "Run: Emulate",
                            "\"Run: Emulate\" is off", "\"Training: Steps\"",
-                           "Raise \"Run: Hang timeout\"; see data.csv."}));
+                           "Raise \"Run: Hang timeout\"; see table.csv."}));
 }
 
 }  // namespace
