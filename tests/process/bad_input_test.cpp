@@ -139,7 +139,7 @@ std::vector<Bad> documents() {
        edited([](Json& e) { e["training"]["optimizer"]["learning_rate"] = nullptr; }), "wrong_type",
        EndsWith("/e.json: training.optimizer.learning_rate")},
       {"newer_version", edited([](Json& e) { e["version"] = 3; }), "newer_version",
-       EndsWith("/e.json: version"), false, 4},
+       EndsWith("/e.json: version"), 4},
       {"unknown_strategy", edited([](Json& e) { e["strategy"]["kind"] = "mirored"; }),
        "unknown_value", EndsWith("/e.json: strategy.kind")},
       {"set_without_value", set(kMirrored, {"training.steps"}), "not_an_override",
