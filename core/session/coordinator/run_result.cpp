@@ -226,6 +226,42 @@ Json to_json(const base::Problem& problem) {
           {"what", problem.what}, {"accepted", problem.accepted},     {"advice", problem.advice}};
 }
 
+namespace {
+
+// Adds losses, accuracy and bad gradients.
+void add_training(Json& json, const telemetry::Summary& summary,
+                  const telemetry::History& history) {
+  json["train_loss"] = or_null(summary.train_loss);
+  if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
+  if (const auto& bad = summary.bad_gradients)
+    json["bad_gradients"] = {{"step", bad->step},
+                             {"rank", bad->rank},
+                             {"segment", bad->segment},
+                             {"skipped_updates", bad->skipped_updates}};
+  if (const auto scale = telemetry::loss_scale(history))
+    json["loss_scale"] = {{"last", scale->last},
+                          {"steps_without_update", scale->steps_without_update}};
+  json["held_out_loss"] = or_null(summary.held_out_loss);
+  json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
+}
+
+// Adds where the run started, its checkpoints and its faults.
+void add_recovery(Json& json, const RunFacts& facts, const telemetry::History& history) {
+  if (facts.first_step > 0) json["first_step"] = facts.first_step;
+  for (const base::Problem& skipped : facts.skipped_checkpoints)
+    json["skipped_checkpoints"].push_back(to_json(skipped));
+  if (facts.committed_step) json["committed_step"] = *facts.committed_step;
+  for (const telemetry::Fault& fault : history.faults())
+    json["faults"].push_back(
+        {{"kind", fault.kind},
+         {fault.link < 0 ? "rank" : "link", fault.link < 0 ? fault.rank : fault.link},
+         {"step", fault.step},
+         {"seconds", fault.seconds},
+         {"text", fault.text}});
+}
+
+}  // namespace
+
 Json run_result(const RunFacts& facts, const telemetry::History& history) {
   const telemetry::Summary summary = telemetry::summarize(history);
   Json json{{"type", "result"},
@@ -247,18 +283,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["devices"] = base::name_of(facts.run.devices);
   if (facts.run.devices == experiment::DeviceSpeed::paced)
     json["slower_than_drawn_seconds"] = slower_than_drawn_seconds(history);
-  json["train_loss"] = or_null(summary.train_loss);
-  if (summary.diverged_step) json["diverged_step"] = *summary.diverged_step;
-  if (const auto& bad = summary.bad_gradients)
-    json["bad_gradients"] = {{"step", bad->step},
-                             {"rank", bad->rank},
-                             {"segment", bad->segment},
-                             {"skipped_updates", bad->skipped_updates}};
-  if (const auto scale = telemetry::loss_scale(history))
-    json["loss_scale"] = {{"last", scale->last},
-                          {"steps_without_update", scale->steps_without_update}};
-  json["held_out_loss"] = or_null(summary.held_out_loss);
-  json["held_out_accuracy"] = or_null(summary.held_out_accuracy);
+  add_training(json, summary, history);
   json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
   json["wire_bytes"] =
@@ -286,17 +311,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
       said != history.log().rend())
     json["sampled_text"] = said->text;
   json["ranks"] = ranks_json(facts, summary, history);
-  if (facts.first_step > 0) json["first_step"] = facts.first_step;
-  for (const base::Problem& skipped : facts.skipped_checkpoints)
-    json["skipped_checkpoints"].push_back(to_json(skipped));
-  if (facts.committed_step) json["committed_step"] = *facts.committed_step;
-  for (const telemetry::Fault& fault : history.faults())
-    json["faults"].push_back(
-        {{"kind", fault.kind},
-         {fault.link < 0 ? "rank" : "link", fault.link < 0 ? fault.rank : fault.link},
-         {"step", fault.step},
-         {"seconds", fault.seconds},
-         {"text", fault.text}});
+  add_recovery(json, facts, history);
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);
   return json;
