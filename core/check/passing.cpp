@@ -38,7 +38,7 @@ bool is_pass(OpKind kind) {
 
 enum class Role { other, samples, output, sums, gradient };
 
-// What a buffer holds, according to its name: its role and its segment.
+// Role and segment of a buffer, according to its name.
 struct Use {
   Role role = Role::other;
   std::int32_t segment = -1;

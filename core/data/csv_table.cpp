@@ -47,7 +47,7 @@ class WordList {
   std::unordered_map<std::string, std::size_t> index_of_;
 };
 
-// What is known of a feature column while the file is read.
+// A feature column while the file is read.
 struct ColumnState {
   std::size_t field = 0;                        // index in a record
   bool forced = false;                          // listed in data.csv.categories

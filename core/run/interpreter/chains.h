@@ -12,7 +12,7 @@
 
 namespace trainyard::run {
 
-// True if the host must do work when an op of this kind is submitted; the device must then be idle.
+// True if the host must do work when the op is submitted; the device must then be idle.
 bool needs_host(const BoundOp& op);
 // True if the op writes the loss buffer. It may be submitted only after the host has read the loss
 // of an earlier op from this buffer.

@@ -158,6 +158,15 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
+// Returns a rank's element of a list in the header; null if there is none.
+Json planned_for(const telemetry::History& history, const char* list, int rank) {
+  const auto all = history.header().find(list);
+  const auto index = static_cast<std::size_t>(rank);
+  const bool contains_rank =
+      all != history.header().end() && all->is_array() && index < all->size();
+  return contains_rank ? (*all)[index] : Json();
+}
+
 // Adds the largest measured memory of a rank's buffers by purpose, under the names that `check`
 // uses; adds nothing if it was not measured. Also adds the total that the plan predicts for the
 // rank.
@@ -174,19 +183,13 @@ void add_memory(Json& json, const telemetry::History& history, int rank) {
   }
   json["memory_bytes"] = parts.is_null() ? Json() : Json(seen.total());
   json["memory_parts"] = std::move(parts);
-  const auto planned = history.header().find("buffer_bytes");
-  if (planned == history.header().end() || !planned->is_array() ||
-      static_cast<std::size_t>(rank) >= planned->size())
-    return;
+  const Json of_rank = planned_for(history, "buffer_bytes", rank);
+  if (of_rank.is_null()) return;
   run::MemoryUse plan;
-  const Json& of_rank = (*planned)[static_cast<std::size_t>(rank)];
   for (std::size_t part = 0; part < plan.bytes.size() && part < of_rank.size(); ++part)
     plan.bytes[part] = of_rank[part].is_number_integer() ? of_rank[part].get<std::int64_t>() : 0;
-  if (const auto padding = history.header().find("padding_bytes");
-      padding != history.header().end() && padding->is_array() &&
-      static_cast<std::size_t>(rank) < padding->size() &&
-      (*padding)[static_cast<std::size_t>(rank)].is_number_integer())
-    plan.padding = (*padding)[static_cast<std::size_t>(rank)].get<std::int64_t>();
+  const Json padding = planned_for(history, "padding_bytes", rank);
+  plan.padding = padding.is_number_integer() ? padding.get<std::int64_t>() : 0;
   json["plan_memory_bytes"] = plan.total();
 }
 
