@@ -82,6 +82,10 @@ base::Result<std::filesystem::path> ExperimentArguments::directory() const {
   if (error)
     return base::fail(base::system_problem(data_directory.empty() ? file : data_directory,
                                            "cannot find its directory", error.value()));
+  if (!data_directory.empty() && !std::filesystem::is_directory(base_path, error))
+    return base::fail({"missing_directory", base::ProblemCode::bad_usage, "--data-directory",
+                       fmt::format("{} is not a directory", data_directory), "a directory",
+                       "Correct the path, or leave out the option."});
   return base_path;
 }
 

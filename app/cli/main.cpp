@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     exit_code =
         cli::complain({{"unexpected_exception", base::ProblemCode::failed, program.command(),
-                        fmt::format("unexpected exception: {}", error.what()), "", ""}},
+                        fmt::format("unexpected exception: {}", error.what()), "",
+                        "This is an error in Trainyard. Report it with this command line."}},
                       json);
   }
   if (!output_arrived())

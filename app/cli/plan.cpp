@@ -118,7 +118,8 @@ int run_plan(const PlanArguments& arguments) {
   if (arguments.rank >= plan->ranks)
     return complain({{"unknown_rank", base::ProblemCode::bad_usage, "--rank",
                       fmt::format("the plan has no rank {}", arguments.rank),
-                      fmt::format("0 to {}", plan->ranks - 1), ""}},
+                      fmt::format("0 to {}", plan->ranks - 1),
+                      "Choose a rank of the plan, or draw more devices."}},
                     arguments.json);
   if (arguments.json) return print_json_plan(arguments, *resolved, *plan), 0;
   // writes notes to standard error, because standard output must parse as a plan

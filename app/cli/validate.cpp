@@ -10,6 +10,7 @@
 #include "core/base/fields.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "core/base/unused_settings.h"
 #include "core/experiment/compression.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/imposed.h"
@@ -100,12 +101,12 @@ bool asks_for_another_algorithm(const experiment::StrategySpec& strategy) {
 }  // namespace
 
 std::vector<std::string> unused_setting_notes(const experiment::Experiment& given) {
-  std::vector<std::string> said;
-  for (const std::string& place : base::unused_settings(given))
-    if (place != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
-      said.push_back(fmt::format("{} is set, but has no effect here", place));
-  if (auto tf32 = experiment::tf32_note(given)) said.push_back(std::move(*tf32));
-  return said;
+  std::vector<std::string> notes;
+  for (const base::UnusedSetting& unused : base::unused_settings(given))
+    if (unused.path != "strategy.algorithm" || asks_for_another_algorithm(given.strategy))
+      notes.push_back(to_string(unused));
+  if (auto tf32 = experiment::tf32_note(given)) notes.push_back(std::move(*tf32));
+  return notes;
 }
 
 namespace {

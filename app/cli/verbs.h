@@ -50,7 +50,7 @@ base::Json problems_json(const base::Problems& problems);
 base::Problems memory_problems(const experiment::Resolved& resolved);
 base::Problems memory_problems(const experiment::Resolved& resolved,
                                const std::vector<run::MemoryUse>& memory);
-// Returns "... is set, but has no effect here" for each unused setting.
+// Returns a note for each unused setting, with the field that makes it unused.
 std::vector<std::string> unused_setting_notes(const experiment::Experiment& given);
 void print_json(const base::Json& line);  // prints one NDJSON line on standard output
 

@@ -134,13 +134,15 @@ class CpuCompute final : public compute::Compute {
 base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
   if (cores < 1)
     return base::fail({"out_of_range", base::ProblemCode::bad_input, "device.cores",
-                       fmt::format("the number of cores is {}", cores), "1 or more", ""});
+                       fmt::format("the number of cores is {}", cores), "1 or more",
+                       "Set the cores of the device to 1 or more."});
   try {
     return std::make_unique<CpuCompute>(cores);
   } catch (const dnnl::error& error) {
     return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
                        fmt::format("oneDNN cannot use this CPU: {}", error.what()),
-                       "an x86-64 CPU with SSE 4.1", ""});
+                       "an x86-64 CPU with SSE 4.1",
+                       "Run this rank on another machine."});
   }
 }
 

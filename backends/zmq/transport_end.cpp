@@ -235,14 +235,14 @@ bool End::has_lost(int peer) const {
 
 // Resets the lanes to and from a peer. Frames that the peer sent before have an older generation
 // and are dropped.
-Result<void> End::begin_anew(int peer, std::uint32_t generation) {
+Result<void> End::reconnect(int peer, std::uint32_t generation) {
   if (auto ok = check(peer, 0); !ok) return ok;
-  Peer& anew = peer_at(peer);
-  for (OutLane& lane : anew.out) lane.begin_anew();
-  for (InLane& lane : anew.in) lane.begin_anew();
-  anew.link->begin_anew();
-  anew.generation = generation;
-  anew.left = anew.knows_abort = false;
+  Peer& peer_state = peer_at(peer);
+  for (OutLane& lane : peer_state.out) lane.reset();
+  for (InLane& lane : peer_state.in) lane.reset();
+  peer_state.link->reset();
+  peer_state.generation = generation;
+  peer_state.left = peer_state.knows_abort = false;
   return {};
 }
 

@@ -58,7 +58,7 @@ class End final : public Transport {
   comm::Traffic traffic(int peer) const override;
   void allow_loss(int peer) override { peer_at(peer).is_loss_allowed = true; }
   bool has_lost(int peer) const override;
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
+  base::Result<void> reconnect(int peer, std::uint32_t generation) override;
   std::uint64_t rejected_frames() const override { return rejected_.get(); }
   bool connected() const override;
 

@@ -38,7 +38,7 @@ struct OutLane {
     while (consumed < count) bytes_in_flight -= sizes[consumed++ % kWindowMessages];
     return true;
   }
-  void begin_anew() { posted = consumed = bytes_in_flight = 0; }
+  void reset() { posted = consumed = bytes_in_flight = 0; }
 };
 
 struct InLane {
@@ -56,7 +56,7 @@ struct InLane {
   bool full() const { return arrived - released == kWindowMessages; }
   Slot& oldest() { return slots[released % kWindowMessages]; }
   void release() { slots[released++ % kWindowMessages].payload = ::zmq::message_t(); }
-  void begin_anew() {
+  void reset() {
     while (!empty()) release();
     arrived = released = acknowledged = 0;
   }

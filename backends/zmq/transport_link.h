@@ -37,7 +37,7 @@ class Link {
   // Time at which the connection was lost, in nanoseconds of base::now_nanoseconds; 0 if it is not
   // lost.
   std::int64_t lost_since() const { return lost_since_; }
-  void begin_anew() { connected_ = false, lost_since_ = 0; }  // forgets the last connection
+  void reset() { connected_ = false, lost_since_ = 0; }  // forgets the last connection
 
  private:
   bool send_parts(const FrameHeader& header, ::zmq::message_t body);

@@ -131,7 +131,7 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
   if (!value.is_number() || (whole && !is_integer(value))) {
     report(problems, "wrong_type", path,
            fmt::format("expected a {}, found {}", whole ? "whole number" : "number", found(value)),
-           range_text(range));
+           range_text(range), fmt::format("Write a {}.", whole ? "whole number" : "number"));
     return false;
   }
   const double number = value.get<double>();
@@ -139,7 +139,8 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
       whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
   if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64)
     return true;
-  report(problems, "out_of_range", path, found(value) + " is out of range", range_text(range));
+  report(problems, "out_of_range", path, found(value) + " is out of range", range_text(range),
+         "Choose a value in this range.");
   return false;
 }
 
@@ -148,16 +149,19 @@ bool check_length(std::size_t length, const Range& range, const char* unit, cons
   const auto size = static_cast<double>(length);
   if (size >= range.low && size <= range.high) return true;
   report(problems, "wrong_length", path, fmt::format("has {} {}", length, unit),
-         fmt::format("{} {}", range_text(range), unit));
+         fmt::format("{} {}", range_text(range), unit),
+         size < range.low ? fmt::format("Add {}.", unit) : fmt::format("Remove {}.", unit));
   return false;
 }
 
-void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path,
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::vector<std::string>& accepted, const std::string& path,
                 Problems& problems) {
   for (const auto& [key, value] : object.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string guess = nearest_name(key, known);
-    report(problems, kUnknownKey, child(path, shortened(key)), "unknown key", joined_names(known),
+    if (std::ranges::count(known, key) > 0) continue;
+    const std::string guess = nearest_name(key, accepted);
+    report(problems, kUnknownKey, child(path, shortened(key)), "unknown key",
+           joined_names(accepted),
            guess.empty() ? "Remove the key." : fmt::format("Did you mean \"{}\"?", guess));
   }
 }

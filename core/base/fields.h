@@ -31,7 +31,9 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
                   Problems& problems);
-void check_keys(const Json& object, const std::vector<std::string>& known, const std::string& path,
+// Reports the keys that are not in `known`. `accepted` are the keys that the message lists.
+void check_keys(const Json& object, const std::vector<std::string>& known,
+                const std::vector<std::string>& accepted, const std::string& path,
                 Problems& problems);
 std::size_t characters(std::string_view utf8);
 
@@ -65,20 +67,30 @@ Json write_document(const Document& document) {
 }
 
 // Reads the fields that are present into `document`. Appends a problem for every unknown key, wrong
-// type and value out of range, and continues.
+// type and value out of range, and continues. The message on an unknown key lists the keys of the
+// document's kind, and those in the optional member `shorthands` of Fields<Document>: keys of the
+// file format that are expanded before a document is read.
 template <IsDocument Document>
 void read_document(const Json& json, Document& document, const std::string& path,
                    Problems& problems) {
   if (!json.is_object())
     return detail::report(problems, "wrong_type", path,
-                          "expected an object, found " + detail::found(json), "{...}");
+                          "expected an object, found " + detail::found(json), "{...}",
+                          "Write an object with the fields of this document.");
   std::vector<std::string> known;
   for_each_field<Document>([&](const auto& f) {
     known.emplace_back(f.name);
     if (const auto at = json.find(std::string(f.name)); at != json.end())
       read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
   });
-  detail::check_keys(json, known, path, problems);
+  std::vector<std::string> accepted;
+  for_each_field<Document>([&](const auto& f) {
+    if (!is_foreign(document, f)) accepted.emplace_back(f.name);
+  });
+  if constexpr (requires { Fields<Document>::shorthands; })
+    accepted.insert(accepted.end(), std::begin(Fields<Document>::shorthands),
+                    std::end(Fields<Document>::shorthands));
+  detail::check_keys(json, known, accepted, path, problems);
 }
 
 template <class T>
@@ -109,11 +121,14 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
     const std::string guess =
         json.is_string() ? nearest_name(json.get_ref<const std::string&>(), names) : "";
     detail::report(problems, "unknown_value", path, "unknown value: " + detail::found(json),
-                   joined_names(names), guess.empty() ? "" : "Did you mean \"" + guess + "\"?");
+                   joined_names(names),
+                   guess.empty() ? "Choose one of these values."
+                                 : "Did you mean \"" + guess + "\"?");
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array())
       return detail::report(problems, "wrong_type", path,
-                            "expected a list, found " + detail::found(json), "[...]");
+                            "expected a list, found " + detail::found(json), "[...]",
+                            "Write the entries in brackets, separated by commas.");
     if (!detail::check_length(json.size(), range, "entries", path, problems)) return;
     value.assign(json.size(), {});
     for (std::size_t i = 0; i < json.size(); ++i)
@@ -121,7 +136,8 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!json.is_boolean())
       return detail::report(problems, "wrong_type", path,
-                            "expected true or false, found " + detail::found(json), "true, false");
+                            "expected true or false, found " + detail::found(json), "true, false",
+                            "Choose true or false.");
     value = json.get<bool>();
   } else if constexpr (std::is_arithmetic_v<T>) {
     if (detail::check_number(json, std::is_integral_v<T>, detail::narrowed<T>(range), path,
@@ -130,7 +146,8 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
   } else {
     if (!json.is_string())
       return detail::report(problems, "wrong_type", path,
-                            "expected a text, found " + detail::found(json), "\"...\"");
+                            "expected a text, found " + detail::found(json), "\"...\"",
+                            "Write the value in quotation marks.");
     if (detail::check_length(detail::characters(json.get_ref<const std::string&>()), range,
                              "characters", path, problems))
       value = json.get<std::string>();
@@ -178,37 +195,6 @@ std::vector<FieldDescription> describe(const Document& document) {
     descriptions.push_back(std::move(d));
   });
   return descriptions;
-}
-
-// Returns the paths of unused settings: values that are not the default, but have no effect because
-// of other values.
-template <IsDocument Document>
-std::vector<std::string> unused_settings(const Document& document, const std::string& path = "") {
-  std::vector<std::string> places;
-  const Document defaults{};
-  for_each_field<Document>([&]<class Value>(const Field<Document, Value>& f) {
-    const Value& value = document.*(f.member);
-    const std::string place = detail::child(path, f.name);
-    if (f.used != nullptr && !f.used(document)) {
-      if (write_value(value) != write_value(defaults.*(f.member))) places.push_back(place);
-      return;
-    }
-    for_each_document(value, place, [&](const auto& part, const std::string& at) {
-      const auto below = unused_settings(part, at);
-      places.insert(places.end(), below.begin(), below.end());
-    });
-    if constexpr (IsDocument<Value>) {
-      if constexpr (requires { Fields<Document>::hides(document, f.name, f.name); }) {
-        for_each_field<Value>([&](const auto& inner) {
-          const bool used = inner.used == nullptr || inner.used(value);
-          if (used && Fields<Document>::hides(document, f.name, inner.name) &&
-              value.*(inner.member) != Value{}.*(inner.member))
-            places.push_back(detail::child(place, inner.name));
-        });
-      }
-    }
-  });
-  return places;
 }
 
 // JSON Schema (draft 2020-12) of the described fields.

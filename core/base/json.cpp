@@ -98,7 +98,7 @@ Problem bad_path(const std::string& path, std::string what) {
           path,
           std::move(what),
           "a path such as training.batch_per_rank or topology.hosts[0].name",
-          ""};
+          "Correct the path. An index is written in brackets, for example hosts[0]."};
 }
 
 using Step = std::variant<std::string, std::size_t>;  // a key or an index
@@ -159,7 +159,7 @@ Problem missing_value(const std::string& path, const Json& parent, const Step& s
             fmt::format("index {} is out of range, because the list has {}", *index,
                         counted(std::ssize(parent), "entry", "entries")),
             parent.empty() ? "" : fmt::format("0 to {}", parent.size() - 1),
-            ""};
+            parent.empty() ? "Set the list first." : "Choose one of these indices."};
   return bad_path(path, "the document has no value at this path");
 }
 

@@ -56,14 +56,14 @@ void Mailbox::continue_counters() {
     }
 }
 
-// True if the peer has left and its connection has not been reset by `begin_anew` since then.
+// True if the peer has left and its connection has not been reset by `reconnect` since then.
 bool Mailbox::has_lost(int peer) const {
   const Peer& known = peers_[static_cast<std::size_t>(peer)];
   const std::uint32_t moves = block_.presence(peer).moves.load(std::memory_order_acquire);
   return known.is_loss_allowed && Presence::has_left(moves) && moves != known.forgotten;
 }
 
-void Mailbox::begin_anew(int peer) {
+void Mailbox::reconnect(int peer) {
   std::atomic<std::uint32_t>& moves = block_.presence(peer).moves;
   std::uint32_t now = moves.load(std::memory_order_acquire);
   if (now % 2 == 1 && moves.compare_exchange_strong(now, now + 1))

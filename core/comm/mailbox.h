@@ -7,7 +7,7 @@
 // impossible counters are a Problem.
 //
 // A rank that replaces a lost one continues the counters of its lanes. Before it starts, its peers
-// have consumed all earlier messages (`begin_anew`), and they post nothing until it is present.
+// have consumed all earlier messages (`reconnect`), and they post nothing until it is present.
 #pragma once
 
 #include <memory>
@@ -57,7 +57,7 @@ class Mailbox {
     return peers_[static_cast<std::size_t>(peer)].is_loss_allowed;
   }
   bool has_lost(int peer) const;
-  void begin_anew(int peer);
+  void reconnect(int peer);
 
  private:
   // Local state of a lane in one direction; written only by the thread that uses this direction.

@@ -31,8 +31,8 @@ class MailboxTransport : public Transport {
   bool has_lost(int peer) const override {
     return peer >= 0 && peer < ranks() && mailbox_->has_lost(peer);
   }
-  base::Result<void> begin_anew(int peer, std::uint32_t) override {
-    return mailbox_->begin_anew(peer), base::Result<void>{};
+  base::Result<void> reconnect(int peer, std::uint32_t) override {
+    return mailbox_->reconnect(peer), base::Result<void>{};
   }
 
  protected:

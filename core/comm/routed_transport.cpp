@@ -120,12 +120,12 @@ bool RoutedTransport::has_lost(int peer) const {
 }
 
 // Calls all transports, because the peer's replacement must be able to join each of them.
-Result<void> RoutedTransport::begin_anew(int peer, std::uint32_t generation) {
+Result<void> RoutedTransport::reconnect(int peer, std::uint32_t generation) {
   return part_of(peer).and_then([&](Transport* served) {
     // ignores errors: a transport to which the peer never connected has nothing to reset
     for (const auto& part : parts_)
-      if (part.get() != served) static_cast<void>(part->begin_anew(peer, generation));
-    return served->begin_anew(peer, generation);
+      if (part.get() != served) static_cast<void>(part->reconnect(peer, generation));
+    return served->reconnect(peer, generation);
   });
 }
 

@@ -34,7 +34,7 @@ class RoutedTransport final : public Transport {
   Traffic traffic(int peer) const override;
   void allow_loss(int peer) override;
   bool has_lost(int peer) const override;
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
+  base::Result<void> reconnect(int peer, std::uint32_t generation) override;
 
  private:
   RoutedTransport(std::vector<std::unique_ptr<Transport>> parts, std::vector<int> route)

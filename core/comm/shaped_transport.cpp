@@ -96,14 +96,14 @@ Result<void> ShapedTransport::release(int peer, int channel) {
   return inner_->release(peer, channel);
 }
 
-Result<void> ShapedTransport::begin_anew(int peer, std::uint32_t generation) {
+Result<void> ShapedTransport::reconnect(int peer, std::uint32_t generation) {
   for (int channel = 0; channel < channels_; ++channel) {
     Held& held = this->held(peer, channel);
     held.seen = false, held.until_ns.store(kNothing, std::memory_order_relaxed);
     for (const LaneName& lane : {LaneName{peer, rank(), channel}, LaneName{rank(), peer, channel}})
       if (auto ok = links_->forget(lane, rank()); !ok) return ok;
   }
-  return inner_->begin_anew(peer, generation);
+  return inner_->reconnect(peer, generation);
 }
 
 bool ShapedTransport::wait(microseconds limit) {

@@ -46,7 +46,7 @@ class ShapedTransport final : public Transport {
   Traffic traffic(int peer) const override { return inner_->traffic(peer); }
   void allow_loss(int peer) override { inner_->allow_loss(peer); }
   bool has_lost(int peer) const override { return inner_->has_lost(peer); }
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override;
+  base::Result<void> reconnect(int peer, std::uint32_t generation) override;
 
  private:
   // Received message that is held back: the time until which it is held, and the thread that

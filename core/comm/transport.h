@@ -16,7 +16,7 @@
 // Peers that may be lost: if a run can continue without a peer, each other rank must call
 // `allow_loss` before it waits for the first time. Then neither departure nor death of that peer is
 // a Problem. `has_lost` reports it, no more messages arrive from the peer, and messages posted to
-// it are discarded. After every rank that communicates with it has called `begin_anew`, another
+// it are discarded. After every rank that communicates with it has called `reconnect`, another
 // process of the next generation may take its place.
 #pragma once
 
@@ -95,7 +95,7 @@ class Transport {
   // Resets the connection to a peer that was lost, or is known to be gone. Drops messages in both
   // directions, and `consumed` restarts at 0. Later messages come from the process that takes the
   // peer's place; their tags have this `generation`.
-  virtual base::Result<void> begin_anew(int peer, std::uint32_t generation) = 0;
+  virtual base::Result<void> reconnect(int peer, std::uint32_t generation) = 0;
 };
 
 }  // namespace trainyard::comm

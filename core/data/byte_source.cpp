@@ -45,11 +45,13 @@ Result<ByteSource> ByteSource::open(const std::filesystem::path& path) {
   if (!std::filesystem::exists(status)) return fail(missing_file(path, ""));
   if (!std::filesystem::is_regular_file(status))
     return fail({"not_a_regular_file", ProblemCode::bad_input, path.string(),
-                 "the path is not a regular file", "a file", ""});
+                 "the path is not a regular file", "a file",
+                 "Name a file instead of a directory, device or pipe."});
   const auto size = std::filesystem::file_size(path, error);
   if (error)
     return fail({"unreadable_file", ProblemCode::unavailable, path.string(),
-                 fmt::format("cannot read the file: {}", error.message()), "", ""});
+                 fmt::format("cannot read the file: {}", error.message()), "",
+                 "Check the path and the permissions of the file."});
   ByteSource source(path, size);
   if (!source.file_)
     return fail({"unreadable_file", ProblemCode::unavailable, path.string(),

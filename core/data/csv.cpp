@@ -169,6 +169,7 @@ class Encoder {
         first += categories[i].count;
       } else {
         if (auto filled = fill_missing(column); !filled) return fail(filled.error());
+        note_constant(column);
         standardize(column.values, train(), first++, features.width);
       }
       std::vector<double>().swap(column.values);
@@ -199,6 +200,13 @@ class Encoder {
     if (missing > 0)
       note += fmt::format("; {} have no value (all features 0)", samples_text(missing));
     notes_.push_back(std::move(note));
+  }
+
+  void note_constant(const CsvColumn& column) {
+    if (std::ranges::all_of(column.values, [&](double v) { return v == column.values.front(); }))
+      notes_.push_back(fmt::format(
+          "{}: column {} has the same value in every sample, so its feature is 0", file_,
+          shown(column.name)));
   }
 
   // Replaces missing numbers by the mean of the training samples that have a value.
@@ -264,7 +272,8 @@ Result<std::shared_ptr<const StoredSet>> open_csv(const DataSpec& spec,
                                                   const std::filesystem::path& directory) {
   if (spec.file.empty())
     return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
-                 "the path of a CSV file", ""});
+                 "the path of a CSV file",
+                 "Set data.file, or set data.kind to blobs or spirals, which need no file."});
   const auto path = (directory / spec.file).lexically_normal();
   auto table = read_csv(spec.csv, spec.label_column, path).map_error(suggest_other_points);
   if (!table) return fail(table.error());

@@ -51,6 +51,8 @@ class WordList {
 struct ColumnState {
   std::size_t field = 0;                        // index in a record
   bool forced = false;                          // listed in data.csv.categories
+  bool trailing = false;  // last column, without a name: every line may end with a delimiter
+  std::int64_t empty_line = 0;                  // first line without a value; 0: none yet
   std::int64_t number_line = 0, text_line = 0;  // first lines with a number, a text; 0: none yet
   std::string first_text;
   WordList words;
@@ -80,16 +82,19 @@ class Reader {
           !sample)
         return fail(sample.error());
     }
+    if (auto dropped = drop_trailing_column(); !dropped) return fail(dropped.error());
     if (table_.labels.empty())
       return fail(
           table_.read > 0
               ? problem("every sample has a missing value", "a sample without missing value",
                         "List columns that are often empty in data.csv.ignored.")
-              : problem("the file has a header line but no samples", "one sample per line"));
+              : problem("the file has a header line but no samples", "one sample per line",
+                        "Add samples, or set data.csv.header to absent if the line is a sample."));
     table_.classes = classes_.words();
     if (table_.classes.size() < 2)
       return fail(problem(fmt::format("every sample has the label {}", shown(table_.classes[0])),
-                          "two classes or more"));
+                          "two classes or more",
+                          "Set data.label_column to the column that contains the classes."));
     sort_classes();
     for (std::size_t i = 0; i < states_.size(); ++i)
       table_.features[i].words = states_[i].words.words();
@@ -110,16 +115,18 @@ class Reader {
     switch (outcome) {
       case CsvRecords::Outcome::unreadable: return records_->source_problem();
       case CsvRecords::Outcome::unclosed_quote:
-        return problem_here("a quoted field does not end", "a closing \"");
+        return problem_here("a quoted field does not end", "a closing \"",
+                            "Close the quote, or remove it.");
       case CsvRecords::Outcome::too_many_fields:
         return problem_here(
             fmt::format("the line has more than {} fields", format_count(CsvRecords::kMaxFields)),
-            "fewer columns");
+            "fewer columns",
+            "Remove columns, or set data.csv.delimiter if the file has another delimiter.");
       case CsvRecords::Outcome::too_long:
         return problem_here(
             fmt::format("the line has more than {}",
                         base::format_bytes(static_cast<double>(CsvRecords::kMaxBytes))),
-            "shorter lines");
+            "shorter lines", "Close quotes that are open, or shorten the line.");
       default:
         return problem_here("text follows the closing quote of a field",
                             "a comma or the end of the line",
@@ -137,7 +144,8 @@ class Reader {
   Result<void> read_first_record() {
     const auto outcome = records_->next();
     if (outcome == CsvRecords::Outcome::end)
-      return fail(problem("the file is empty", "a header line and one sample per line"));
+      return fail(problem("the file is empty", "a header line and one sample per line",
+                          "Set data.file to a file with samples."));
     if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
     const std::vector<std::string> fields = records_->fields();
     for (std::size_t i = 0; i < fields.size(); ++i)
@@ -173,7 +181,11 @@ class Reader {
     if (auto marked = mark(spec_.categories, "data.csv.categories", forced); !marked) return marked;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (i == label_ || ignored[i]) continue;
-      states_.push_back({i, forced[i], 0, 0, {}, {}});
+      ColumnState state;
+      state.field = i;
+      state.forced = forced[i];
+      state.trailing = table_.dialect.header && i + 1 == names_.size() && names_[i].empty();
+      states_.push_back(std::move(state));
       table_.features.push_back({names_[i], forced[i], {}, {}});
     }
     if (states_.empty())
@@ -187,7 +199,8 @@ class Reader {
     if (std::ranges::count(names_, name) > 1)
       return fail(problem_here(fmt::format("two columns are named {}", shown(name)),
                                "distinct names", "Give the position of the column, from 1."));
-    return fail(problem_here(fmt::format("no column is named {}", shown(name)), columns()));
+    return fail(problem_here(fmt::format("no column is named {}", shown(name)), columns(),
+                             "Give the name or the position of a column, from 1."));
   }
 
   Result<void> mark(const std::vector<std::string>& names, const char* field,
@@ -198,7 +211,8 @@ class Reader {
       if (*found == label_)
         return fail({"label_is_no_feature", ProblemCode::bad_input, field,
                      fmt::format("the column {} contains the labels", shown(name)),
-                     "columns other than data.label_column", ""});
+                     "columns other than data.label_column",
+                     "Remove this column from the list, or change data.label_column."});
       marks[*found] = true;
     }
     return {};
@@ -216,7 +230,8 @@ class Reader {
     if (fields.size() != names_.size())
       return fail(
           problem_here(fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
-                       fmt::format("{}, as in the first line", format_count(std::ssize(names_)))));
+                       fmt::format("{}, as in the first line", format_count(std::ssize(names_))),
+                       "Correct the line. A field that contains the delimiter needs quotes."));
     ++table_.read;
     if (spec_.missing == CsvMissing::drop && has_missing(fields)) {
       ++table_.dropped;
@@ -238,21 +253,44 @@ class Reader {
   bool has_missing(const std::vector<std::string>& fields) const {
     return is_missing(trimmed(fields[label_])) ||
            std::ranges::any_of(states_, [&](const ColumnState& state) {
-             return is_missing(trimmed(fields[state.field]));
+             return !state.trailing && is_missing(trimmed(fields[state.field]));
            });
   }
 
   Result<double> value_of(std::string_view field, ColumnState& state) {
     if (is_missing(field)) {
-      if (spec_.missing == CsvMissing::mean) return kMissing;
-      // Earlier versions had no categories, so they refused this field as no number.
-      return fail(problem_here(
-          fmt::format("column {} contains {}", shown(names_[state.field]), shown(field)), "a value",
-          "To accept missing values, set data.csv.missing to drop or mean."));
+      if (state.empty_line == 0) state.empty_line = records_->line();
+      if (spec_.missing == CsvMissing::mean || state.trailing) return kMissing;
+      return fail(missing_value(field, state));
     }
     const auto number =
         state.forced ? std::nullopt : csv_number(field, table_.dialect.decimal_comma);
     return number ? number_of(*number, field, state) : word_of(field, state);
+  }
+
+  // Earlier versions had no categories, so they refused this field as no number.
+  Problem missing_value(std::string_view field, const ColumnState& state) const {
+    Problem missing =
+        problem(fmt::format("column {} contains {}", shown(names_[state.field]), shown(field)),
+                "a value", "To accept missing values, set data.csv.missing to drop or mean.");
+    missing.where = fmt::format("{}, line {}", path_.string(), state.empty_line);
+    return missing;
+  }
+
+  // Removes a last column without name and values: every line ends with a delimiter.
+  Result<void> drop_trailing_column() {
+    if (states_.empty() || !states_.back().trailing || states_.back().empty_line == 0) return {};
+    const ColumnState& last = states_.back();
+    if (last.number_line == 0 && last.text_line == 0) {
+      states_.pop_back();
+      table_.features.pop_back();
+      if (states_.empty())
+        return fail(problem("no column has features", "the label and at least one feature",
+                            "Add a column with a feature."));
+      return {};
+    }
+    if (spec_.missing == CsvMissing::mean) return {};
+    return fail(missing_value("", last));
   }
 
   Result<double> number_of(double number, std::string_view field, ColumnState& state) {
@@ -261,14 +299,16 @@ class Reader {
           problem(fmt::format("column {} contains {}, but numbers in other lines, such as line {}",
                               shown(names_[state.field]), shown(state.first_text),
                               format_count(records_->line())),
-                  "only finite numbers, or only texts", kMixedAdvice);
+                  "only finite numbers, or only texts",
+                  state.text_line == 1 && !table_.dialect.header ? kHeaderAdvice : kMixedAdvice);
       mixed.where = fmt::format("{}, line {}", path_.string(), state.text_line);
       return fail(std::move(mixed));
     }
     if (!(std::abs(number) <= kLargest))
       return fail(problem_here(
           fmt::format("column {} contains {}", shown(names_[state.field]), shown(field)),
-          fmt::format("numbers up to {:.3g}, the largest fp32 number", kLargest)));
+          fmt::format("numbers up to {:.3g}, the largest fp32 number", kLargest),
+          "Correct the value, or list the column in data.csv.ignored."));
     if (state.number_line == 0) state.number_line = records_->line();
     return number;
   }
@@ -299,7 +339,9 @@ class Reader {
           "the header ends with a comma, so the last column has no name, and it is empty here",
           "a last column with the label",
           "Remove the comma at the end of each line, or set data.label_column."));
-    if (label.empty()) return fail(problem_here("the label is empty"));
+    if (label.empty())
+      return fail(problem_here("the label is empty", "a label",
+                               "Add the label, or set data.csv.missing to drop."));
     const std::size_t index = classes_.index(label);
     if (classes_.size() > static_cast<std::size_t>(kMaxClasses))
       return fail(problem_here(fmt::format("column {} has more than {} distinct labels",
@@ -325,6 +367,8 @@ class Reader {
 
   static constexpr const char* kMixedAdvice =
       "Correct the value, or list the column in data.csv.categories or data.csv.ignored.";
+  static constexpr const char* kHeaderAdvice =
+      "If the first line is a header, set data.csv.header to present.";
   static constexpr const char* kDecimalAdvice =
       "If it is a decimal comma, set data.csv.decimal to comma.";
 

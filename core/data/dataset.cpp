@@ -38,7 +38,8 @@ std::int64_t classes_of(const DataSpec& spec) {
 base::Result<void> require(std::int64_t value, std::int64_t least, const char* field) {
   if (value >= least) return {};
   return fail({"out_of_range", ProblemCode::bad_input, fmt::format("data.{}", field),
-               fmt::format("the value is {}", value), fmt::format("at least {}", least), ""});
+               fmt::format("the value is {}", value), fmt::format("at least {}", least),
+               "Choose a larger value."});
 }
 
 // Refuses a vocabulary that is too large for a float to represent every index exactly.
@@ -48,7 +49,7 @@ base::Result<void> check_vocabulary(const DataSpec& spec) {
   return fail({"out_of_range", ProblemCode::bad_input, "data.vocabulary",
                fmt::format("the vocabulary has {} indices, but indices are exact only below 2^24",
                            spec.vocabulary),
-               fmt::format("{} to {}", spec.slot_count, kMaxIndices), ""});
+               fmt::format("{} to {}", spec.slot_count, kMaxIndices), "Choose a smaller vocabulary."});
 }
 
 base::Result<void> check_clicks(const DataSpec& spec) {

@@ -18,7 +18,8 @@ Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
                                                           const std::filesystem::path& file) {
   if (spec.train_samples < 0 || spec.held_out_samples < 0)
     return fail({"out_of_range", ProblemCode::bad_input, "data", "a number of samples is negative",
-                 "0 or more", ""});
+                 "0 or more",
+                 "Choose 0 or more for data.train_samples and data.held_out_samples."});
   const bool rest = spec.train_samples == 0;
   const std::string holds =
       fmt::format("{} has {}", file.filename().string(), base::counted(samples, "sample"));
@@ -37,7 +38,8 @@ Result<std::pair<std::int64_t, std::int64_t>> split_sizes(const DataSpec& spec,
   if (train == 0)
     return fail({"too_few_samples", ProblemCode::bad_input, "data.held_out_samples",
                  fmt::format("no training samples are left; {}", holds),
-                 fmt::format("less than {}", format_count(samples)), ""});
+                 fmt::format("less than {}", format_count(samples)),
+                 "Lower data.held_out_samples."});
   return std::pair{train, spec.held_out_samples};
 }
 

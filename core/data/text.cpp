@@ -73,7 +73,8 @@ Result<std::shared_ptr<const Dataset>> cut(Characters characters, const DataSpec
                                            const std::string& where) {
   if (characters.vocabulary.size() < 2)
     return fail({"text_too_uniform", ProblemCode::bad_input, where,
-                 "the text needs at least two distinct characters", "a text", ""});
+                 "the text has fewer than two distinct characters",
+                 "a text with two or more distinct characters", "Set data.file to another text."});
   const std::int64_t windows = (characters.count - 1) / spec.context;
   const std::int64_t train =
       spec.train_samples > 0 ? spec.train_samples : windows - spec.held_out_samples;
@@ -191,7 +192,8 @@ Result<std::shared_ptr<const Dataset>> open_text(const DataSpec& spec,
                                                  const std::filesystem::path& directory) {
   if (spec.file.empty())
     return fail({"file_not_set", ProblemCode::bad_input, "data.file", "no file is given",
-                 "the path of a text file", ""});
+                 "the path of a text file",
+                 "Set data.file, or set data.kind to grammar, which needs no file."});
   const std::string path = (directory / spec.file).lexically_normal().string();
   auto source = ByteSource::open(path);
   if (!source) return fail(suggest_other_texts(source.error()));

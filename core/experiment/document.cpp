@@ -158,20 +158,32 @@ const base::FieldDescription* field_at(const std::vector<base::FieldDescription>
 }
 
 // Parses the value as JSON if possible. If the field holds text, keeps the value as text, for
-// example 2024 in name=2024.
-Json override_value(const std::string& path, const std::string& text) {
-  const auto parsed = base::parse_json(text, "");
-  if (!parsed || parsed->is_string()) return parsed.value_or(Json(text));
+// example 2024 in name=2024; the same applies to the elements of a list of texts.
+base::Result<Json> override_value(const std::string& path, const std::string& text) {
   const auto fields = base::describe(Experiment{});
   const base::FieldDescription* field = field_at(fields, path);
-  return field != nullptr && field->kind == base::FieldKind::text ? Json(text) : *parsed;
+  const bool is_text = field != nullptr && field->kind == base::FieldKind::text;
+  auto parsed = base::parse_json(text, path);
+  if (!parsed) {
+    const bool is_structure = text.starts_with('{') || text.starts_with('[');
+    if (!is_structure || is_text) return Json(text);
+    parsed.error().advice = "Correct the JSON. In a shell, put it in single quotes.";
+    return parsed;
+  }
+  if (parsed->is_string()) return parsed;
+  if (is_text) return Json(text);
+  if (parsed->is_array() && field != nullptr && field->element == base::FieldKind::text)
+    for (Json& element : *parsed)
+      if (element.is_number()) element = element.dump();
+  return parsed;
 }
 
+// Names the keys that an object lost when its kind changed, with their values.
 std::string dropped_keys_note(const std::string& object, const std::string& kind,
                               const std::vector<std::string>& keys) {
   if (keys.empty()) return "";
-  return fmt::format("{}.kind is now {}, which has no field {}; the values were dropped", object,
-                     kind, base::joined_names(keys));
+  return fmt::format("{}.kind is now {}, which has no such field, so these values were dropped: {}",
+                     object, kind, base::joined_names(keys));
 }
 
 // Removes the keys that the new kind of the object at path `object` does not have. Returns a note
@@ -189,10 +201,12 @@ std::string drop_foreign_keys(Json& document, const std::string& object) {
     return key.path.substr(0, key.path.rfind('.')) != object;
   });
   if (removed.empty()) return "";
-  static_cast<void>(base::set_value_at(document, object, *base::value_at(rest, object)));
   std::vector<std::string> chosen;
   for (const base::ForeignKey& key : removed)
-    if (!key.is_default) chosen.push_back(key.path.substr(object.size() + 1));
+    if (!key.is_default)
+      chosen.push_back(fmt::format("{}={}", key.path.substr(object.size() + 1),
+                                   base::value_at(document, key.path)->dump()));
+  static_cast<void>(base::set_value_at(document, object, *base::value_at(rest, object)));
   return dropped_keys_note(object, removed.front().kind, chosen);
 }
 
@@ -310,13 +324,14 @@ base::Result<std::string> apply_override(Json& document, const std::string& path
   const std::string path = present_path(path_and_value.substr(0, equals));
   if (auto wrong = base::not_utf8(path_and_value, path)) return base::fail(*wrong);
   const auto before = base::value_at(document, path);
-  const Json value = override_value(path, path_and_value.substr(equals + 1));
-  if (const auto set = base::set_value_at(document, path, value); !set)
+  const auto value = override_value(path, path_and_value.substr(equals + 1));
+  if (!value) return base::fail(value.error());
+  if (const auto set = base::set_value_at(document, path, *value); !set)
     return base::fail(set.error());
   if (path.starts_with("topology"))  // the value may be a device group, or the count of one
     if (const Problems problems = expand_device_groups(document); !problems.empty())
       return base::fail(problems.front());
-  if (!path.ends_with(".kind") || (before && *before == value)) return std::string();
+  if (!path.ends_with(".kind") || (before && *before == *value)) return std::string();
   return drop_foreign_keys(document, path.substr(0, path.rfind('.')));
 }
 

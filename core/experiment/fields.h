@@ -623,7 +623,8 @@ struct Fields<experiment::TrainingSpec> {
               "Saves memory, costs "
               "time, same result; 0: everything is kept"),
         field("epochs", &T::epochs, "epochs", {1, 1e6},
-              "Number of passes over the training samples"),
+              "Number of passes over the training samples",
+              [](const T& t) { return t.steps == 0; }),
         field("steps", &T::steps, "steps", {0, 1e12},
               "Number of steps. If set, it overrides training.epochs; 0: training.epochs "
               "determines the number of steps"),

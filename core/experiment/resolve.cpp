@@ -420,7 +420,8 @@ base::Result<Resolved> resolved_from_json(const Json& json) {
       json.size() != known)
     return base::fail({"not_a_resolved_experiment", ProblemCode::bad_input, "",
                        "the JSON is not a resolved experiment",
-                       "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}", ""});
+                       "{\"document\": {...}, \"data\": {...}, \"shards\": [...]}",
+                       "Name the resolved.json of a run directory."});
   const auto document = from_json(json["document"]);
   if (!document) return base::fail(document.error().front());
   const auto data = read_summary(json["data"]);

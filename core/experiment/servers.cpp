@@ -368,7 +368,8 @@ Problems place_problems(const Experiment& experiment, const model::Model& model)
     if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
       problems.push_back({"unknown_variable", ProblemCode::bad_input, where + ".variable",
                           fmt::format("the model has no variable \"{}\"", places[i].variable),
-                          names_of(model), ""});
+                          names_of(model),
+                          "Choose a variable of the model, or remove the entry."});
     else if (!seen.insert(places[i].variable).second)
       problems.push_back({"variable_placed_twice", ProblemCode::bad_input, where + ".variable",
                           fmt::format("{} is placed twice", places[i].variable),

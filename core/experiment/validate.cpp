@@ -230,7 +230,8 @@ Problems semantic_problems(const Experiment& experiment, const data::DataSummary
   Problems problems = form_problems(experiment);
   if (base::has_control_characters(experiment.name))
     problems.push_back({"control_character", ProblemCode::bad_input, "name",
-                        "the name contains a control character", "printable characters", ""});
+                        "the name contains a control character", "printable characters",
+                        "Remove the control character."});
   append(problems, placement_problems(experiment));
   append(problems, role_problems(experiment, data));
   append(problems, torus_problems(experiment.strategy));

@@ -118,7 +118,8 @@ base::Result<void> fit_strategy(StrategySpec& strategy, const std::vector<int>& 
        fmt::format("{} needs the same number of ranks on every host, but the first {} are not "
                    "distributed evenly",
                    base::name_of(strategy.algorithm), counted_ranks(std::ssize(hosts))),
-       "hosts with equal numbers of ranks", ""});
+       "hosts with equal numbers of ranks",
+       "Choose another number of ranks, or set strategy.algorithm to auto."});
 }
 
 Problem fixed_all_reduce_problem(const StrategySpec& strategy, const FixedAlgorithm& only) {
@@ -129,7 +130,7 @@ Problem fixed_all_reduce_problem(const StrategySpec& strategy, const FixedAlgori
           fmt::format("{} supports only {}, not {}", base::name_of(strategy.kind), name,
                       base::name_of(strategy.algorithm)),
           name + ", auto",
-          ""};
+          "Set strategy.algorithm to auto."};
 }
 
 base::Result<void> fit_batch(TrainingSpec& training, const Variant& wanted, std::int64_t drawn) {

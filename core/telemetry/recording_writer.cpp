@@ -168,7 +168,8 @@ base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::pat
     return base::fail(base::system_problem(path.string(), "cannot create the recording", errno));
   if (status.st_size > 0)
     return base::fail({"recording_exists", base::ProblemCode::refused, path.string(),
-                       "the directory already contains a recording", "a new run directory", ""});
+                       "the directory already contains a recording", "a new run directory",
+                       "Choose another run directory."});
   RecordingWriter writer(std::make_unique<State>(path, std::move(file)));
   header["schema"] = kRecordingSchema;
   if (auto appended = writer.append_json(FrameType::header, -1, header); !appended)

@@ -21,11 +21,12 @@ class NameCheck {
   void add(const std::string& name, const std::string& path, int host_of_device = -1) {
     if (name.empty())
       problems_.push_back({"empty_name", ProblemCode::bad_input, path + ".name",
-                           "the name is empty", "a name of 1 to 64 characters", ""});
+                           "the name is empty", "a name of 1 to 64 characters",
+                           "Enter a name."});
     if (base::has_control_characters(name))
       problems_.push_back({"control_character", ProblemCode::bad_input, path + ".name",
                            fmt::format("the name \"{}\" contains a control character", name),
-                           "printable characters", ""});
+                           "printable characters", "Remove the control character."});
     const auto [at, fresh] = seen_.emplace(name, NameUse{path, host_of_device});
     if (!fresh && !name.empty())
       problems_.push_back({"duplicate_name", ProblemCode::bad_input, path + ".name",

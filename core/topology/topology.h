@@ -127,6 +127,7 @@ template <>
 struct trainyard::base::Fields<trainyard::topology::Device> {
   using D = trainyard::topology::Device;
   static constexpr std::string_view title = "Device";
+  static constexpr std::string_view shorthands[] = {"count"};  // core/experiment/device_groups.h
   static auto table() {
     return std::tuple{
         field("name", &D::name, "", {1, 64}, "Name, unique in the topology"),

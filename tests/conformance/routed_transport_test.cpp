@@ -58,9 +58,9 @@ class Forgetting final : public WrappedTransport {
  public:
   Forgetting(std::unique_ptr<Transport> inner, std::vector<int>& forgotten)
       : WrappedTransport(std::move(inner)), forgotten_(forgotten) {}
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
+  base::Result<void> reconnect(int peer, std::uint32_t generation) override {
     forgotten_.push_back(peer);
-    return WrappedTransport::begin_anew(peer, generation);
+    return WrappedTransport::reconnect(peer, generation);
   }
 
  private:
@@ -76,8 +76,8 @@ TEST(RoutedTransport, removes_a_lost_rank_from_every_part) {
   far[0] = std::make_unique<Forgetting>(std::move(far[0]), in_far);
   const auto end = join(near, far, 0);
   ASSERT_TRUE(good(end));
-  ASSERT_TRUE(good((*end)->begin_anew(3, 2)));
-  ASSERT_TRUE(good((*end)->begin_anew(1, 2)));
+  ASSERT_TRUE(good((*end)->reconnect(3, 2)));
+  ASSERT_TRUE(good((*end)->reconnect(1, 2)));
   EXPECT_EQ(in_near, (std::vector<int>{3, 1}));
   EXPECT_EQ(in_far, (std::vector<int>{3, 1}));
 }

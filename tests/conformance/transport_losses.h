@@ -81,7 +81,7 @@ TEST_P(TransportLosses, replacement_of_a_lost_rank_starts_with_empty_channels) {
   ends[1].reset();
   for (const std::size_t rank : {0u, 2u}) {
     await_loss(*ends[rank], 1);
-    ASSERT_TRUE(good(ends[rank]->begin_anew(1, 2)));
+    ASSERT_TRUE(good(ends[rank]->reconnect(1, 2)));
     EXPECT_FALSE(ends[rank]->has_lost(1)) << "there is no process to kill";
   }
   EXPECT_EQ(ends[0]->consumed(1, 0), 0u);

@@ -37,8 +37,8 @@ class WrappedTransport : public comm::Transport {
   comm::Traffic traffic(int peer) const override { return inner_->traffic(peer); }
   void allow_loss(int peer) override { inner_->allow_loss(peer); }
   bool has_lost(int peer) const override { return inner_->has_lost(peer); }
-  base::Result<void> begin_anew(int peer, std::uint32_t generation) override {
-    return inner_->begin_anew(peer, generation);
+  base::Result<void> reconnect(int peer, std::uint32_t generation) override {
+    return inner_->reconnect(peer, generation);
   }
 
  protected:

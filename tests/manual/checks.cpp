@@ -178,6 +178,8 @@ base::Problems experiment_problems(const Parsed& parsed, const fs::path& source)
 std::vector<std::string> experiment_fields() {
   std::vector<std::string> paths;
   add_fields(base::describe(experiment::Experiment{}), "", paths);
+  for (const std::string_view key : base::Fields<topology::Device>::shorthands)
+    paths.push_back("topology.hosts[].devices[]." + std::string(key));
   return paths;
 }
 

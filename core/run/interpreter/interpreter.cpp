@@ -180,7 +180,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
     if (*answer == Gate::Answer::finish) break;
     if (*answer == Gate::Answer::closed) return base::fail(stop_problem());
     if (const auto ok = start(step); !ok) return base::fail(in_op(ok.error()));
-    meter.begin_anew(base::now_nanoseconds());
+    meter.reset(base::now_nanoseconds());
     if (const auto ok = train_steps(step); !ok) return base::fail(in_op(ok.error()));
   }
   if (step > first_step)

@@ -12,7 +12,7 @@ base::Result<std::int64_t> Interpreter::State::run_rounds() {
   rounds =
       std::make_unique<RoundInput>(parts.dataset, parts.sampler, parts.plan->rank, max_loaded());
   row_names = std::make_unique<RowNames>(*rounds);
-  meter.begin_anew(base::now_nanoseconds());
+  meter.reset(base::now_nanoseconds());
   lap();
   write_request(0);
   for (const char* program : {"start", "turn"})
@@ -47,7 +47,7 @@ base::Result<void> Interpreter::State::run_round(const WorkAssignment& turn) {
     saved = turn.done / parts.save_every_steps;
     parts.save(saved * parts.save_every_steps);
   }
-  if (turn.held) meter.begin_anew(now_ns);
+  if (turn.held) meter.reset(now_ns);
   // The worker requests the final parameters explicitly, because other servers may never answer in
   // this turn: no worker computes any more.
   if (turn.last && parts.plan->program("last") >= 0) {

@@ -238,7 +238,7 @@ void StepMeter::traffic_metric(std::int64_t step, int peer, const comm::Traffic&
          peer);
 }
 
-void StepMeter::begin_anew(std::int64_t now_ns) {
+void StepMeter::reset(std::int64_t now_ns) {
   now_ns_ = now_ns;
   if (events_ != nullptr) traffic_between_steps();
   times = {now_ns};
@@ -252,7 +252,7 @@ void StepMeter::evaluated(std::int64_t step, double loss_sum, double correct, st
     metric(Metric::held_out_correct, step, correct);
     metric(Metric::held_out_samples, step, static_cast<double>(samples));
   }
-  begin_anew(end_ns);
+  reset(end_ns);
 }
 
 void StepMeter::averaged_in_pairs(std::int64_t step, std::int64_t averages) {
@@ -268,7 +268,7 @@ void StepMeter::averaged(std::int64_t step) {
     metric(Metric::squared_consensus_distance, step,
            std::accumulate(spread, spread + bound_.spread.elements(), 0.0));
   }
-  begin_anew(base::now_nanoseconds());
+  reset(base::now_nanoseconds());
 }
 
 }  // namespace trainyard::run

@@ -52,7 +52,7 @@ class StepMeter {
   void carried_rows(const NamedRows& table, std::int64_t bytes, bool of_next_round);
   // Restarts `times` at `now_ns` for the next step, so that time between steps (a pause, answers)
   // belongs to no step.
-  void begin_anew(std::int64_t now_ns);
+  void reset(std::int64_t now_ns);
   // Reports an evaluation: `loss_sum` and `correct` are sums over this rank's share. Restarts
   // `times`.
   void evaluated(std::int64_t step, double loss_sum, double correct, std::int64_t samples,

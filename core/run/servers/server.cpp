@@ -117,7 +117,7 @@ Result<void> Server::State::disconnect_lost_workers() {
     if (!one.lost || one.forgotten ||
         std::find(held.begin(), held.end(), static_cast<int>(number)) != held.end())
       continue;
-    if (auto ok = parts.transport->begin_anew(one.rank, ++one.generation); !ok) return ok;
+    if (auto ok = parts.transport->reconnect(one.rank, ++one.generation); !ok) return ok;
     std::fill(one.taken.begin(), one.taken.end(), 0);
     std::fill(one.posted.begin(), one.posted.end(), 0);
     std::fill(one.handed.begin(), one.handed.end(), 0);

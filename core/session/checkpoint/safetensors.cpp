@@ -35,7 +35,7 @@ base::Problem bad(const std::string& where, std::string what) {
           where,
           std::move(what),
           "a safetensors file of F32 and F64 tensors",
-          ""};
+          "Export the checkpoint again, or name another file."};
 }
 
 Json shape_json(const Shape& shape) {

@@ -37,7 +37,7 @@ Problem no_ranks(const std::string& found) {
           "ranks",
           fmt::format("\"{}\" is not a list of numbers of ranks", found),
           "whole numbers from 1, separated by commas, for example 1,2,4",
-          ""};
+          "Correct the list."};
 }
 
 Problem no_algorithms(const std::string& found) {
@@ -49,7 +49,7 @@ Problem no_algorithms(const std::string& found) {
           "algorithms",
           fmt::format("\"{}\" is not a list of algorithms", found),
           known + "separated by commas, or \"all\" for all of them",
-          ""};
+          "Correct the list."};
 }
 
 SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/base/unused_settings.h"
 #include "tests/problem_matchers.h"
 
 namespace trainyard::base {
@@ -142,14 +143,31 @@ TEST(Fields, suggest_only_similar_words) {
   EXPECT_EQ(offered("doubling"), "");
 }
 
+std::vector<std::string> unused_paths(const Cart& cart, const std::string& path = "") {
+  std::vector<std::string> paths;
+  for (const UnusedSetting& unused : unused_settings(cart, path)) paths.push_back(unused.path);
+  return paths;
+}
+
 TEST(Fields, report_unused_settings_with_their_paths) {
   Cart cart;
   EXPECT_THAT(unused_settings(cart), IsEmpty());
   cart.seats = 5;
-  EXPECT_THAT(unused_settings(cart), ElementsAre("seats")) << "it has no roof";
-  EXPECT_THAT(unused_settings(cart, "carts[1]"), ElementsAre("carts[1].seats"));
+  EXPECT_THAT(unused_paths(cart), ElementsAre("seats")) << "it has no roof";
+  EXPECT_THAT(unused_paths(cart, "carts[1]"), ElementsAre("carts[1].seats"));
   cart.covered = true;
   EXPECT_THAT(unused_settings(cart), IsEmpty());
+}
+
+TEST(Fields, name_the_field_that_would_give_an_unused_setting_an_effect) {
+  Cart cart;
+  cart.seats = 5;
+  const auto unused = unused_settings(cart, "carts[1]");
+  ASSERT_EQ(unused.size(), 1U);
+  EXPECT_EQ(unused[0].condition, "carts[1].covered");
+  EXPECT_EQ(unused[0].found, "false");
+  EXPECT_THAT(unused[0].needed, ElementsAre("true"));
+  EXPECT_THAT(to_string(unused[0]), HasSubstr("carts[1].covered is false (needed: true)"));
 }
 
 TEST(Fields, refuse_an_unknown_word_and_list_the_accepted_ones) {

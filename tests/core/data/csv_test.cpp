@@ -316,6 +316,28 @@ TEST_F(Csv, names_a_comma_at_the_end_of_the_header) {
   EXPECT_THAT(problem("x,kind,\n1,a,\n2,b,\n"), AllOf(problem_at(2), Reports("ends with a comma")));
 }
 
+TEST_F(Csv, leaves_out_a_last_column_without_name_and_values) {
+  spec_.label_column = "kind";
+  const auto set = open_text("x,kind,\n1,a,\n2,b,\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().features(), 1);
+  EXPECT_THAT(problem("x,kind,\n1,a,\n2,b,3\n"), AllOf(problem_at(2), Reports("contains \"\"")));
+  EXPECT_THAT(problem("kind,\na,\nb,\n"), Reports("no column has features"));
+  const auto valued = open_text("x,kind,\n1,a,4\n2,b,3\n");
+  ASSERT_TRUE(valued) << base::to_string(valued.error());
+  EXPECT_EQ((*valued)->summary().features(), 2);
+}
+
+TEST_F(Csv, notes_name_constant_columns) {
+  EXPECT_THAT(open_text("x,y,kind\n1,5,a\n2,5,b\n3,5,a\n4,5,b\n").value()->notes(),
+              Contains(AllOf(HasSubstr("\"y\""), HasSubstr("same value"))));
+}
+
+TEST_F(Csv, advises_the_header_if_only_the_first_line_holds_texts) {
+  spec_.csv.header = CsvHeader::absent;
+  EXPECT_THAT(problem("x,kind\n1,a\n2,b\n"), AllOf(problem_at(1), Advises("data.csv.header")));
+}
+
 TEST_F(Csv, memory_of_a_table_is_limited) {
   std::string text = "x,kind\n";
   for (int i = 0; i < 100'000; ++i) text += i % 2 ? "0,a\n" : "0,b\n";

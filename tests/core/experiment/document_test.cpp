@@ -146,6 +146,33 @@ TEST_F(Document, override_of_an_unknown_key_suggests_a_similar_key) {
                     Mentions("\"batch_per_rank\"")));
 }
 
+TEST_F(Document, unknown_key_lists_only_keys_of_the_kind_and_of_the_file_format) {
+  write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [
+            {"name": "d", "cuont": 2}]}]},
+            "model": {"layers": [{"kind": "relu", "colour": 4}, {"kind": "linear"}]}})");
+  const auto loaded = load(file_);
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(),
+              ElementsAre(AllOf(IsProblem("unknown_key", EndsWith("devices[0].cuont")),
+                                Mentions("Did you mean \"count\"?")),
+                          AllOf(IsProblem("unknown_key", EndsWith("layers[0].colour")),
+                                Field(&Problem::accepted, Not(HasSubstr("heads"))))));
+}
+
+TEST_F(Document, override_of_a_list_of_texts_accepts_numbers) {
+  const auto loaded = load(file_, {"data.kind=csv", "data.csv.ignored=[3, \"id\"]"});
+  ASSERT_TRUE(loaded) << base::to_string(loaded.error());
+  EXPECT_THAT(loaded->data.csv.ignored, ElementsAre("3", "id"));
+}
+
+TEST_F(Document, override_with_broken_json_is_reported) {
+  const auto loaded = load(file_, {"model.layers=[{kind: linear}]"});
+  ASSERT_FALSE(loaded);
+  EXPECT_THAT(loaded.error(),
+              ElementsAre(AllOf(IsProblem("bad_json", "--set: model.layers"),
+                                Mentions("column 3"), Advises("single quotes"))));
+}
+
 TEST_F(Document, all_invalid_overrides_are_reported) {
   const auto loaded = load(file_, {"training", "=3", "topology.hosts[7].name=x", "name[0]=x"});
   ASSERT_FALSE(loaded.has_value());
@@ -255,7 +282,7 @@ TEST_F(Document, override_of_a_kind_removes_keys_of_the_previous_kind) {
   EXPECT_EQ(loaded->strategy.average, AveragedQuantity::gradients);
   EXPECT_EQ(loaded->strategy.gossip.graph, GossipGraph::torus);
   EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("strategy.kind"), HasSubstr("gossip"),
-                                       HasSubstr("average"), Not(HasSubstr("segment")))));
+                                       HasSubstr("average=\"weights\""), Not(HasSubstr("segment")))));
 }
 
 TEST_F(Document, override_of_a_kind_keeps_keys_of_other_objects) {

@@ -31,7 +31,7 @@ double bucket_width(Span span, int pixels) {
   return std::exp2(std::ceil(std::log2(span.width() / std::max(pixels, 1))));
 }
 
-void Thinner::begin_anew(const Asked& asked) {
+void Thinner::reset(const Asked& asked) {
   asked_ = asked;
   open_ = asked.begin;
   result_.points.clear();
@@ -86,7 +86,7 @@ const Thinned& Thinner::update(const PointSeries& series, XAxis axis, Span span,
   end = end_of_drawable(values, begin, end);
   const bool dense =
       end - begin > 2 * static_cast<std::size_t>(std::max(pixels, 1)) && span.width() > 0;
-  if (const Asked asked{axis, span, pixels, log, dense, begin}; asked != asked_) begin_anew(asked);
+  if (const Asked asked{axis, span, pixels, log, dense, begin}; asked != asked_) reset(asked);
   kept_ = result_.settled;
   result_.points.resize(kept_);
   if (dense) add_buckets(series, values, end);

@@ -49,7 +49,7 @@ class Thinner {
     std::size_t begin = 0;
     bool operator==(const Asked&) const = default;
   };
-  void begin_anew(const Asked& asked);
+  void reset(const Asked& asked);
   void add(const DrawableValues& values, std::size_t index);
   void add_bucket(const DrawableValues& values, std::size_t begin, std::size_t end);
   void add_all(const DrawableValues& values, std::size_t end);
