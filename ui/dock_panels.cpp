@@ -68,7 +68,7 @@ QWidget* DockPanels::make_palette(CentralArea& center, const Services& services)
 QWidget* DockPanels::make_tree(Document& document, Selection& selection) {
   auto* tree = new TopologyTree(document, selection, &window_);
   connect(tree, &TopologyTree::message, window_.statusBar(),
-          [this](const QString& said) { window_.statusBar()->showMessage(said, 5000); });
+          [this](const QString& note) { window_.statusBar()->showMessage(note, 5000); });
   return tree;
 }
 
@@ -118,7 +118,7 @@ void DockPanels::connect_model(TopologyView& canvas, Workspace& workspace) {
   connect(&model, &ModelPanel::pointed, &canvas, &TopologyView::highlight_devices);
   connect(&workspace.dock("model"), &QDockWidget::visibilityChanged, &model, &ModelPanel::set_seen);
   connect(&model, &ModelPanel::message, window_.statusBar(),
-          [this](const QString& said) { window_.statusBar()->showMessage(said, 8000); });
+          [this](const QString& note) { window_.statusBar()->showMessage(note, 8000); });
   connect(&canvas, &TopologyView::layers_dropped, &model, &ModelPanel::move_to_device);
 }
 

@@ -105,18 +105,18 @@ void RunReports::report_lost_coordinator(const Run& run) {
   const auto& losses = run.history().train_loss();
   const QString steps =
       tr("%n step(s)", nullptr, plural(losses.empty() ? 0 : losses.back().step + 1));
-  const QString said = QString::fromStdString(last_output(run.directory().toStdString()));
+  const QString note = QString::fromStdString(last_output(run.directory().toStdString()));
   const QString how =
-      said.isEmpty()
+      note.isEmpty()
           ? tr("The coordinator process ended after %1 without reporting a result; it may have "
                "been killed.")
                 .arg(steps)
           : tr("The coordinator process ended after %1 without reporting a result.").arg(steps);
   const QString kept = tr("The recording is kept. Run the experiment again.");
   center_.errors().show_text(Banner::Kind::error, tr("%1 ended unexpectedly").arg(name_of(run)),
-                             said.isEmpty()
+                             note.isEmpty()
                                  ? how + " " + kept
-                                 : how + " " + kept + "\n" + tr("Last output: %1").arg(said));
+                                 : how + " " + kept + "\n" + tr("Last output: %1").arg(note));
   offer_log(run, {});
 }
 

@@ -158,13 +158,13 @@ std::vector<Item> gpus() {
       std::fprintf(stderr, "note: GPU %d is omitted: %s\n", gpu.number, why.c_str());
       continue;
     }
-    std::string said = "GPU " + std::to_string(gpu.number) + " of this machine, " +
+    std::string note = "GPU " + std::to_string(gpu.number) + " of this machine, " +
                        base::format_bytes(static_cast<double>(gpu.memory_bytes));
     if (gpu.memory_bandwidth_bytes_per_second > 0)
-      said += " at " + base::with_unit(gpu.memory_bandwidth_bytes_per_second, "B/s");
-    if (gpu.peak_flops > 0) said += ", " + base::with_unit(gpu.peak_flops, "FLOP/s") + " in fp32";
-    if (!gpu.links.empty()) said += ", " + gpu.links;
-    items.push_back({gpu.name, said + ", at " + gpu.bus, "", gpu});
+      note += " at " + base::with_unit(gpu.memory_bandwidth_bytes_per_second, "B/s");
+    if (gpu.peak_flops > 0) note += ", " + base::with_unit(gpu.peak_flops, "FLOP/s") + " in fp32";
+    if (!gpu.links.empty()) note += ", " + gpu.links;
+    items.push_back({gpu.name, note + ", at " + gpu.bus, "", gpu});
   }
   return items;
 }

@@ -217,8 +217,8 @@ void print_emulation(const Json& header) {
   topology::Topology topology;
   base::Problems problems;
   base::read_document(*drawn, topology, "", problems);
-  if (const auto said = experiment::emulation_caveat(topology); said && problems.empty())
-    std::printf("EMULATED: %s\n", said->c_str());
+  if (const auto note = experiment::emulation_caveat(topology); note && problems.empty())
+    std::printf("EMULATED: %s\n", note->c_str());
 }
 
 // Prints which samples or feature columns each rank has, if the sharding is not iid.
@@ -240,20 +240,20 @@ session::ReplayServices in_this_process() {
 
 Json json_of(const session::ReplayResult& again) {
   Json ranks = Json::array();
-  const auto said = [&](const std::string& recorded) {
+  const auto note = [&](const std::string& recorded) {
     return again.compared() ? Json(recorded) : Json();
   };
   for (const auto& one : again.weights)
     ranks.push_back({{"rank", one.rank},
                      {"parameters_xxh64", one.parameters_xxh64},
-                     {"recorded_xxh64", said(one.recorded_xxh64)}});
+                     {"recorded_xxh64", note(one.recorded_xxh64)}});
   return {{"type", "result"},
           {"status", "completed"},
           {"gradients", again.gradients},
           {"events", again.events},
           {"left_over", again.skipped_events},
           {"parameters_xxh64", again.reported_weights().parameters_xxh64},
-          {"recorded_xxh64", said(again.reported_weights().recorded_xxh64)},
+          {"recorded_xxh64", note(again.reported_weights().recorded_xxh64)},
           {"same", again.compared() ? Json(again.same()) : Json()},
           {"ranks", ranks}};
 }

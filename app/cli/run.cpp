@@ -325,7 +325,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   if (const auto emulated = experiment::emulation_caveat(document.topology))
     note("EMULATED: " + *emulated);
   for (const experiment::Note& setting : experiment::all_notes(resolved)) note(to_string(setting));
-  for (const std::string& said : unused_setting_notes(given)) note(said);
+  for (const std::string& unused : unused_setting_notes(given)) note(unused);
   note(experiment::shared_cores_caveat(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus_caveat(document.topology));
   note(experiment::equivalence_caveats(document));

@@ -156,9 +156,9 @@ int run_simulate(const SimulateArguments& arguments) {
   if (!resolved) return complain(resolved.error(), arguments.json);
   const auto outcome = simulate(*resolved, arguments.steps);
   if (!outcome) return complain({outcome.error()}, arguments.json);
-  const auto said = compare(*resolved, *outcome, arguments.steps);
-  if (arguments.json) print_json(result_json(*resolved, *outcome, said));
-  else print(*resolved, *outcome, said);
+  const auto text = compare(*resolved, *outcome, arguments.steps);
+  if (arguments.json) print_json(result_json(*resolved, *outcome, text));
+  else print(*resolved, *outcome, text);
   return 0;
 }
 

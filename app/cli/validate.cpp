@@ -126,12 +126,12 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
       document.run.devices == experiment::DeviceSpeed::paced)
     notes.push_back(experiment::speeds_line(document.run));
   add_slowed_down(document.topology, notes);
-  for (std::string& said : unused_setting_notes(given)) notes.push_back(std::move(said));
+  for (std::string& text : unused_setting_notes(given)) notes.push_back(std::move(text));
   if (experiment::is_on_several_hosts(resolved))
     notes.push_back(*experiment::tensor_split_text(resolved));
-  for (std::string& said : experiment::unused_stage_settings(resolved))
-    notes.push_back(std::move(said));
-  if (auto said = experiment::unused_shard_group(resolved)) notes.push_back(std::move(*said));
+  for (std::string& text : experiment::unused_stage_settings(resolved))
+    notes.push_back(std::move(text));
+  if (auto text = experiment::unused_shard_group(resolved)) notes.push_back(std::move(*text));
   if (const auto savings = experiment::savings(resolved))
     notes.push_back("gradients are " + experiment::savings_line(*savings));
   if (experiment::shards_columns(resolved))

@@ -87,14 +87,14 @@ Ends ends_of_servers(const Scope& scope) {
 }
 
 std::string words(const End& end) {
-  const auto said = [](std::int64_t elements) {
+  const auto text = [](std::int64_t elements) {
     return elements < 0 ? std::string("nothing") : base::counted(elements, "element");
   };
   const std::string rows = end.named > 0
                                ? fmt::format(", at most {} of {}", base::counted(end.named, "row"),
                                              base::counted(end.row, "element"))
                                : "";
-  return fmt::format("push of {} and pull of {}{}", said(end.pushed), said(end.pulled), rows);
+  return fmt::format("push of {} and pull of {}{}", text(end.pushed), text(end.pulled), rows);
 }
 
 bool agree(const End& worker, const End& server) {
@@ -115,7 +115,7 @@ plan::Access sent_part(plan::Access list) {
 void prove_named(const RankPlan& rank, const plan::Program& program, const Op& op,
                  Findings& findings) {
   const auto expect_one = [&](const plan::Program* where, OpKind kind, const auto& fits,
-                              const char* said, const char* expected) {
+                              const char* text, const char* expected) {
     const auto is = [&](const Op& other) {
       return other.kind == kind && other.bucket == op.bucket && fits(other);
     };
@@ -123,7 +123,7 @@ void prove_named(const RankPlan& rank, const plan::Program& program, const Op& o
       findings.add(
           Proof::serving,
           FindingLocation{rank.rank, program.name, static_cast<int>(&op - program.ops.data())},
-          said, expected, "");
+          text, expected, "");
   };
   const plan::Program* turn = program_of(rank, "turn");
   const plan::Access &first = op.reads.front(), &list = op.reads.back();

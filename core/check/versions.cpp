@@ -178,7 +178,7 @@ class VersionTracker {
 // The losses of one micro-batch of one program on all ranks, and the fraction of an update's
 // samples that each loss states.
 struct UpdateFractions {
-  std::vector<FindingLocation> said;  // locations of losses, one per replica
+  std::vector<FindingLocation> locations;  // locations of losses, one per replica
   std::int64_t samples = 0;
   std::set<std::int64_t> of;
 };
@@ -194,7 +194,7 @@ void add_parts(const plan::RankPlan& rank, const Program& program,
                     [&](const plan::Access& write) { return write.buffer == metrics; });
     if (op.kind != OpKind::loss || !tells) continue;
     UpdateFractions& of_update = parts[{program.name, op.micro}];
-    of_update.said.push_back({rank.rank, program.name, static_cast<int>(i)});
+    of_update.locations.push_back({rank.rank, program.name, static_cast<int>(i)});
     of_update.samples += op.weights.numerators.empty() ? 0 : op.weights.numerators.front();
     of_update.of.insert(op.weights.denominator);
   }
@@ -206,10 +206,10 @@ void prove_parts_of_updates(const Scope& scope, Findings& findings) {
     for (const Program& program : rank.programs)
       if (updates_each(program)) add_parts(rank, program, parts);
   for (const auto& [number, update] : parts)
-    if ((update.said.size() > 1 || update.samples > 0) &&
+    if ((update.locations.size() > 1 || update.samples > 0) &&
         (update.of.size() != 1 || update.samples != *update.of.begin()))
       return findings.add(
-          Proof::versions, update.said.front(),
+          Proof::versions, update.locations.front(),
           "the sample fractions of the losses of all replicas do not add up to 1",
           "fractions that add up to all samples of the update",
           "Weight each loss by its replica's fraction of the samples of the update.");

@@ -80,9 +80,9 @@ std::int64_t encoded_bytes_of(const Resolved& e, const Payload& payload) {
 
 // Returns a factor as text, such as "3.98x".
 std::string times(double factor) {
-  char said[32];
-  std::snprintf(said, sizeof said, "%.3gx", factor);
-  return said;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3gx", factor);
+  return text;
 }
 
 double ratio(std::int64_t a, std::int64_t b) {
@@ -146,7 +146,7 @@ std::optional<Savings> savings(const Resolved& e) {
 }
 
 std::string savings_line(const Savings& savings) {
-  const auto said = [](double saved, const char* less, const char* more) {
+  const auto text = [](double saved, const char* less, const char* more) {
     if (times(saved) == times(1) || times(1 / saved) == times(1)) return std::string("as much as");
     return saved > 1 ? fmt::format("{} {}", times(saved), less)
                      : fmt::format("{} {}", times(1 / saved), more);
@@ -154,9 +154,9 @@ std::string savings_line(const Savings& savings) {
   const std::string encoded =
       times(savings.encoded) == times(1)
           ? "encoded no smaller"
-          : fmt::format("encoded {}", said(savings.encoded, "smaller", "larger"));
+          : fmt::format("encoded {}", text(savings.encoded, "smaller", "larger"));
   return savings.sent ? fmt::format("{}, traffic {} uncompressed", encoded,
-                                    said(*savings.sent, "less than", "more than"))
+                                    text(*savings.sent, "less than", "more than"))
                       : encoded;
 }
 

@@ -12,13 +12,13 @@ namespace {
 using base::Problem;
 using base::ProblemCode;
 
-std::string said(Multiplies multiplies) { return std::string(base::name_of(multiplies)); }
+std::string text(Multiplies multiplies) { return std::string(base::name_of(multiplies)); }
 
 Problem fp64_problem(Multiplies asked) {
   return {"multiplies_with_fp64",
           ProblemCode::bad_input,
           "training.multiplies",
-          fmt::format("{} sums in fp32, but training.precision is fp64", said(asked)),
+          fmt::format("{} sums in fp32, but training.precision is fp64", text(asked)),
           "full or auto with fp64",
           "Set training.precision to fp32, or training.multiplies to full."};
 }
@@ -32,7 +32,7 @@ Problem in_mixed(Multiplies asked, Precision precision) {
           "full, auto",
           fmt::format("Set training.multiplies to auto; or set training.precision to fp32; {} then "
                       "rounds only the inputs of matrix multiplications.",
-                      said(asked))};
+                      text(asked))};
 }
 
 Problem tpu_in_fp64() {
@@ -50,7 +50,7 @@ Problem tpu_problem(Multiplies asked) {
           "training.multiplies",
           fmt::format("a TPU rounds the inputs of matrix multiplications to bfloat16, but "
                       "training.multiplies is set to {}",
-                      said(asked)),
+                      text(asked)),
           "bfloat16, auto",
           "Set training.multiplies to bfloat16, or strategy.kind to mirrored."};
 }

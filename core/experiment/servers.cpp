@@ -230,13 +230,13 @@ std::optional<std::string> softsync_line(const Experiment& experiment) {
       n > workers || workers % n == 0)
     return std::nullopt;
   const std::int64_t taken = gradients_per_update(servers, static_cast<int>(workers));
-  const std::string said = fmt::format(
+  const std::string text = fmt::format(
       "{} workers cannot be divided evenly by softsync {}: an update takes {}",
       base::format_count(workers), base::format_count(n), base::counted(taken, "gradient"));
-  if (taken == 1) return said + ", as asynchronous does";
+  if (taken == 1) return text + ", as asynchronous does";
   if (workers % taken == 0)
-    return fmt::format("{}, as with softsync {}", said, base::format_count(workers / taken));
-  return said + ". There is no formula for the mean staleness in this case";
+    return fmt::format("{}, as with softsync {}", text, base::format_count(workers / taken));
+  return text + ". There is no formula for the mean staleness in this case";
 }
 
 std::optional<std::string> paced_turns_note(const Experiment& experiment, double seconds_per_step) {
@@ -368,8 +368,7 @@ Problems place_problems(const Experiment& experiment, const model::Model& model)
     if (!std::ranges::count(model.parameters, places[i].variable, &model::Parameter::name))
       problems.push_back({"unknown_variable", ProblemCode::bad_input, where + ".variable",
                           fmt::format("the model has no variable \"{}\"", places[i].variable),
-                          names_of(model),
-                          "Choose a variable of the model, or remove the entry."});
+                          names_of(model), "Choose a variable of the model, or remove the entry."});
     else if (!seen.insert(places[i].variable).second)
       problems.push_back({"variable_placed_twice", ProblemCode::bad_input, where + ".variable",
                           fmt::format("{} is placed twice", places[i].variable),

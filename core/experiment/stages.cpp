@@ -118,7 +118,7 @@ std::optional<std::string> stages_line(const Resolved& resolved) {
     text += fmt::format("; {} {} the layers of the other ranks", ranks_text(0, mesh.data - 1),
                         mesh.data > 1 ? "call" : "calls");
   text += segment_times_text(resolved);
-  for (const std::string& said : unused_stage_settings(resolved)) text += "; " + said;
+  for (const std::string& note : unused_stage_settings(resolved)) text += "; " + note;
   return text;
 }
 

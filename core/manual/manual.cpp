@@ -373,10 +373,10 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   if (const auto at = fields_.find(without_indices(topic)); at != fields_.end())
     return at->second.front();
   if (const auto at = problems_.find(topic); at != problems_.end()) return at->second;
+  if (const auto at = rows_.find(topic); at != rows_.end()) return at->second;
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
       if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
-  if (const auto at = rows_.find(topic); at != rows_.end()) return at->second;
   const auto value = values_.find(topic);
   if (value != values_.end() && value->second.size() == 1) return value->second.front();
   std::vector<std::string> named;  // fields with this name

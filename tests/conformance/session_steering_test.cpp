@@ -61,14 +61,14 @@ TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
   EXPECT_EQ(state_of(run.result()), "stopped");
   const auto history = telemetry::History::load(run.directory());
   ASSERT_TRUE(history);
-  std::vector<std::string> said;
+  std::vector<std::string> notes;
   for (const telemetry::LogLine& line : history->log())
-    if (line.rank < 0) said.push_back(line.text);
+    if (line.rank < 0) notes.push_back(line.text);
   const auto done = [](std::int64_t steps) {
     return testing::AllOf(testing::HasSubstr("single step"),
                           testing::HasSubstr(" " + base::format_count(steps) + " of "));
   };
-  EXPECT_THAT(said,
+  EXPECT_THAT(notes,
               testing::ElementsAre(testing::HasSubstr("2 ranks"), "running", "pausing", "paused",
                                    done(at + 1), done(at + 2), "stopping", "stopped"));
 }

@@ -16,8 +16,8 @@ std::unique_ptr<compute::Compute> cpu() { return cpu::make(1).value(); }
 
 // Examples are beside the programs in a bundle.
 std::string resources() {
-  const char* const said = std::getenv("TRAINYARD_RESOURCES");
-  return said != nullptr ? said : TRAINYARD_SOURCE_DIR "/resources";
+  const char* const text = std::getenv("TRAINYARD_RESOURCES");
+  return text != nullptr ? text : TRAINYARD_SOURCE_DIR "/resources";
 }
 
 experiment::Resolved example(const std::string& name, const std::vector<std::string>& overrides) {

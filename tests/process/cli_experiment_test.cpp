@@ -93,14 +93,14 @@ TEST(CliValidate, prints_the_automatic_algorithm_and_the_reason) {
 }
 
 TEST(CliValidate, prints_notes_on_slow_settings_and_unused_settings) {
-  const std::vector<std::string> said{"validate", kMirrored,
-                                      "--set",    "run.devices=paced",
-                                      "--set",    "topology.hosts[0].devices[2].slow_down=3",
-                                      "--set",    "strategy.engine=gloo",
-                                      "--set",    "strategy.algorithm=torus"};
-  const Ran ran = cli(said);
+  const std::vector<std::string> texts{"validate", kMirrored,
+                                       "--set",    "run.devices=paced",
+                                       "--set",    "topology.hosts[0].devices[2].slow_down=3",
+                                       "--set",    "strategy.engine=gloo",
+                                       "--set",    "strategy.algorithm=torus"};
+  const Ran ran = cli(texts);
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  const base::Json notes = cli(with(said, {"--json"})).result().at("notes");
+  const base::Json notes = cli(with(texts, {"--json"})).result().at("notes");
   EXPECT_THAT(notes.get<std::vector<std::string>>(),
               AllOf(Contains(HasSubstr("PACED")), Contains(StartsWith("rank 2, cpu2, ")),
                     Contains(StartsWith("strategy.algorithm "))));

@@ -52,13 +52,13 @@ TEST(Gpus, are_recorded_with_their_properties) {
   const std::string file = (home / "run.csv").string();
   ASSERT_EQ(machine({"export", directory, "--format", "csv", "--out", file}).exit_code, 0);
   const std::string csv = read(file);
-  for (const char* said :
+  for (const char* text :
        {"device_busy,1,0,0,[0-9.]*,0.75,", "device_memory_bytes,1,0,0,[0-9.]*,1.23e.08,",
         "device_watts,1,0,0,[0-9.]*,42,", "device_received_bytes_per_second,1,0,0,[0-9.]*,5e.06,",
         "device_sent_bytes_per_second,1,0,0,[0-9.]*,4e.06,",
         "device_links_received_bytes_per_second,1,0,0,[0-9.]*,7e.06,",
         "device_links_sent_bytes_per_second,1,0,0,[0-9.]*,6e.06,"})
-    EXPECT_TRUE(std::regex_search(csv, std::regex(said))) << said;
+    EXPECT_TRUE(std::regex_search(csv, std::regex(text))) << text;
   EXPECT_FALSE(std::regex_search(csv, std::regex("device_busy,0"))) << "the CPU says nothing";
 }
 

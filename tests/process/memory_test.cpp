@@ -129,8 +129,8 @@ TEST(CliMemory, that_is_insufficient_is_a_warning_of_check) {
   EXPECT_THAT(checked.problems(), ElementsAre(lacks_memory(1)));
   EXPECT_THAT(checked.err,
               testing::StartsWith("warning: topology.hosts[0].devices[1].memory_bytes: "));
-  const Ran said = cli({"check", kMirrored, "--set", small});
-  EXPECT_THAT(said.out,
+  const Ran note = cli({"check", kMirrored, "--set", small});
+  EXPECT_THAT(note.out,
               testing::ContainsRegex("rank 1 [^\n]*\n[^\n]*\n    [^\n]* fit: [^ ]+ [kM]B"));
   EXPECT_EQ(cli({"check", kMirrored}).err, "");
 }

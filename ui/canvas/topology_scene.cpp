@@ -259,11 +259,11 @@ QString TopologyScene::layers_of(int rank) const {
 QString TopologyScene::model_share_on(const topology::Device& device) const {
   const auto rank = rank_of(document_.experiment().topology, device.name);
   if (!rank || !shows_model_share(device)) return {};
-  QStringList said;
-  if (const QString layers = layers_of(*rank); !layers.isEmpty()) said << tr("has %1").arg(layers);
+  QStringList notes;
+  if (const QString layers = layers_of(*rank); !layers.isEmpty()) notes << tr("has %1").arg(layers);
   if (static_cast<std::size_t>(*rank) < shards_.size())
-    said << kept_text(shards_[static_cast<std::size_t>(*rank)]);
-  return said.join(tr(", and "));
+    notes << kept_text(shards_[static_cast<std::size_t>(*rank)]);
+  return notes.join(tr(", and "));
 }
 
 void TopologyScene::sync_tiles() {

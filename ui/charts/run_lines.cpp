@@ -419,22 +419,22 @@ bool sends(const telemetry::History& history) {
 // Returns the titles of charts about the use of GPUs. GPU drivers report this use for all processes
 // together.
 static ChartTitle gpu_chart_title(ChartKind kind) {
-  const auto said = [](const QString& what) {
+  const auto text = [](const QString& what) {
     return chart_text("%1 Reported by the GPU driver for all processes; sampled twice per second.")
         .arg(what);
   };
   if (kind == ChartKind::gpu_busy)
     return {"gpu_busy", chart_text("GPU busy"), chart_text("of time"),
-            said(chart_text(
+            text(chart_text(
                 "Fraction of the last sample period in which a kernel ran on the rank’s GPU."))};
   if (kind == ChartKind::gpu_memory)
     return {"gpu_memory", chart_text("GPU memory"), "B",
-            said(chart_text("Memory in use on the rank’s GPU."))};
+            text(chart_text("Memory in use on the rank’s GPU."))};
   if (kind == ChartKind::gpu_power)
     return {"gpu_power", chart_text("GPU power"), "W",
-            said(chart_text("Power draw of the rank’s GPU; 0: not reported."))};
+            text(chart_text("Power draw of the rank’s GPU; 0: not reported."))};
   return {"gpu_traffic", chart_text("GPU traffic"), "B/s",
-          said(chart_text(
+          text(chart_text(
               "Bytes that the rank’s GPU received (and, in pale lines, sent) over the host bus."))};
 }
 

@@ -118,12 +118,12 @@ void AlgorithmPicker::point() {
 }
 
 QString AlgorithmPicker::detail_of(const AlgorithmRow& row) const {
-  QString said = help_of(row.offer);
+  QString text = help_of(row.offer);
   const auto flows = known_->flows.find(row.offer.algorithm);
-  if (!row.fits()) return said;
-  if (flows == known_->flows.end()) return said + " " + tr("Too many arrows to draw.");
+  if (!row.fits()) return text;
+  if (flows == known_->flows.end()) return text + " " + tr("Too many arrows to draw.");
   const auto widest = std::ranges::max_element(flows->second, {}, &collective::Flow::bytes);
-  return said + " " +
+  return text + " " +
          tr("%n arrow(s) on the canvas, in the color of the sender; the widest carries %1.",
             nullptr, plural(static_cast<std::int64_t>(flows->second.size())))
              .arg(size_text(widest->bytes));

@@ -24,8 +24,8 @@ QString readable(const std::string& name) { return as_text(name).replace('_', ' 
 // Returns the part of a field's help that explains the value 0: "never" for "...; 0: never".
 QString zero_text(const FieldDescription& field) {
   static const QRegularExpression zero("\\b0: ([^;.,]+)");
-  const QString said = zero.match(as_text(field.help)).captured(1).trimmed();
-  return said.size() <= kMaxZeroTextLength ? said : QString();
+  const QString text = zero.match(as_text(field.help)).captured(1).trimmed();
+  return text.size() <= kMaxZeroTextLength ? text : QString();
 }
 
 QString problem_line(const base::Problem& problem) {

@@ -33,8 +33,8 @@ QWidget* Inspector::build_strategy() {
 // logical topology of an algorithm, because a split model has no all-reduce.
 void Inspector::show_stages(const StageAssignment& stages) {
   const bool placed = !stages.picture.devices.empty();
-  forms_.at("strategy")->set_note("stages.partition", placed ? stages.said : QString());
-  split_text_ = placed ? QString() : stages.said;
+  forms_.at("strategy")->set_note("stages.partition", placed ? stages.text : QString());
+  split_text_ = placed ? QString() : stages.text;
   note_devices();
   if (placed || splits_) emit picture_requested(stages.picture);
   splits_ = placed;

@@ -10,9 +10,9 @@ namespace trainyard::ui {
 namespace {
 
 QString sentence(std::string text) {
-  QString said = QString::fromStdString(text);
-  said[0] = said[0].toUpper();
-  return said + ".";
+  QString note = QString::fromStdString(text);
+  note[0] = note[0].toUpper();
+  return note + ".";
 }
 
 }  // namespace

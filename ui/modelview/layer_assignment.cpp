@@ -168,12 +168,12 @@ std::vector<std::vector<int>> holders_in_mesh(const experiment::Resolved& e) {
 QString assignment_text(const experiment::Experiment& e) {
   const bool servers =
       experiment::has_servers(e.strategy.kind) || e.strategy.kind == StrategyKind::rpc;
-  QString said = experiment::count_workers(e.topology) == 1 && !servers
+  QString text = experiment::count_workers(e.topology) == 1 && !servers
                      ? holder_text("One device holds all layers.")
                      : of_several(e);
   if (!data::owns_columns(e.data.sharding) || experiment::count_workers(e.topology) < 2)
-    return said;
-  return said + " " +
+    return text;
+  return text + " " +
          holder_text(
              "Each device computes the part of the first layer that depends on its local sample "
              "columns.");

@@ -28,13 +28,13 @@ QString parameters_text(std::int64_t count, std::int64_t size) {
 // Returns the node's connections to nodes other than the previous one, and its other properties, as
 // short texts.
 QStringList connections_text(const ModelPicture& picture, const ModelNode& node) {
-  QStringList said;
+  QStringList notes;
   if (node.tied_to >= 0)
-    said << model_text("tied to the table of layer %1").arg(picture.node(node.tied_to).place);
-  if (node.reads_samples) said << model_text("looks up table rows by sample");
+    notes << model_text("tied to the table of layer %1").arg(picture.node(node.tied_to).place);
+  if (node.reads_samples) notes << model_text("looks up table rows by sample");
   if (node.addend >= 0)
-    said << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
-  return said;
+    notes << model_text("adds the output of layer %1").arg(picture.node(node.addend).place);
+  return notes;
 }
 
 QString ranks_text(const std::vector<int>& list) {
@@ -67,13 +67,13 @@ QString share_of_split(const LayerSplit& split) {
 // Returns, for example, "of its 64 outputs rank 0 has 0 to 31, rank 1 has 32 to 63". The numbers
 // are indices of outputs.
 QString parts_text(const LayerSplit& split) {
-  QStringList said;
+  QStringList notes;
   for (const LayerShard& part : split.parts)
-    said << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3")
-                                    : model_text("%1 have %2 to %3"))
-                .arg(ranks_text(part.ranks), grouped(part.first),
-                     grouped(part.first + part.count - 1));
-  return model_text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), said.join(", "));
+    notes << (part.ranks.size() == 1 ? model_text("%1 has %2 to %3")
+                                     : model_text("%1 have %2 to %3"))
+                 .arg(ranks_text(part.ranks), grouped(part.first),
+                      grouped(part.first + part.count - 1));
+  return model_text("of its %1 %2 %3").arg(grouped(split.of), split_noun(split), notes.join(", "));
 }
 
 QString owner_text(const ModelNode& node, const ModelColumn& column) {
@@ -146,18 +146,18 @@ QString totals(const ModelPicture& picture) {
 
 QString sentence(const ModelPicture& picture, int number) {
   const ModelNode& node = picture.node(number);
-  QStringList said{
+  QStringList notes{
       model_text("output %1").arg(node.output),
       parameters_text(node.parameters, node.parameter_bytes),
       model_text("activations per micro-batch %1").arg(size_text(node.activation_bytes)),
       model_text("%1 forward and %2 backward per sample, %3 of the total")
           .arg(flops(node.forward_flops), flops(node.backward_flops), share_text(node.share))};
-  said << connections_text(picture, node) << owner_text(node, picture.column_of(number));
+  notes << connections_text(picture, node) << owner_text(node, picture.column_of(number));
   const QString group =
       node.group < 0
           ? QString()
           : model_text(" (%1)").arg(picture.groups[static_cast<std::size_t>(node.group)].title);
-  return node.name + group + ": " + said.join("; ") + ".";
+  return node.name + group + ": " + notes.join("; ") + ".";
 }
 
 QString details(const ModelPicture& picture, const Nodes& nodes) {

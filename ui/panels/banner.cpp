@@ -202,8 +202,8 @@ void Banner::show_offer(QPushButton& button, const QString& label,
   button.setText(label);
   button.show();
   button.disconnect();
-  connect(&button, &QPushButton::clicked, this, [this, act, said = texts_] {
-    if (act() && said == texts_) hide();
+  connect(&button, &QPushButton::clicked, this, [this, act, note = texts_] {
+    if (act() && note == texts_) hide();
   });
   fit();
 }

@@ -161,20 +161,20 @@ QString LogPanel::note() const { return note_->isHidden() ? QString() : note_->t
 
 void LogPanel::show_note() {
   const int rank = rank_->currentData().toInt();
-  QStringList said;
+  QStringList notes;
   const bool filtered = level_->currentIndex() > 0 || !find_->text().isEmpty(),
              none = model_.rowCount() == 0;
   if (model_.lines() == 0)
-    said << tr(
+    notes << tr(
         "No log lines yet. Messages of the coordinator and the ranks appear here during a run.");
   else if (none && model_.is_filtering())
-    said << tr("Searching %n line(s) ...", nullptr, plural(static_cast<qint64>(model_.lines())));
-  else if (none && filtered) said << tr("No line matches the filter.");
-  else if (none) said << tr("Nothing was logged by %1.").arg(source_name(rank));
-  if (rank != LogFilter::kAllRanks && run_) said << printed(rank);
-  said.removeAll(QString());
-  note_->setText(said.join("\n"));
-  note_->setVisible(!said.isEmpty());
+    notes << tr("Searching %n line(s) ...", nullptr, plural(static_cast<qint64>(model_.lines())));
+  else if (none && filtered) notes << tr("No line matches the filter.");
+  else if (none) notes << tr("Nothing was logged by %1.").arg(source_name(rank));
+  if (rank != LogFilter::kAllRanks && run_) notes << printed(rank);
+  notes.removeAll(QString());
+  note_->setText(notes.join("\n"));
+  note_->setVisible(!notes.isEmpty());
   table_->setVisible(!none);
 }
 

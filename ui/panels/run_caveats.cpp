@@ -22,8 +22,8 @@ QString text(const char* source) { return QCoreApplication::translate("truths", 
 // Returns the number of cores of the machine that executed the run. If the run did not record it,
 // returns that of this machine.
 int cores_of(const telemetry::History& history) {
-  const auto said = history.header().find("cores");
-  return said != history.header().end() && said->is_number_integer() ? said->get<int>()
+  const auto note = history.header().find("cores");
+  return note != history.header().end() && note->is_number_integer() ? note->get<int>()
                                                                      : base::usable_cores();
 }
 
@@ -56,8 +56,8 @@ std::optional<QString> equivalence_caveats(const telemetry::History& history,
   read("data.sharding", trained.data.sharding);
   read("strategy", trained.strategy);
   read("training", trained.training);
-  const auto said = problems.empty() ? experiment::equivalence_caveats(trained) : std::nullopt;
-  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+  const auto note = problems.empty() ? experiment::equivalence_caveats(trained) : std::nullopt;
+  return note ? std::optional(QString::fromStdString(*note)) : std::nullopt;
 }
 
 // Describes the effect of the slowest pace (seconds per step) that was set during the run.
@@ -66,8 +66,8 @@ std::optional<QString> pace_caveat(const telemetry::History& history) {
   for (const base::SharedJson& recorded : history.states())
     slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
   const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
-  const auto said = trained ? experiment::paced_turns_note(*trained, slowest) : std::nullopt;
-  return said ? std::optional(QString::fromStdString(*said)) : std::nullopt;
+  const auto note = trained ? experiment::paced_turns_note(*trained, slowest) : std::nullopt;
+  return note ? std::optional(QString::fromStdString(*note)) : std::nullopt;
 }
 
 // Returns the total number of dropped events: the sum of the last count that each rank reported.

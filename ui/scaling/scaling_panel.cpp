@@ -198,9 +198,9 @@ void ScalingPanel::show_notes(const session::Sweep* sweep) {
   QStringList caveats, notes;
   if (sweep) {
     for (const std::string& caveat : session::caveats(*sweep)) caveats << as_text(caveat);
-    for (const std::string& said : {session::baseline_text(*sweep), session::scaling_text(*sweep),
+    for (const std::string& note : {session::baseline_text(*sweep), session::scaling_text(*sweep),
                                     session::measurement_text(*sweep)})
-      if (!said.empty()) notes << as_text(said);
+      if (!note.empty()) notes << as_text(note);
   }
   for (const auto& [label, words] : {std::pair{caveats_, caveats}, std::pair{notes_, notes}}) {
     label->setText(words.join(" · "));
@@ -231,15 +231,15 @@ QString ScalingPanel::status_text() const {
         .arg(sweep.scaling == experiment::Scaling::weak ? tr("Weak-scaling") : tr("Strong-scaling"),
              as_text(std::string(base::name_of(sweep.state))));
   if (follower_.canceling()) return tr("Canceling: the current run stops cleanly; %1").arg(over);
-  QString said = over;
+  QString note = over;
   if (so_far.running)
-    said =
+    note =
         tr("%1: %2").arg(over, as_text(experiment::describe(sweep.variants[*so_far.running].wanted(
                                    sweep.scaling, sweep.steps))));
   return so_far.seconds_left ? tr("%1; about %2 left")
-                                   .arg(said, as_text(base::format_seconds(
+                                   .arg(note, as_text(base::format_seconds(
                                                   std::max(1.0, std::round(*so_far.seconds_left)))))
-                             : said;
+                             : note;
 }
 
 // Lists sweeps on a pool thread. If this is called while sweeps are being listed, they are listed

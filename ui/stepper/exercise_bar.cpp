@@ -196,11 +196,12 @@ void ExerciseBar::refill_algorithms() {
   algorithm_->clear();
   for (const Algorithm one : offered) {
     algorithm_->addItem(algorithm_text(collective(), one), static_cast<int>(one));
-    const std::string_view said = collective::description(one);
+    const std::string_view description = collective::description(one);
     if (collective() == Collective::all_reduce)
-      algorithm_->setItemData(algorithm_->count() - 1,
-                              QString::fromUtf8(said.data(), static_cast<qsizetype>(said.size())),
-                              Qt::ToolTipRole);
+      algorithm_->setItemData(
+          algorithm_->count() - 1,
+          QString::fromUtf8(description.data(), static_cast<qsizetype>(description.size())),
+          Qt::ToolTipRole);
   }
   if (before)
     algorithm_->setCurrentIndex(std::max(0, algorithm_->findData(static_cast<int>(*before))));
@@ -267,7 +268,7 @@ QString ExerciseBar::source_text() const {
   if (!one) return tr("Example values, one per chunk of 4 B.") + drawn_engine();
   if (!recorded_values()) return no_values_reason();
   return tr("Recorded values of bucket %1 of run %2: %3. Sums are rounded in %4, as on the ranks.")
-      .arg(bucket_name(*run_, *one), run_name_, values_->said(),
+      .arg(bucket_name(*run_, *one), run_name_, values_->sentence(),
            QString::fromUtf8(base::name_of(one->dtype)));
 }
 

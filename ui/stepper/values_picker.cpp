@@ -74,7 +74,7 @@ void ValuesPicker::refill_elements(int count) {
   if (count > 0) element_->setCurrentIndex(std::min(before, count - 1));
 }
 
-QString ValuesPicker::said() const {
+QString ValuesPicker::sentence() const {
   const int step = chosen_step();
   const QString when = step == telemetry::kBeforeSteps ? tr("before the first training step")
                                                        : tr("in step %1").arg(step);

@@ -29,8 +29,8 @@ class ValuesPicker : public QObject {
   bool any() const { return kept_ > 0; }  // true if there are values of a training step
   const std::optional<RecordedValues>& values() const {
     return values_;
-  }                      // recorded values; nothing if the example's values are chosen
-  QString said() const;  // sentence about the choice: "element 1 of 4 ... of step 0"
+  }                          // recorded values; nothing if the example's values are chosen
+  QString sentence() const;  // sentence about the choice: "element 1 of 4 ... of step 0"
 
  signals:
   void changed();

@@ -184,12 +184,12 @@ QString measured_text(const PipelinePicture& picture) {
         .arg(step_text(picture));
   const QString apart = difference_text(picture, ran->bubble()),
                 took = short_time(ran->range.width());
-  QString said = pipeline_text("Measured in %1: %2%3, in %4")
+  QString note = pipeline_text("Measured in %1: %2%3, in %4")
                      .arg(step_text(picture), part(ran->bubble()),
                           apart.isEmpty() ? apart : " (" + apart + ")", took);
-  if (!planned || !picture.alike()) return said;
+  if (!planned || !picture.alike()) return note;
   return pipeline_text("%1, %2× the planned time")
-      .arg(said)
+      .arg(note)
       .arg(static_cast<double>(ran->range.width()) / static_cast<double>(planned->range.width()), 0,
            'f', 2);
 }

@@ -88,20 +88,20 @@ MemoryUse memory_use(const plan::RankPlan& plan, const Layout& layout) {
 }
 
 std::string describe(const MemoryUse& use) {
-  const auto said = [](std::int64_t bytes) {
+  const auto note = [](std::int64_t bytes) {
     return base::format_bytes(static_cast<double>(bytes));
   };
-  std::string text = said(use.total());
+  std::string text = note(use.total());
   const char* separator = ": ";
   for (const auto& [part, name] : base::Names<MemoryPurpose>::table) {
     if (use.of(part) == 0 || !is_on_device(part)) continue;
-    text += fmt::format("{}{} {}", separator, name, said(use.of(part)));
+    text += fmt::format("{}{} {}", separator, name, note(use.of(part)));
     separator = ", ";
   }
   if (use.of(MemoryPurpose::host) > 0)
-    text += fmt::format("; and {} in host memory", said(use.of(MemoryPurpose::host)));
+    text += fmt::format("; and {} in host memory", note(use.of(MemoryPurpose::host)));
   if (use.of(MemoryPurpose::disk) > 0)
-    text += fmt::format("; and {} on disk", said(use.of(MemoryPurpose::disk)));
+    text += fmt::format("; and {} on disk", note(use.of(MemoryPurpose::disk)));
   return text;
 }
 

@@ -19,9 +19,9 @@ constexpr const char* kAdvice =
     "memory.";
 
 base::Problem problem(const std::string& where, const std::string& what, int error) {
-  base::Problem said = base::system_problem(where, what, error);
-  said.advice = kAdvice;
-  return said;
+  base::Problem text = base::system_problem(where, what, error);
+  text.advice = kAdvice;
+  return text;
 }
 
 // Repeats a system call such as read(2) or write(2) until all bytes are transferred. `move(bytes

@@ -103,7 +103,7 @@ std::string TextSampler::sample(std::int64_t characters, double temperature, std
       line_end != parts_.vocabulary.end()
           ? static_cast<std::int32_t>(line_end - parts_.vocabulary.begin())
           : 0};
-  std::string said;
+  std::string note;
   for (std::int64_t i = 0; i < characters && !stop.stop_requested(); ++i) {
     if (!predict(text)) break;
     const std::int64_t last = std::min(std::ssize(text), parts_.model->features) - 1;
@@ -111,9 +111,9 @@ std::string TextSampler::sample(std::int64_t characters, double temperature, std
         drawn(last, temperature, random.uniform(static_cast<std::uint64_t>(i)));
     if (next < 0) break;
     text.push_back(next);
-    said += parts_.vocabulary[static_cast<std::size_t>(next)];
+    note += parts_.vocabulary[static_cast<std::size_t>(next)];
   }
-  return said;
+  return note;
 }
 
 }  // namespace trainyard::run

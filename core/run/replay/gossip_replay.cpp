@@ -18,14 +18,14 @@ using plan::StepPosition;
 
 constexpr std::uint32_t kGeneration = 1;
 
-std::string said(const StepPosition& place) {
+std::string text_of(const StepPosition& place) {
   return fmt::format("op {} of step {}", place.ops, place.step);
 }
 
 base::Problem impossible(const char* id, const Answer& event, const std::string& why) {
   return {id,
           base::ProblemCode::bad_input,
-          fmt::format("rank {}, {}", event.rank, said(event.place)),
+          fmt::format("rank {}, {}", event.rank, text_of(event.place)),
           why,
           "an order that is possible for these ranks",
           "The order file is damaged, or belongs to another experiment."};
@@ -173,13 +173,13 @@ Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event
     if (!moved) return base::fail(moved.error());
     if (!*moved)
       return base::fail(impossible("event_too_early", event,
-                                   fmt::format("the rank waits at {}", said(rank.place()))));
+                                   fmt::format("the rank waits at {}", text_of(rank.place()))));
   }
   if (rank.place() != event.place)
     return base::fail(impossible(
         "event_too_late", event,
         fmt::format("the rank has already passed the position of this event and is at {}",
-                    said(rank.place()))));
+                    text_of(rank.place()))));
   return {};
 }
 

@@ -253,10 +253,10 @@ class FittingOptions {
     for (const StrongOption& part : parts)
       settings.insert(settings.end(), part.settings.begin(), part.settings.end());
     add(settings, [&](const Resolved& other) {
-      std::string said;
+      std::string note;
       for (const StrongOption& part : parts)
-        said += (said.empty() ? "" : ", and ") + part.other_cost(other);
-      return said;
+        note += (note.empty() ? "" : ", and ") + part.other_cost(other);
+      return note;
     });
   }
 
@@ -350,9 +350,9 @@ class FittingOptions {
       const Mesh mesh = experiment::mesh_of(other);
       const bool fewer = experiment::updates_each_micro_batch(document_.strategy) &&
                          !experiment::updates_each_micro_batch(other.document.strategy);
-      std::string said;
+      std::string note;
       const auto add = [&](bool applies, const std::string& what) {
-        said += applies ? (said.empty() ? "" : ", and ") + what : "";
+        note += applies ? (note.empty() ? "" : ", and ") + what : "";
       };
       add(mesh.pipeline > 1,
           fmt::format("devices are idle for at least {} of the time",
@@ -361,7 +361,7 @@ class FittingOptions {
           "activations of every pair of layers are all-reduced, in the forward and in the backward "
           "pass");
       add(fewer, "one update per step instead of one per micro-batch");
-      return said;
+      return note;
     };
   }
 

@@ -21,28 +21,29 @@ std::string path_of(const topology::Topology& topology, const std::string& devic
   return "topology.hosts";
 }
 
-std::string said(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
+std::string text_of(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
 
 // Returns the cost of a step as text: "12 ms" or, if the sent bytes are known, "12 ms and 3.4 MB on
 // links".
-std::string said(const StepCost& step) {
+std::string text_of(const StepCost& step) {
   return step.wire_bytes >= 0
              ? fmt::format("{} and {} on links", base::format_seconds(step.seconds),
-                           said(step.wire_bytes))
+                           text_of(step.wire_bytes))
              : base::format_seconds(step.seconds);
 }
 
 // Returns a list of settings as text, such as "a=1 with b=2 and c=3".
-std::string said(const std::vector<std::string>& settings) {
+std::string text_of(const std::vector<std::string>& settings) {
   std::string text = settings.front();
   for (std::size_t i = 1; i < settings.size(); ++i)
     text += (i == 1 ? " with " : i + 1 < settings.size() ? ", " : " and ") + settings[i];
   return text;
 }
 
-std::string said(const MemoryOption& way) {
-  return fmt::format("{} ({}; {}{})", said(way.settings), said(way.bytes),
-                     way.step ? fmt::format("{} per step; ", said(*way.step)) : "", way.other_cost);
+std::string text_of(const MemoryOption& way) {
+  return fmt::format("{} ({}; {}{})", text_of(way.settings), text_of(way.bytes),
+                     way.step ? fmt::format("{} per step; ", text_of(*way.step)) : "",
+                     way.other_cost);
 }
 
 std::string advice(const experiment::Resolved& e, int rank,
@@ -60,11 +61,11 @@ std::string advice(const experiment::Resolved& e, int rank,
            "devices, or use a smaller model or batch.";
   const auto drawn = cost ? cost(e) : base::fail({});
   std::string text =
-      drawn ? fmt::format("The simulator predicts {} per step as drawn. ", said(*drawn)) : "";
+      drawn ? fmt::format("The simulator predicts {} per step as drawn. ", text_of(*drawn)) : "";
   text +=
       "The following settings fit. Each is listed with its cost and the most memory that a device "
       "lacking memory now would need: ";
-  for (const MemoryOption& way : ways) text += (&way == &ways.front() ? "" : "; ") + said(way);
+  for (const MemoryOption& way : ways) text += (&way == &ways.front() ? "" : "; ") + text_of(way);
   return text + ". Or give the device more memory.";
 }
 
@@ -91,9 +92,9 @@ base::Problems find_memory_problems(const experiment::Resolved& e,
     if (lacking[number] == 0) continue;
     const topology::Device& device = network.device(e.ranks[number]);
     // Shows exact bytes if the needed and the available memory look the same when rounded.
-    const bool alike = said(memory[number].total()) == said(device.memory_bytes);
+    const bool alike = text_of(memory[number].total()) == text_of(device.memory_bytes);
     const auto room = [alike](std::int64_t bytes) {
-      return alike ? base::format_count(bytes) + " B" : said(bytes);
+      return alike ? base::format_count(bytes) + " B" : text_of(bytes);
     };
     const std::string who =
         fmt::format("{} (rank {}, {})", device.name, rank, experiment::duty_of(e.document, rank));
@@ -101,7 +102,7 @@ base::Problems find_memory_problems(const experiment::Resolved& e,
         {"out_of_memory", base::ProblemCode::bad_input, path_of(e.document.topology, device.name),
          fmt::format(
              "{} would run out of memory: its buffers need {}, which is {} more than its {}", who,
-             run::describe(memory[number]), said(lacking[number]), room(device.memory_bytes)),
+             run::describe(memory[number]), text_of(lacking[number]), room(device.memory_bytes)),
          fmt::format("{} B or more", base::format_count(memory[number].total())),
          problems.empty() ? advice(e, rank, lacking, cost) : ""});
   }

@@ -181,11 +181,11 @@ void Coordination::check_commits() {
 }
 
 void Coordination::collect_generated_text() {
-  const auto said = text_generator_ ? text_generator_->look() : std::nullopt;
-  if (said)
-    say(*said ? "text" : "warning",
-        *said ? **said
-              : fmt::format("text could not be generated: {}", base::to_string(said->error())));
+  const auto text = text_generator_ ? text_generator_->look() : std::nullopt;
+  if (text)
+    say(*text ? "text" : "warning",
+        *text ? **text
+              : fmt::format("text could not be generated: {}", base::to_string(text->error())));
 }
 
 // Waits for a commit in progress when a run fails, so that the message can name that checkpoint for
@@ -378,20 +378,20 @@ Json Coordination::result(std::int64_t now) const {
 void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
-  Problem said = problem;
+  Problem text = problem;
   if (problem.id == "recording_removed") static_cast<void>(write_documents());
   else
-    said.advice =
+    text.advice =
         "Free space, or make the run directory writable, and run again; what was recorded until "
         "now "
         "can be opened.";
-  if (!ended_) return end(RunState::failed, said);
+  if (!ended_) return end(RunState::failed, text);
   // Keeps the problem of a run that has already failed, because the earlier failure explains more.
   if (!ended_well(state_)) return;
   // Training is complete, but the end of the recording could not be written, so the run counts as
   // failed.
   state_ = RunState::failed;
-  problem_ = said;
+  problem_ = text;
 }
 
 Result<CoordinatorResult> coordinate(CoordinatorParts parts) {

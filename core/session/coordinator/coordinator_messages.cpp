@@ -18,7 +18,7 @@ using base::ProblemCode;
 
 // Returns the text that a rank reported, or "(none)" if it is empty, that is, if the rank has not
 // reported yet.
-std::string said(const std::string& text) { return text.empty() ? "(none)" : text; }
+std::string or_none(const std::string& text) { return text.empty() ? "(none)" : text; }
 
 telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t now) {
   telemetry::Event event;
@@ -44,7 +44,7 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   if (!entry.peer.empty()) return;
   entry.peer = from;
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
-  entry.software = said(hello.software);
+  entry.software = or_none(hello.software);
   if (hello.process > 0) entry.process = hello.process;
   if (entry.software == TRAINYARD_VERSION)
     p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), entry.generation,
@@ -66,7 +66,7 @@ void Coordination::take(const PeerId& from, const Planned& planned) {
   RankEntry* entry = entry_of(from, planned.rank);
   if (entry == nullptr || entry->planned || ended_) return;
   entry->planned = true;
-  entry->plan_hash = said(planned.plan_hash);
+  entry->plan_hash = or_none(planned.plan_hash);
   entry->endpoint = planned.endpoint;
   if (entry->returning && entry->plan_hash == plan_hash_) return rejoin(*entry);
   const auto agrees = [&](const RankEntry& s) { return s.planned && s.plan_hash == plan_hash_; };

@@ -309,10 +309,10 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
                            {"ratio", ratio->values.back()},
                            {"sent_ratio", or_null(facts.sent_ratio)}};
   if (const auto ratio = table_ratio(history)) json["tables"] = {{"ratio", *ratio}};
-  if (const auto said = std::find_if(history.log().rbegin(), history.log().rend(),
+  if (const auto note = std::find_if(history.log().rbegin(), history.log().rend(),
                                      [](const auto& line) { return line.level == "text"; });
-      said != history.log().rend())
-    json["sampled_text"] = said->text;
+      note != history.log().rend())
+    json["sampled_text"] = note->text;
   json["ranks"] = ranks_json(facts, summary, history);
   add_recovery(json, facts, history);
   json["run_directory"] = facts.run_directory.string();

@@ -124,9 +124,9 @@ void TextGenerator::start() {
 std::optional<Result<std::string>> TextGenerator::look() {
   if (!running_.valid() || running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     return std::nullopt;
-  auto said = running_.get();
+  auto text = running_.get();
   start();
-  return said;
+  return text;
 }
 
 }  // namespace trainyard::session

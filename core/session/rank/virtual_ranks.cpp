@@ -187,7 +187,7 @@ class VirtualRanks {
   Finished finished(int rank) const {
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
-    Finished said{rank,
+    Finished note{rank,
                   done(),
                   "",
                   rank == 0 ? static_cast<std::uint64_t>(usage.ru_maxrss) * 1024 : 0,
@@ -195,13 +195,13 @@ class VirtualRanks {
                   {}};
     if (rank < training_->workers()) {
       const compute::Tensor parameters = training_->parameters(rank);
-      said.parameters_xxh64 =
+      note.parameters_xxh64 =
           base::hex(base::xxh64({parameters.data, static_cast<std::size_t>(parameters.bytes())}));
     }
     for (int peer = 0; peer < resolved_.world(); ++peer)
-      said.peers.push_back({static_cast<std::uint64_t>(training_->bytes(rank, peer)), 0,
+      note.peers.push_back({static_cast<std::uint64_t>(training_->bytes(rank, peer)), 0,
                             static_cast<std::uint64_t>(training_->bytes(peer, rank)), 0});
-    return said;
+    return note;
   }
 
   // Connection to the coordinator

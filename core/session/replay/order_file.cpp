@@ -21,12 +21,12 @@ using telemetry::FrameType;
 Result<void> is_of(const Frame& header, const std::string& plan_hash, const std::string& path) {
   const auto json = telemetry::json_of(header);
   if (!json) return base::fail(json.error());
-  const auto said = json->find("plan_hash");
-  if (said == json->end() || *said == plan_hash) return {};
+  const auto text = json->find("plan_hash");
+  if (text == json->end() || *text == plan_hash) return {};
   return base::fail(
       {"order_of_other_plan", ProblemCode::refused, path,
        fmt::format("the order belongs to plan {}, but the experiment beside it has plan {}",
-                   said->is_string() ? said->get<std::string>() : said->dump(), plan_hash),
+                   text->is_string() ? text->get<std::string>() : text->dump(), plan_hash),
        "the order file of this run, and the version of Trainyard that recorded it",
        "The order file belongs to another run, or resolved.json was changed."});
 }

@@ -73,12 +73,12 @@ void weigh(ReplayResult& outcome, const ReplayedRun& run, int ranks, const Param
   const bool compared =
       std::ranges::any_of(recorded, [](const std::string& hash) { return !hash.empty(); });
   for (int rank = 0; rank < ranks; ++rank) {
-    const std::string& said = recorded[static_cast<std::size_t>(rank)];
+    const std::string& text = recorded[static_cast<std::size_t>(rank)];
     const Tensor made = parameters(rank);
-    if (compared == !said.empty())
+    if (compared == !text.empty())
       outcome.weights.push_back(
           {rank, base::hex(base::xxh64({made.data, static_cast<std::size_t>(made.bytes())})),
-           said});
+           text});
   }
 }
 

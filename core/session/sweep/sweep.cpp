@@ -66,12 +66,12 @@ SweepVariant variant_of(const experiment::Experiment& whole, std::int64_t ranks,
 
 std::string gossip_text(const experiment::StrategySpec& strategy) {
   if (strategy.kind != experiment::StrategyKind::gossip) return "";
-  std::string said =
+  std::string note =
       "gossip averages with neighbors and does not all-reduce gradients; the algorithm only "
       "computes the average over all ranks, which is evaluated on held-out samples";
   if (experiment::is_asynchronous_gossip(strategy))
-    said += "; the time of asynchronous gossip is not simulated";
-  return said;
+    note += "; the time of asynchronous gossip is not simulated";
+  return note;
 }
 
 bool is_finished(VariantState state) {

@@ -162,23 +162,24 @@ std::string measurement_text(const Sweep& sweep) {
 }
 
 std::vector<std::string> caveats(const Sweep& sweep) {
-  std::vector<std::string> said;
+  std::vector<std::string> notes;
   std::int64_t emulated = 0;
   for (const SweepVariant& one : sweep.variants) {
     emulated = std::max(emulated, one.emulated_ranks);
     if (!one.shared_cores_caveat.empty() &&
-        std::ranges::find(said, one.shared_cores_caveat) == said.end())
-      said.push_back(one.shared_cores_caveat);
+        std::ranges::find(notes, one.shared_cores_caveat) == notes.end())
+      notes.push_back(one.shared_cores_caveat);
   }
   if (emulated > 0)
-    said.insert(said.begin(),
-                fmt::format("EMULATED: up to {} ran on the CPU, whose speed says nothing about the "
-                            "drawn device",
-                            counted_ranks(emulated)));
-  if (!sweep.speeds.empty()) said.push_back(sweep.speeds);
-  if (!sweep.equivalence_caveat.empty()) said.push_back(sweep.equivalence_caveat);
-  if (!sweep.gossip.empty()) said.push_back(sweep.gossip);
-  return said;
+    notes.insert(
+        notes.begin(),
+        fmt::format("EMULATED: up to {} ran on the CPU, whose speed says nothing about the "
+                    "drawn device",
+                    counted_ranks(emulated)));
+  if (!sweep.speeds.empty()) notes.push_back(sweep.speeds);
+  if (!sweep.equivalence_caveat.empty()) notes.push_back(sweep.equivalence_caveat);
+  if (!sweep.gossip.empty()) notes.push_back(sweep.gossip);
+  return notes;
 }
 
 std::string to_csv(const Sweep& sweep) {

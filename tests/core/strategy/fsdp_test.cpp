@@ -119,8 +119,8 @@ TEST(Fsdp, of_a_full_run_has_the_bytes_computed_without_a_plan) {
         e.training.batch_per_rank = 5;
         const experiment::Resolved r = resolved(e);
         const plan::Plan plan = make_plan(r).value();
-        const auto said = experiment::sent_bytes(r);
-        ASSERT_TRUE(said);
+        const auto text = experiment::sent_bytes(r);
+        ASSERT_TRUE(text);
         for (std::int32_t number = 0; number < plan.ranks; ++number) {
           const plan::RankPlan rank = plan.rank_plan(number);
           std::int64_t bytes = 0;
@@ -131,7 +131,7 @@ TEST(Fsdp, of_a_full_run_has_the_bytes_computed_without_a_plan) {
                 bytes += program_of(rank, name).repeats *
                          collective::sent_bytes(rank, program_of(rank, name));
           }
-          EXPECT_EQ(said->at(static_cast<std::size_t>(number)), bytes) << "rank " << number;
+          EXPECT_EQ(text->at(static_cast<std::size_t>(number)), bytes) << "rank " << number;
         }
       }
 }

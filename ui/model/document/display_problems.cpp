@@ -22,6 +22,7 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
     {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},
     {"restarts", QT_TRANSLATE_NOOP("field", "Restarts")},
+    {"csv", QT_TRANSLATE_NOOP("field", "CSV")},
     {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
     {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
     {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
@@ -79,7 +80,7 @@ class ProblemFormatter {
 
  private:
   QString place(const QString& path) const;
-  std::string sentence(const std::string& said) const;
+  std::string sentence(const std::string& text) const;
 
   const topology::Topology& topology_;
   std::vector<FieldDescription> fields_;
@@ -97,12 +98,12 @@ QString ProblemFormatter::place(const QString& path) const {
 }
 
 // Replaces paths in a sentence by quoted labels.
-std::string ProblemFormatter::sentence(const std::string& said) const {
+std::string ProblemFormatter::sentence(const std::string& text) const {
   static const QRegularExpression path(
       R"(\b(?:topology|model|data|strategy|training|run)(?:\.[a-z_0-9]+(?:\[\d+\])?)+)");
   QString put;
   qsizetype end = 0;
-  const QString given = as_text(said);
+  const QString given = as_text(text);
   for (auto found = path.globalMatch(given); found.hasNext();) {
     const auto match = found.next();
     const QString displayed = place(match.captured());

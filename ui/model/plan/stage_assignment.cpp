@@ -14,8 +14,8 @@ namespace {
 
 QString stages_text(const char* source) { return QCoreApplication::translate("stages", source); }
 
-QString in_a_sentence(const std::string& said) {
-  QString sentence = QString::fromStdString(said) + '.';
+QString in_a_sentence(const std::string& text) {
+  QString sentence = QString::fromStdString(text) + '.';
   sentence[0] = sentence[0].toUpper();
   return sentence;
 }
@@ -68,18 +68,18 @@ QString held_text(const std::string& layers) {
 
 StageAssignment stage_assignment(const experiment::Resolved& experiment,
                                  const plan::Plan& expanded) {
-  const auto said = experiment::stages_line(experiment),
+  const auto stages = experiment::stages_line(experiment),
              split = experiment::tensor_split_text(experiment),
              mesh = experiment::mesh_line(experiment);
-  if (!said)
+  if (!stages)
     return split ? StageAssignment{in_a_sentence(*split), layers_of(experiment), {}}
                  : StageAssignment();
-  StageAssignment known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*said),
+  StageAssignment known{(mesh ? in_a_sentence(*mesh) + ' ' : QString()) + in_a_sentence(*stages),
                         layers_of(experiment),
                         {}};
-  if (split) known.said += ' ' + in_a_sentence(*split);
+  if (split) known.text += ' ' + in_a_sentence(*split);
   if (const auto ideal = experiment::ideal_bubble_fraction(experiment))
-    known.said +=
+    known.text +=
         ' ' + stages_text("With equal stages and links without cost, ranks idle %1 % of the time.")
                   .arg(100 * *ideal, 0, 'f', 1);
   const topology::Network network(experiment.document.topology);

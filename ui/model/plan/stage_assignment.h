@@ -11,7 +11,7 @@
 namespace trainyard::ui {
 
 struct StageAssignment {
-  QString said;  // describes the assignment and the ideal idle time; empty if nothing is split
+  QString text;  // describes the assignment and the ideal idle time; empty if nothing is split
   std::vector<std::string>
       layers;  // layers by rank: "0–1.3", "0–1.20 (1/4)"; empty if nothing is split
   // Logical topology of a step: the bytes between ranks. Empty if single layers are split, because

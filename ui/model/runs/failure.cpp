@@ -21,11 +21,11 @@ std::optional<base::Problem> failure_of_run(const telemetry::History& history) {
   for (const Json* json : {&history.result(), &history.state()}) {
     if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object())
       continue;
-    const Json& said = (*json)["problem"];
-    base::Problem problem{text_at(said, "id"),       base::ProblemCode::failed,
-                          text_at(said, "where"),    text_at(said, "what"),
-                          text_at(said, "accepted"), text_at(said, "advice")};
-    if (text_at(said, "code") == base::name(base::ProblemCode::canceled))
+    const Json& text = (*json)["problem"];
+    base::Problem problem{text_at(text, "id"),       base::ProblemCode::failed,
+                          text_at(text, "where"),    text_at(text, "what"),
+                          text_at(text, "accepted"), text_at(text, "advice")};
+    if (text_at(text, "code") == base::name(base::ProblemCode::canceled))
       problem.code = base::ProblemCode::canceled;
     return problem;
   }

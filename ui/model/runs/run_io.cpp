@@ -81,9 +81,9 @@ bool RunIo::open_recording() {
 }
 
 void RunIo::fail_start() {
-  const std::string said = last_output(target_.directory);
+  const std::string note = last_output(target_.directory);
   add_error("The run ended before it started to record." +
-            (said.empty() ? " It printed nothing." : "\n" + said));
+            (note.empty() ? " It printed nothing." : "\n" + note));
 }
 
 // Reads frames of the recording. Returns true if there was at least one.

@@ -8,20 +8,20 @@
 
 namespace {
 
-int said() {
+int status() {
   const char* const result = std::getenv("TRAINYARD_DRIVER_SAYS");
   return result != nullptr ? std::atoi(result) : 0;
 }
 
 constexpr int kUninitialized = 3;  // CUDA_ERROR_NOT_INITIALIZED
-int refuse() { return said() != 0 ? said() : kUninitialized; }
+int refuse() { return status() != 0 ? status() : kUninitialized; }
 
 }  // namespace
 
 extern "C" {
 
-int cuDriverGetVersion(int* version) { return *version = said() == 0 ? 11'040 : 13'000, 0; }
-int cuInit(unsigned) { return said(); }
+int cuDriverGetVersion(int* version) { return *version = status() == 0 ? 11'040 : 13'000, 0; }
+int cuInit(unsigned) { return status(); }
 int cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, int* status) {
   if (status != nullptr) *status = 0;
   *function =

@@ -59,11 +59,11 @@ cudnnStatus_t say(const Whole& whole, int winograd, std::initializer_list<int> m
                   int* count, Found* found) {
   *count = 0;
   if (!state.has_algorithms || !whole.holds()) return CUDNN_STATUS_NOT_SUPPORTED;
-  const auto add = [&](const Said& said) {
+  const auto add = [&](const Said& text) {
     if (*count == most) return;
     Found& one = found[(*count)++];
-    one.algo = static_cast<decltype(one.algo)>(said.name), one.status = said.status,
-    one.determinism = said.determinism;
+    one.algo = static_cast<decltype(one.algo)>(text.name), one.status = text.status,
+    one.determinism = text.determinism;
   };
   add({kUnsteady, CUDNN_STATUS_SUCCESS, CUDNN_NON_DETERMINISTIC});
   add({kUnsteady, CUDNN_STATUS_NOT_SUPPORTED});

@@ -106,10 +106,10 @@ class Members : public std::enable_shared_from_this<Members> {
       while (!over_ && !stream.rank_is_idle())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const int socket = socket_to(meets_, other);
-      char said = 0;
+      char text = 0;
       std::size_t one = 1, another = 1;
-      if (state_ == ncclSuccess) moved(&said, one, ::send(socket, &said, one, MSG_NOSIGNAL));
-      if (state_ == ncclSuccess) moved(&said, another, ::recv(socket, &said, another, 0));
+      if (state_ == ncclSuccess) moved(&text, one, ::send(socket, &text, one, MSG_NOSIGNAL));
+      if (state_ == ncclSuccess) moved(&text, another, ::recv(socket, &text, another, 0));
       if (state_ == ncclSuccess) then(*this);
       meeting_ = false;
     });

@@ -108,14 +108,14 @@ TEST_F(SweepFile, is_locked_while_the_sweeping_process_lives) {
   const pid_t child = ::fork();
   if (child == 0) {
     const auto lock = SweepLock::take(directory_);
-    const char said = lock ? 'y' : 'n';
-    if (::write(ready[1], &said, 1) != 1) ::_exit(1);
+    const char note = lock ? 'y' : 'n';
+    if (::write(ready[1], &note, 1) != 1) ::_exit(1);
     ::pause();
     ::_exit(0);
   }
-  char said = 0;
-  ASSERT_EQ(::read(ready[0], &said, 1), 1);
-  EXPECT_EQ(said, 'y');
+  char note = 0;
+  ASSERT_EQ(::read(ready[0], &note, 1), 1);
+  EXPECT_EQ(note, 'y');
   EXPECT_EQ(sweeping_process(directory_), child);
   const auto second = SweepLock::take(directory_);
   ASSERT_FALSE(second);
