@@ -80,7 +80,7 @@ base::Problems skip_invalid_variants(Sweep& sweep, const experiment::Experiment&
   if (first.empty())
     first = {{"no_variant_runs", base::ProblemCode::bad_input, "",
               fmt::format("no variant can run: {}", sweep.variants.front().reason), "",
-               "Change the numbers of ranks or the algorithms of the sweep."}};
+              "Change the numbers of ranks or the algorithms of the sweep."}};
   return first;
 }
 

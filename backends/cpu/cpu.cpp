@@ -141,8 +141,7 @@ base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
   } catch (const dnnl::error& error) {
     return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
                        fmt::format("oneDNN cannot use this CPU: {}", error.what()),
-                       "an x86-64 CPU with SSE 4.1",
-                       "Run this rank on another machine."});
+                       "an x86-64 CPU with SSE 4.1", "Run this rank on another machine."});
   }
 }
 

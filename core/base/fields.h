@@ -120,10 +120,10 @@ void read_value(const Json& json, T& value, const Range& range, const std::strin
         if (json.get_ref<const std::string&>() == word) return void(value = candidate);
     const std::string guess =
         json.is_string() ? nearest_name(json.get_ref<const std::string&>(), names) : "";
-    detail::report(problems, "unknown_value", path, "unknown value: " + detail::found(json),
-                   joined_names(names),
-                   guess.empty() ? "Choose one of these values."
-                                 : "Did you mean \"" + guess + "\"?");
+    detail::report(
+        problems, "unknown_value", path, "unknown value: " + detail::found(json),
+        joined_names(names),
+        guess.empty() ? "Choose one of these values." : "Did you mean \"" + guess + "\"?");
   } else if constexpr (IsVector<T>::value) {
     if (!json.is_array())
       return detail::report(problems, "wrong_type", path,

@@ -65,15 +65,15 @@ template <IsDocument Document, class IsUsed>
 UnusedSetting unused_setting(const Document& document, const std::string& document_path,
                              const std::string& path, const IsUsed& is_used) {
   UnusedSetting unused{path, "", "", {}};
-  for_each_alternative(document, document_path,
-                       [&](const Document& changed, const std::string& at, const std::string& name,
-                           const std::string& found) {
-                         if (!is_used(changed) || (!unused.needed.empty() && at != unused.condition))
-                           return;
-                         unused.condition = at;
-                         unused.found = found;
-                         unused.needed.push_back(name);
-                       });
+  for_each_alternative(
+      document, document_path,
+      [&](const Document& changed, const std::string& at, const std::string& name,
+          const std::string& found) {
+        if (!is_used(changed) || (!unused.needed.empty() && at != unused.condition)) return;
+        unused.condition = at;
+        unused.found = found;
+        unused.needed.push_back(name);
+      });
   return unused;
 }
 

@@ -204,9 +204,9 @@ class Encoder {
 
   void note_constant(const CsvColumn& column) {
     if (std::ranges::all_of(column.values, [&](double v) { return v == column.values.front(); }))
-      notes_.push_back(fmt::format(
-          "{}: column {} has the same value in every sample, so its feature is 0", file_,
-          shown(column.name)));
+      notes_.push_back(
+          fmt::format("{}: column {} has the same value in every sample, so its feature is 0",
+                      file_, shown(column.name)));
   }
 
   // Replaces missing numbers by the mean of the training samples that have a value.

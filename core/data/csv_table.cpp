@@ -49,10 +49,10 @@ class WordList {
 
 // A feature column while the file is read.
 struct ColumnState {
-  std::size_t field = 0;                        // index in a record
-  bool forced = false;                          // listed in data.csv.categories
-  bool trailing = false;  // last column, without a name: every line may end with a delimiter
-  std::int64_t empty_line = 0;                  // first line without a value; 0: none yet
+  std::size_t field = 0;        // index in a record
+  bool forced = false;          // listed in data.csv.categories
+  bool trailing = false;        // last column, without a name: every line may end with a delimiter
+  std::int64_t empty_line = 0;  // first line without a value; 0: none yet
   std::int64_t number_line = 0, text_line = 0;  // first lines with a number, a text; 0: none yet
   std::string first_text;
   WordList words;

@@ -49,7 +49,8 @@ base::Result<void> check_vocabulary(const DataSpec& spec) {
   return fail({"out_of_range", ProblemCode::bad_input, "data.vocabulary",
                fmt::format("the vocabulary has {} indices, but indices are exact only below 2^24",
                            spec.vocabulary),
-               fmt::format("{} to {}", spec.slot_count, kMaxIndices), "Choose a smaller vocabulary."});
+               fmt::format("{} to {}", spec.slot_count, kMaxIndices),
+               "Choose a smaller vocabulary."});
 }
 
 base::Result<void> check_clicks(const DataSpec& spec) {

@@ -21,8 +21,7 @@ class NameCheck {
   void add(const std::string& name, const std::string& path, int host_of_device = -1) {
     if (name.empty())
       problems_.push_back({"empty_name", ProblemCode::bad_input, path + ".name",
-                           "the name is empty", "a name of 1 to 64 characters",
-                           "Enter a name."});
+                           "the name is empty", "a name of 1 to 64 characters", "Enter a name."});
     if (base::has_control_characters(name))
       problems_.push_back({"control_character", ProblemCode::bad_input, path + ".name",
                            fmt::format("the name \"{}\" contains a control character", name),

@@ -168,9 +168,8 @@ TEST_F(Document, override_of_a_list_of_texts_accepts_numbers) {
 TEST_F(Document, override_with_broken_json_is_reported) {
   const auto loaded = load(file_, {"model.layers=[{kind: linear}]"});
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(),
-              ElementsAre(AllOf(IsProblem("bad_json", "--set: model.layers"),
-                                Mentions("column 3"), Advises("single quotes"))));
+  EXPECT_THAT(loaded.error(), ElementsAre(AllOf(IsProblem("bad_json", "--set: model.layers"),
+                                                Mentions("column 3"), Advises("single quotes"))));
 }
 
 TEST_F(Document, all_invalid_overrides_are_reported) {
@@ -281,8 +280,9 @@ TEST_F(Document, override_of_a_kind_removes_keys_of_the_previous_kind) {
   ASSERT_TRUE(loaded) << base::to_string(loaded.error());
   EXPECT_EQ(loaded->strategy.average, AveragedQuantity::gradients);
   EXPECT_EQ(loaded->strategy.gossip.graph, GossipGraph::torus);
-  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("strategy.kind"), HasSubstr("gossip"),
-                                       HasSubstr("average=\"weights\""), Not(HasSubstr("segment")))));
+  EXPECT_THAT(notes,
+              ElementsAre(AllOf(HasSubstr("strategy.kind"), HasSubstr("gossip"),
+                                HasSubstr("average=\"weights\""), Not(HasSubstr("segment")))));
 }
 
 TEST_F(Document, override_of_a_kind_keeps_keys_of_other_objects) {
