@@ -102,6 +102,32 @@ TEST_P(Accumulation, reports_the_figures_of_the_full_batch) {
   EXPECT_EQ(compared, std::ssize(parts) * 4 * 9);
 }
 
+// Ranks of fsdp that scatter gradients after every micro-step never hold their full gradient. In
+// the tail of the epoch they make a single micro-step, and hold it.
+TEST(AccumulationOfShards, reports_local_norms_of_scattered_gradients_only_where_they_are_known) {
+  using telemetry::Metric;
+  for (const auto shard : {experiment::Shard::full, experiment::Shard::gradients}) {
+    AccumulationCase one{StrategyKind::fsdp, 4, 1}, two{StrategyKind::fsdp, 4, 2};
+    const auto run = [&](const AccumulationCase& c) {
+      experiment::Experiment e = c.training(small(4, 24));
+      e.strategy.fsdp.shard = shard;
+      e.training.steps = 14;
+      return trained(e);
+    };
+    const auto whole = run(one), parts = run(two);
+    const std::pair<int, int> key{static_cast<int>(Metric::local_gradient_norm), 0};
+    for (std::size_t rank = 0; rank < parts.size(); ++rank)
+      for (std::int32_t step = 0; step < 14; ++step) {
+        auto found = metrics_of(parts[rank], step), expected = metrics_of(whole[rank], step);
+        ASSERT_TRUE(expected.contains(key));
+        ASSERT_EQ(found.contains(key), step == 10) << "rank " << rank << ", step " << step;
+        if (step == 10) {
+          EXPECT_NEAR(found[key], expected[key], 1e-8 * (1 + expected[key]));
+        }
+      }
+  }
+}
+
 TEST_P(Accumulation, uses_every_sample_once_per_epoch) {
   experiment::Experiment e = GetParam().training(small(GetParam().ranks, 24));
   e.training.steps = 0;

@@ -93,6 +93,7 @@ class Binder : BufferMap {
     });
     BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
     bound.averages_weights = averages_weights_;
+    bound.leaves_norm.resize(model_.segments.size());
     gradient_samples_ = bound.gradient_samples();
     bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {
@@ -108,6 +109,8 @@ class Binder : BufferMap {
                                                                 [](const BoundOp& before) {
                                                                   return before.leaves_loss;
                                                                 });
+      if (one->leaves_norm)
+        bound.leaves_norm[static_cast<std::size_t>(model_.owner(one->segment))] = true;
       bound.ops.push_back(std::move(*one));
     }
     return bound;

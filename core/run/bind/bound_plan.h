@@ -135,6 +135,9 @@ struct BoundProgram {
   // true if parameters are averaged, with all ranks or with neighbors, after this step or a later
   // one. The rank's gradient is then the mean over its local samples
   bool averages_weights = false;
+  // By segment: true if an op of the program writes the norm of its local gradient. A rank that
+  // scatters gradients after every one of several micro-steps never holds this gradient.
+  std::vector<bool> leaves_norm;
 
   // returns null if the rank has no samples in the micro-step
   const BoundLoad* load(int micro) const {

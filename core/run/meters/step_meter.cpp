@@ -36,7 +36,6 @@ StepMeter::StepMeter(telemetry::EventRing* events, comm::Transport* transport,
       bound_(bound),
       own_process_(is_own_process),
       memory_(events, bound, is_own_process),
-      has_gradients_(any_op(bound, [](const BoundOp& op) { return op.leaves_norm; })),
       updates_(any_op(bound, [](const BoundOp& op) { return op.kind == plan::OpKind::update; })),
       reported_messages_(transport != nullptr ? static_cast<std::size_t>(transport->ranks()) : 0) {
   for (Captured& slot : captured_) {
@@ -173,8 +172,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
 // Reports gradient norms, without the loss scale. The reduced gradient is the mean over all samples
 // of the step; only ranks that update report its norm. The local norm is the norm of the mean
 // gradient over the rank's local samples. If the rank's program counts no samples, the mean is over
-// the samples of its share. The norm is zero without samples. Ranks without gradients report no
-// local norm.
+// the samples of its share. The norm is zero without samples. Segments whose gradient the rank never
+// holds in full have no local norm in this step.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;
@@ -187,7 +186,7 @@ void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
     if (model_.segments[s].elements == 0) continue;  // segments without parameters have no norms
     const double* statistics = captured(step).statistics.data() + 3 * s;
     const int index = static_cast<int>(s);
-    if (has_gradients_)
+    if (program.leaves_norm[s])
       metric(Metric::local_gradient_norm, step, std::sqrt(captured(step).local_norms[s]) * own,
              index);
     if (!updates_) continue;

@@ -93,7 +93,7 @@ class StepMeter {
   const BoundPlan& bound_;
   bool own_process_;
   MemoryMeter memory_;
-  bool has_gradients_, updates_;  // whether the rank has gradients, and updates parameters
+  bool updates_;  // true if the rank updates parameters
   std::array<Captured, 2> captured_;
   struct Tables {
     std::int64_t full_bytes = 0, bytes = 0;
