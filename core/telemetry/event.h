@@ -90,6 +90,10 @@ enum class Metric : std::uint16_t {
       // links.
   41,
   device_links_sent_bytes_per_second = 42,
+  // Sent by the first parameter server at the end of a run. [worker] Total number of the worker's
+  // gradients that were taken for an update that never completed, at the step of the worker. Only
+  // sent if above 0.
+  unapplied_gradients = 43,
 };
 
 struct Event {
@@ -149,6 +153,7 @@ struct trainyard::base::Names<trainyard::telemetry::Metric> {
       {M::residual_norm, "residual_norm"},
       {M::staleness, "staleness"},
       {M::dropped_gradients, "dropped_gradients"},
+      {M::unapplied_gradients, "unapplied_gradients"},
       {M::version, "version"},
       {M::squared_consensus_distance, "squared_disagreement"},
       {M::averages, "averages"},

@@ -114,6 +114,8 @@ void History::take_reports(const base::Json& header) {
   const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
   if (!apart) return;
   train_.stride = 1;
+  const auto applied = header.find("only_applied");
+  train_.only_applied = applied != header.end() && applied->is_boolean() && *applied == true;
   held_out_.stride = header.contains("evaluator")
                          ? 0
                          : number("steps_apart", 1);  // An evaluator reports checkpoints in order.
@@ -190,8 +192,10 @@ void History::take_metric(int rank, const Event& event) {
   if (metric == Metric::staleness && (rank == first_server_ || rank == event.index))
     staleness_.take(event.step, seconds, event.value);
   if (metric == Metric::squared_consensus_distance) take_disagreement(event, seconds);
-  train_.take(event, metric, seconds);
-  held_out_.take(event, metric, seconds);
+  if (train_.only_applied && metric == Metric::staleness && rank == first_server_)
+    train_.take_candidate(event.index, event, metric, seconds);
+  train_.take(rank, event, metric, seconds);
+  held_out_.take(rank, event, metric, seconds);
 }
 
 // Adds a rank's consensus distance. All ranks measure at the same steps, in order. So if an earlier
@@ -257,7 +261,47 @@ std::int32_t last_published_step(const std::vector<StepValue>& losses,
 
 }  // namespace
 
-void History::Gathering::take(const Event& event, Metric metric, double seconds) {
+void History::Reports::add(const Reports& other) {
+  for (const auto& [sum, part] :
+       {std::pair(&loss, &other.loss), std::pair(&correct, &other.correct),
+        std::pair(&samples, &other.samples)})
+    sum->total += part->total, sum->reports += part->reports;
+}
+
+History::Reports History::Candidates::counted() const {
+  Reports sum;
+  for (const auto& [rank, reports] : of_rank)
+    if (applied.contains(rank)) sum.add(reports);
+  return sum;
+}
+
+// Collects the report of a rank, or, for Metric::staleness, that its gradient was applied. The step
+// is complete once all ranks whose gradients were applied have reported.
+void History::Gathering::take_candidate(int rank, const Event& event, Metric metric,
+                                        double seconds) {
+  if (event.step <= last_published_step(losses, accuracies) || ahead.contains(event.step)) return;
+  Candidates& step = candidates[event.step];
+  if (metric == Metric::staleness) step.applied.insert(rank);
+  else if (metric == loss) step.of_rank[rank].loss.add(event.value);
+  else if (metric == correct) step.of_rank[rank].correct.add(event.value);
+  else if (metric == samples) step.of_rank[rank].samples.add(event.value);
+  else return;
+  const Reports sum = step.counted();
+  if (sum.samples.reports < needed) return;
+  ahead[event.step] = {seconds, sum};
+  candidates.erase(event.step);
+  publish_ready(kept_ahead);
+  // late reports of published steps are ignored, so their candidates are no longer needed
+  candidates.erase(candidates.begin(),
+                   candidates.upper_bound(last_published_step(losses, accuracies)));
+}
+
+void History::Gathering::take(int rank, const Event& event, Metric metric, double seconds) {
+  if (only_applied) {
+    if (metric == loss || metric == correct || metric == samples)
+      take_candidate(rank, event, metric, seconds);
+    return;
+  }
   // ignores a report of a step that was already published, or whose missing reports count as lost
   if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -155,6 +156,13 @@ class History {
   };
   struct Reports {
     Sum loss, correct, samples;
+    void add(const Reports& other);
+  };
+  // Reports of one step, by rank, if a server decides which of them count.
+  struct Candidates {
+    std::map<int, Reports> of_rank;
+    std::set<int> applied;  // ranks whose gradient the server applied
+    Reports counted() const;
   };
   // Collects the reports of all ranks on one kind of sample (training or held-out).
   struct Gathering {
@@ -163,7 +171,10 @@ class History {
     // If each step is executed by a single rank, in any order: difference between the numbers of
     // consecutive steps. 0 if all ranks execute each step together, in order.
     std::int32_t stride = 0;
+    // True if only ranks whose gradients the first server applied to the step count.
+    bool only_applied = false;
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
+    std::map<std::int32_t, Candidates> candidates{};  // Used instead if `only_applied`.
     std::vector<StepValue> losses{}, accuracies{};
     // Step that one rank executed and completely reported, while an earlier step is incomplete.
     struct Whole {
@@ -174,7 +185,8 @@ class History {
     std::int32_t next = 0;
     double published_seconds = 0;
 
-    void take(const Event& event, Metric metric, double seconds);
+    void take(int rank, const Event& event, Metric metric, double seconds);
+    void take_candidate(int rank, const Event& event, Metric metric, double seconds);
     void finish(std::int32_t step, double seconds);
     void publish_ready(std::size_t kept);
     void tell(std::int32_t step, double seconds, const Reports& all);

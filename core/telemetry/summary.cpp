@@ -64,24 +64,23 @@ double at_step(const Series& series, std::int32_t step) {
              : 0;
 }
 
-// Returns the number of samples in the steps of this rank whose gradients arrived too late and were
-// dropped.
-double dropped_samples(const History& history, int rank) {
+// Returns the number of samples in the steps of this rank whose gradients a server reports in
+// `metric`.
+double samples_of_gradients(const History& history, Metric metric, int rank) {
   const Series* samples = history.find({Metric::samples, rank, 0});
-  double dropped = 0;
-  for (auto at = history.series().lower_bound({Metric::dropped_gradients, 0, 0});
-       at != history.series().end(); ++at) {
-    if (at->first.metric != Metric::dropped_gradients) break;
+  double sum = 0;
+  for (auto at = history.series().lower_bound({metric, 0, 0});
+       at != history.series().end() && at->first.metric == metric; ++at)
     for (const std::int32_t step : at->second.steps)
-      dropped += samples != nullptr && at->first.index == rank ? at_step(*samples, step) : 0;
-  }
-  return dropped;
+      sum += samples != nullptr && at->first.index == rank ? at_step(*samples, step) : 0;
+  return sum;
 }
 
 RankSummary summarize_rank(const History& history, int rank) {
-  const double dropped = dropped_samples(history, rank);
+  const double dropped = samples_of_gradients(history, Metric::dropped_gradients, rank),
+               unapplied = samples_of_gradients(history, Metric::unapplied_gradients, rank);
   return {rank,
-          sum(history.find({Metric::samples, rank, 0})) - dropped,
+          sum(history.find({Metric::samples, rank, 0})) - dropped - unapplied,
           dropped,
           total(history, Metric::sent_payload_bytes, rank),
           total(history, Metric::sent_header_bytes, rank),

@@ -89,6 +89,19 @@ TEST(RealInputs, samples_of_backup_workers_add_up) {
   }
 }
 
+// Ten gradients of four workers, four in an update: the last two are never applied.
+TEST(RealInputs, incomplete_group_of_softsync_is_unused) {
+  const Home home;
+  for (const char* clock : {"virtual", "machine"}) {
+    const Ran ran = cli(with_set({"run", kServed, "--json", "--steps", "10"},
+                                 {"strategy.servers.mode=softsync", "strategy.servers.softsync=1",
+                                  "training.batch_per_rank=8", std::string("run.clock=") + clock}));
+    ASSERT_EQ(ran.exit_code, 0) << ran.err;
+    EXPECT_EQ(ran.result()["samples"], 64) << clock;
+    EXPECT_EQ(ran.result().value("unused_samples", 0), 16) << clock;
+  }
+}
+
 TEST(RealInputs, replay_and_csv_spell_nan_and_infinity_in_one_way) {
   const Home home;
   const auto arguments =

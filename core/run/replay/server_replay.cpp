@@ -90,9 +90,11 @@ struct ServerReplay::State {
     std::unique_ptr<BoundRank> rank;
     std::unique_ptr<ServerShare> share;
     std::vector<int> held;  // synchronous rules: workers whose gradients wait for the update
-    std::vector<std::int64_t> stale;  // staleness of the gradients in the update
+    std::vector<std::int64_t> stale;                  // staleness of the gradients in the update
+    std::vector<std::pair<int, std::int64_t>> taken;  // worker and step of these gradients
     std::vector<std::int64_t> dropped;
     std::int64_t version = 0, done = 0;
+    std::int64_t last_ns = 0;  // time at which the last gradient was taken
   };
   ServedTrainingParts parts;
   std::vector<Worker> workers;
@@ -115,6 +117,10 @@ struct ServerReplay::State {
 
   void joins(const ServerEvent& event);
   void leaves(const ServerEvent& event);
+  void conclude();
+  static std::int64_t step_made(const Server& server) {
+    return std::max<std::int64_t>(0, server.done - 1);
+  }
   Result<void> takes(const ServerEvent& event);
   Result<void> gather(const ServerEvent& event, Server& server);
   Result<void> update(Server& server, int number, std::int64_t time_ns);
@@ -155,6 +161,7 @@ Result<std::unique_ptr<ServerReplay>> ServerReplay::make(ServedTrainingParts par
   return std::unique_ptr<ServerReplay>(new ServerReplay(std::move(state)));
 }
 
+void ServerReplay::conclude() { state_->conclude(); }
 int ServerReplay::workers() const { return static_cast<int>(state_->workers.size()); }
 std::int64_t ServerReplay::done() const { return state_->servers.front().done; }
 std::int64_t ServerReplay::gradients() const { return state_->gradients; }
@@ -288,8 +295,9 @@ Result<void> ServerReplay::State::takes(const ServerEvent& event) {
     metric_of(worker.step, event.server, Metric::dropped_gradients, dropped, event.time_ns,
               event.worker);
   } else {
-    metric(event.server, Metric::staleness, static_cast<double>(event.staleness), event.time_ns,
-           event.worker);
+    const std::int64_t step = is_lockstep() ? worker.step : step_made(server);
+    metric_of(step, event.server, Metric::staleness, static_cast<double>(event.staleness),
+              event.time_ns, event.worker);
     if (auto ok = gather(event, server); !ok) return ok;
   }
   worker.owes[static_cast<std::size_t>(event.server)] = false;
@@ -298,6 +306,8 @@ Result<void> ServerReplay::State::takes(const ServerEvent& event) {
 
 Result<void> ServerReplay::State::gather(const ServerEvent& event, Server& server) {
   server.stale.push_back(event.staleness);
+  server.taken.emplace_back(event.worker, workers[static_cast<std::size_t>(event.worker)].step);
+  server.last_ns = event.time_ns;
   if (is_lockstep()) {
     server.held.push_back(event.worker);
   } else {
@@ -325,6 +335,7 @@ Result<void> ServerReplay::State::update(Server& server, int number, std::int64_
   const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale,
                                                  server.share->place());
   server.stale.clear();
+  server.taken.clear();
   for (std::size_t op = 0; op < server.share->update().ops.size(); ++op)
     if (auto ran = server.share->run_update(op); !ran) return ran;
   server.share->end_update();
@@ -516,8 +527,17 @@ void ServerReplay::State::traffic_metrics(int number, std::int64_t time_ns) {
 
 void ServerReplay::State::metric(int server, Metric metric, double value, std::int64_t time_ns,
                                  int index) {
-  metric_of(std::max<std::int64_t>(0, servers[static_cast<std::size_t>(server)].done - 1), server,
-            metric, value, time_ns, index);
+  metric_of(step_made(servers[static_cast<std::size_t>(server)]), server, metric, value, time_ns,
+            index);
+}
+
+void ServerReplay::State::conclude() {
+  const Server& first = servers.front();
+  std::vector<std::int64_t> count(workers.size());
+  for (const auto& [number, step] : first.taken)
+    metric_of(step, 0, Metric::unapplied_gradients,
+              static_cast<double>(++count[static_cast<std::size_t>(number)]), first.last_ns,
+              number);
 }
 
 void ServerReplay::State::metric_of(std::int64_t step, int server, Metric metric, double value,

@@ -49,6 +49,9 @@ class ServerReplay {
   // that no worker computed, or a rank that does not exist.
   base::Result<void> follow(const plan::ServerEvent& event);
 
+  // Reports the gradients of the last update if it is incomplete. Call it after the last event.
+  void conclude();
+
   int workers() const;
   // Returns the parameters of a rank. For a server: its share in the last version. For a worker:
   // those it was last given. With a single server, workers may share memory; the function then

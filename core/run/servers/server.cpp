@@ -32,6 +32,7 @@ Result<std::int64_t> Server::State::run() {
   }
   // reports memory at the end, when all version slots have been used
   memory.tell(step_made(), base::now_nanoseconds());
+  if (leads) report_unapplied();
   return leads || parts.plan->rule->answers_after_update ? arrivals.steps() : last_step;
 }
 

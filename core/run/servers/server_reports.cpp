@@ -11,16 +11,31 @@
 namespace trainyard::run {
 using telemetry::Metric;
 
-// Reports staleness, or a dropped gradient, under the step that the worker uses in its own report.
-// For a dropped gradient, that step is the version of the parameters from which it was computed.
+// Returns the step that the worker of a gradient uses in its own report.
+std::int64_t Server::State::step_of(const plan::ArrivalQueue::Push& push) const {
+  return parts.plan->rule->answers_after_update ? push.pulled : push.round;
+}
+
+// Reports a dropped gradient, or the staleness of a gradient that was taken. If all workers compute
+// the same step, both are reported under the step that the worker uses in its own report.
 void Server::State::report_staleness(int number, const plan::ArrivalQueue::Push& push) {
+  const int rank = worker(number).rank;
   if (push.dropped)
-    metric_of(push.pulled, Metric::dropped_gradients,
-              static_cast<double>(++dropped[static_cast<std::size_t>(number)]),
-              worker(number).rank);
-  else metric(Metric::staleness, static_cast<double>(push.staleness), worker(number).rank);
+    metric_of(step_of(push), Metric::dropped_gradients,
+              static_cast<double>(++dropped[static_cast<std::size_t>(number)]), rank);
+  else
+    metric_of(parts.plan->rule->answers_after_update ? step_of(push) : step_made(),
+              Metric::staleness, static_cast<double>(push.staleness), rank);
   parts.rank_progress->step.store(arrivals.steps(), std::memory_order_relaxed);
   parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Reports the gradients of the last update if the run ended before the update was complete.
+void Server::State::report_unapplied() {
+  std::vector<std::int64_t> count(workers.size());
+  for (const auto& [number, step] : taken)
+    metric_of(step, Metric::unapplied_gradients,
+              static_cast<double>(++count[static_cast<std::size_t>(number)]), worker(number).rank);
 }
 
 // Adds an event to the order log. A run can be replayed from the events of all servers.

@@ -49,6 +49,8 @@ struct Server::State {
   std::vector<int> held;
   std::vector<std::int64_t> stale;    // staleness of the gradients in the update
   std::vector<std::int64_t> dropped;  // number of dropped gradients, by worker
+  // worker and step of each gradient in the update
+  std::vector<std::pair<int, std::int64_t>> taken;
   std::vector<const std::byte*> sources;
   int first_asked = 0;        // first worker of the next pass over all workers
   std::int64_t gathered = 0;  // number of gradients taken since the start
@@ -129,7 +131,9 @@ struct Server::State {
   base::Result<std::optional<std::span<const std::byte>>> front(const Worker& from, std::size_t op);
   std::size_t arrival_of(const BoundOp& of_share) const;
   base::Problem full_line(int rank) const;
+  std::int64_t step_of(const plan::ArrivalQueue::Push& push) const;
   void report_staleness(int number, const plan::ArrivalQueue::Push& push);
+  void report_unapplied();
   void note(plan::ServerEvent::Kind kind, int number,
             const std::function<void(plan::ServerEvent&)>& fill = {});
   void metric(telemetry::Metric metric, double value,

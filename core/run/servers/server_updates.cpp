@@ -31,6 +31,7 @@ Result<void> Server::State::take_gradient(int number) {
   report_staleness(number, push);
   if (push.dropped) return release(worker(number));
   stale.push_back(push.staleness);
+  taken.emplace_back(number, step_of(push));
   if (parts.plan->rule->answers_after_update) {
     held.push_back(number);
     if (!push.completes) return {};
@@ -89,6 +90,7 @@ Result<void> Server::State::make_update() {
   if (!place) return base::fail(place.error());
   const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale, *place);
   stale.clear();
+  taken.clear();
   for (std::size_t op = 0; op < update.ops.size(); ++op) {
     const std::int64_t begin = base::now_nanoseconds();
     if (auto ran = share.run_update(op); !ran) return ran;

@@ -121,6 +121,9 @@ void add_reports(const experiment::Resolved& resolved, Json& header) {
   const bool is_lockstep = experiment::is_lockstep(servers);
   header["reports_of_step"] =
       is_lockstep ? experiment::gradients_per_update(servers, resolved.workers()) : 1;
+  // with backup workers, more workers report a step than the server applies gradients of
+  if (header["reports_of_step"] != 1 && header["reports_of_step"] != resolved.workers())
+    header["only_applied"] = true;
   header["first_server"] = resolved.workers();
   header["reports_of_evaluation"] = 1;
   header["steps_apart"] = std::max<std::int64_t>(1, resolved.document.run.evaluate_every_steps);

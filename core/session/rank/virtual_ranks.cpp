@@ -170,6 +170,7 @@ class VirtualRanks {
   }
 
   Result<void> finish() {
+    training_->conclude();
     const compute::Tensor parameters = training_->parameters(resolved_.chief);
     if (auto ok =
             write_checkpoint(run_directory_ + "/checkpoints", {done(), plan::hash(plan_)},

@@ -278,6 +278,31 @@ TEST(History, orders_steps_that_ranks_complete_separately) {
   EXPECT_EQ(steps_of(history.train_loss()), (std::vector<std::int32_t>{0, 1, 2, 3}));
 }
 
+// With backup workers, the first server applies the gradients of two of three workers.
+TEST(History, counts_only_workers_whose_gradients_were_applied) {
+  History history = history_of(4, {{"reports_of_step", 2},
+                                   {"reports_of_evaluation", 1},
+                                   {"steps_apart", 10},
+                                   {"first_server", 3},
+                                   {"only_applied", true}});
+  const auto applied = [](int step, int worker) {
+    return metric(Metric::staleness, step, 0, 10, worker);
+  };
+  for (int worker = 0; worker < 2; ++worker) take_events(history, worker, report(0, 2, 1, 4, 10));
+  take_events(history, 3, {applied(0, 0), applied(0, 2)});
+  EXPECT_TRUE(history.train_loss().empty()) << "rank 2 has not reported";
+  take_events(history, 2, report(0, 6, 3, 4, 11));
+  ASSERT_EQ(history.train_loss().size(), 1u);
+  EXPECT_DOUBLE_EQ(history.train_loss()[0].value, 1) << "(2 + 6) / 8, without rank 1";
+  EXPECT_DOUBLE_EQ(history.train_accuracy()[0].value, 0.5);
+  for (int worker = 0; worker < 3; ++worker)
+    take_events(history, worker, report(1, worker, 1, 4, 12));
+  EXPECT_EQ(history.train_loss().size(), 1u);
+  take_events(history, 3, {applied(1, 1), applied(1, 2)});
+  ASSERT_EQ(history.train_loss().size(), 2u);
+  EXPECT_DOUBLE_EQ(history.train_loss()[1].value, 3.0 / 8);
+}
+
 TEST(History, delays_at_most_a_few_hundred_steps_for_a_lost_report) {
   History history = apart(2);
   for (int step = 1; step <= 256; ++step) take_events(history, 1, report(step, 2, 1, 4, step));
