@@ -198,6 +198,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
       std::printf("; %s gradients arrived too late, so %s samples were not used",
                   base::format_count(dropped->get<std::int64_t>()).c_str(),
                   base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
+    if (const auto unused = r.value("unused_samples", std::int64_t{0}); unused > 0)
+      std::printf("; %s assigned samples had no effect", base::format_count(unused).c_str());
     std::printf("\n");
   }
   if (const base::Json& wire = r["wire_bytes"]; wire.is_object())
