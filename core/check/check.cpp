@@ -48,6 +48,7 @@ std::vector<int> instances(const plan::RankPlan& rank, const plan::Schedule& sch
   run(first, schedule.local_steps > 0 ? 4 : 3);
   run_tails();
   run("average", 1);
+  run("evaluate_state", 1);
   const int evaluate = rank.program("evaluate");
   if (evaluate >= 0)
     run("evaluate", rank.programs[static_cast<std::size_t>(evaluate)].repeats > 1 ? 2 : 1);

@@ -189,6 +189,13 @@ Mesh mesh_of(const Resolved& resolved) {
   return mesh_of(resolved.document.strategy, resolved.workers() - called, called);
 }
 
+int peer_in_chief_replica(const Resolved& resolved, int rank) {
+  const Mesh mesh = mesh_of(resolved);
+  MeshCoordinates at = mesh.place_of(rank);
+  at.replica = mesh.place_of(resolved.chief).replica;
+  return mesh.rank_of(at);
+}
+
 int share_of(const Resolved& resolved, int rank) {
   if (!splits_model(resolved.document.strategy.kind)) return rank;
   const Mesh mesh = mesh_of(resolved);

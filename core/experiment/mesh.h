@@ -66,6 +66,9 @@ struct Mesh {
 Mesh mesh_of(const Experiment& experiment);
 Mesh mesh_of(const Resolved& resolved);
 
+// Returns the rank of the chief's replica that has the same pipeline and tensor position as `rank`.
+int peer_in_chief_replica(const Resolved& resolved, int rank);
+
 // Returns which samples a rank takes, as an index for `Resolved::shares`: the rank itself, or the
 // index of its replica if the model is split. -1 for a rank that is called remotely.
 int share_of(const Resolved& resolved, int rank);

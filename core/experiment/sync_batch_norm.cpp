@@ -70,6 +70,12 @@ bool synchronizes(const Resolved& e) {
                      [](const model::Segment& segment) { return segment.synchronized; });
 }
 
+bool has_local_statistics(const model::Model& model) {
+  return std::ranges::any_of(model.segments, [](const model::Segment& segment) {
+    return segment.kind == model::LayerKind::batch_norm && !segment.synchronized;
+  });
+}
+
 bool sums_gradients(const model::Model& model, int segment) {
   return segment > model.first_with_parameters;
 }

@@ -12,6 +12,10 @@ namespace trainyard::experiment {
 // True if a batch normalization layer requests synchronization and there are several ranks.
 bool synchronizes(const Resolved& experiment);
 
+// True if running statistics of some batch normalization layer are those of a rank's own samples,
+// because the layer is not synchronized.
+bool has_local_statistics(const model::Model& model);
+
 // True if the backward pass of a batch normalization layer also needs sums over ranks, that is, if
 // the layer computes an input gradient.
 bool sums_gradients(const model::Model& model, int segment);

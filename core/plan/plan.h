@@ -207,7 +207,7 @@ struct Wanted {
 
 struct Program {
   // name of the program: "start", "train", "tail", "tail2", ..., "train_average", ..., "average",
-  // "evaluate", "evaluate_tail", "end"
+  // "evaluate_state", "evaluate", "evaluate_tail", "end"
   std::string name;
   std::int64_t samples = 0;         // samples of this rank
   std::int64_t global_samples = 0;  // samples of all ranks
@@ -251,6 +251,11 @@ struct Group {
 // ranks' parameters differ. A worker of parameter servers also has "turn", before every round, and
 // "last" and "leave", after all rounds. A server's programs run when messages arrive: "arrival",
 // "update", "answer", and "named" after a worker has listed the table rows that it needs.
+//
+// An evaluation runs the programs kEvaluationPrograms that the rank has, in this order.
+// "evaluate_state" gives replicas the running statistics of the chief's replica.
+inline constexpr const char* kEvaluationPrograms[] = {"evaluate_state", "evaluate",
+                                                      "evaluate_tail"};
 enum class Purpose { start, training, average, evaluation, exchange, arrival, end };
 Purpose purpose(std::string_view program);
 

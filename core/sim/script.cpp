@@ -32,7 +32,7 @@ void ProgramSequence::look_ahead() {
 
 void ProgramSequence::add_evaluation(std::int64_t step) {
   const std::size_t before = ahead_.size();
-  for (const char* name : {"evaluate", "evaluate_tail"})
+  for (const char* name : plan::kEvaluationPrograms)
     if (const int program = model_->program(name); program >= 0)
       ahead_.insert(
           ahead_.end(),

@@ -264,7 +264,9 @@ void ServerClock::answer(int number) {
   };
   while (const auto given = serves.arrivals.answer(ready)) {
     run::WorkAssignment turn;
-    if (number == 0) turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered);
+    if (number == 0)
+      turn = serves.turns.next(*given, serves.arrivals.steps(), serves.gathered,
+                               may_evaluate(given->worker));
     give(number, given->worker, turn, false);
     const auto& answer =
         serves.model.programs[static_cast<std::size_t>(serves.model.program("answer"))];
@@ -302,7 +304,7 @@ ServerEvent ServerClock::event(ServerEvent::Kind kind, int number, int to) const
 
 Picoseconds ServerClock::evaluation_time(const Worker& who) const {
   Picoseconds takes = 0;
-  for (const char* name : {"evaluate", "evaluate_tail"}) {
+  for (const char* name : plan::kEvaluationPrograms) {
     const int at = who.model.program(name);
     if (at < 0) continue;
     const ProgramModel& program = who.model.programs[static_cast<std::size_t>(at)];
@@ -404,7 +406,8 @@ void ServerClock::end() {
   ended_ = true;
   Server& leads = server(0);
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    const run::WorkAssignment turn = leads.turns.last(leads.arrivals.steps(), leads.gathered);
+    const run::WorkAssignment turn =
+        leads.turns.last(leads.arrivals.steps(), leads.gathered, may_evaluate(static_cast<int>(w)));
     for (std::size_t s = 0; s < servers_.size(); ++s)
       give(static_cast<int>(s), static_cast<int>(w), turn, true);
   }

@@ -6,6 +6,7 @@
 #include "core/experiment/precision.h"
 #include "core/experiment/swap.h"
 #include "core/plan/engine_lane.h"
+#include "core/strategy/evaluated_state.h"
 #include "core/strategy/mixed.h"
 #include "core/strategy/swap.h"
 
@@ -40,6 +41,7 @@ base::Result<plan::Plan> as_computed(const experiment::Resolved& experiment) {
 base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
   auto plan = as_computed(experiment);
   if (!plan) return plan;
+  plan = with_evaluated_state(std::move(*plan), experiment);
   const experiment::TrainingSpec& training = experiment.document.training;
   if (experiment::is_mixed(training.precision))
     plan->rank_plan = [experiment, in_fp32 = std::move(plan->rank_plan)](std::int32_t rank) {

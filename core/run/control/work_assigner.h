@@ -19,21 +19,21 @@ class WorkAssigner {
         next_evaluation_(every_ > 0 ? (done / every_ + 1) * every_ : 0) {}
 
   // Returns the next assignment. `done`: completed steps; `gradients`: number of gradients taken by
-  // the servers.
+  // the servers; `may_evaluate`: false if the worker must not evaluate.
   WorkAssignment next(const plan::ArrivalQueue::Answer& given, std::int64_t done,
-                      std::int64_t gradients) {
+                      std::int64_t gradients, bool may_evaluate) {
     WorkAssignment turn{in_step_ ? given.version : given.round, done, gradients};
-    turn.evaluates = every_ > 0 && done > 0 && done >= next_evaluation_;
+    turn.evaluates = may_evaluate && every_ > 0 && done > 0 && done >= next_evaluation_;
     if (turn.evaluates) next_evaluation_ = (done / every_ + 1) * every_;
     return turn;
   }
 
   // Returns the assignment that tells a worker that no work is left. The first worker that gets it
-  // evaluates the final parameters.
-  WorkAssignment last(std::int64_t done, std::int64_t gradients) {
+  // and may evaluate evaluates the final parameters.
+  WorkAssignment last(std::int64_t done, std::int64_t gradients, bool may_evaluate) {
     WorkAssignment turn{done, done, gradients, true};
-    turn.evaluates = next_evaluation_ > 0;
-    next_evaluation_ = 0;
+    turn.evaluates = may_evaluate && next_evaluation_ > 0;
+    if (turn.evaluates) next_evaluation_ = 0;
     return turn;
   }
 

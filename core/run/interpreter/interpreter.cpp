@@ -352,7 +352,7 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   loss_sum = correct = 0;
   std::int64_t samples = 0;  // number of samples whose loss the rank computes
   held_out.rewind();
-  for (const char* name : {"evaluate", "evaluate_tail"}) {
+  for (const char* name : plan::kEvaluationPrograms) {
     const int program = parts.plan->program(name);
     if (program < 0) continue;
     samples += bound_program(program).samples * bound_program(program).repeats;

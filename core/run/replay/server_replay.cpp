@@ -448,7 +448,7 @@ Result<void> ServerReplay::State::act(Worker& worker) {
 Result<void> ServerReplay::State::evaluate(Worker& worker) {
   double sums[2] = {0, 0};
   worker.held_out->rewind();
-  for (const char* name : {"evaluate", "evaluate_tail"}) {
+  for (const char* name : plan::kEvaluationPrograms) {
     const int program = worker.rank->program(name);
     for (std::int64_t i = 0; program >= 0 && i < worker.rank->at(program).repeats; ++i)
       if (auto ok = run(worker, worker.rank->at(program), true, sums); !ok) return ok;

@@ -22,6 +22,8 @@ struct ServerParts {
   const plan::RankPlan* plan = nullptr;
   const std::vector<plan::Group>* groups = nullptr;
   std::int64_t evaluate_every_steps = 0;  // interval of evaluations; 0: never
+  // true if only the chief evaluates, because a checkpoint contains its running statistics
+  bool chief_evaluates = false;
   const BoundPlan* bound = nullptr;
   const Recipe* recipe = nullptr;
   // true if the learning rate is divided by the mean staleness of the update's gradients

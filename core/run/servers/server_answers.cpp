@@ -72,7 +72,8 @@ Result<bool> Server::State::give() {
   if (const auto ok = poll_row_lists(); !ok) return base::fail(ok.error());
   while (const auto given =
              arrivals.answer([this](int number) { return !awaits_row_list(worker(number)); })) {
-    WorkAssignment turn = turns.next(*given, arrivals.steps(), gathered);
+    WorkAssignment turn =
+        turns.next(*given, arrivals.steps(), gathered, may_evaluate(given->worker));
     turn.held = std::exchange(was_held, false);
     if (const auto ok = give(given->worker, turn); !ok) return base::fail(ok.error());
     moved = true;
@@ -94,8 +95,9 @@ Result<bool> Server::State::send_final_answers() {
     Worker& to = workers[number];
     if (!to.here || to.last_sent || !arrivals.waits(static_cast<int>(number))) continue;
     to.last_sent = true;
-    if (const auto ok = give(static_cast<int>(number), turns.last(arrivals.steps(), gathered)); !ok)
-      return base::fail(ok.error());
+    const WorkAssignment last =
+        turns.last(arrivals.steps(), gathered, may_evaluate(static_cast<int>(number)));
+    if (const auto ok = give(static_cast<int>(number), last); !ok) return base::fail(ok.error());
     moved = true;
   }
   return moved;

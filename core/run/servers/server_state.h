@@ -115,6 +115,9 @@ struct Server::State {
   base::Result<bool> give();
   base::Result<bool> send_final_answers();
   base::Result<bool> answer_out_of_turn();
+  bool may_evaluate(int number) {
+    return !parts.chief_evaluates || worker(number).rank == parts.gate->chief();
+  }
   bool expects_gradients() const;
   base::Result<void> give(int number, const WorkAssignment& turn);
   base::Result<bool> consumed(const Worker& by, const BoundProgram& program,

@@ -130,17 +130,9 @@ std::vector<CheckpointSpan> spans_of_server(const experiment::Resolved& e, int s
 
 namespace {
 
-// Returns the rank of the chief's replica that has the same pipeline and tensor position as `rank`.
-int peer_in_chief_replica(const experiment::Resolved& e, int rank) {
-  const experiment::Mesh mesh = experiment::mesh_of(e);
-  experiment::MeshCoordinates at = mesh.place_of(rank);
-  at.replica = mesh.place_of(e.chief).replica;
-  return mesh.rank_of(at);
-}
-
 // True if the rank is in the chief's replica, whose running statistics are saved.
 bool is_of_chief(const experiment::Resolved& e, int rank) {
-  return peer_in_chief_replica(e, rank) == rank;
+  return experiment::peer_in_chief_replica(e, rank) == rank;
 }
 
 // Returns the positions of a rank's parameters in the full model, as checkpoint spans. `parameters`
@@ -181,7 +173,7 @@ bool writes_part(const experiment::Resolved& e, int rank) {
   if (!experiment::shards_parameters(e)) return !splits || is_of_chief(e, rank);
   const auto groups = experiment::shard_groups(e);
   const std::vector<int>& writers =
-      experiment::group_with(groups, splits ? peer_in_chief_replica(e, rank) : e.chief);
+      experiment::group_with(groups, splits ? experiment::peer_in_chief_replica(e, rank) : e.chief);
   return std::binary_search(writers.begin(), writers.end(), rank);
 }
 

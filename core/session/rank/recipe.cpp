@@ -8,6 +8,7 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
 #include "core/experiment/servers.h"
+#include "core/experiment/sync_batch_norm.h"
 
 namespace trainyard::session {
 namespace {
@@ -122,6 +123,7 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
   return {.plan = parts.plan,
           .groups = &plan.groups,
           .evaluate_every_steps = plan.schedule.evaluate_every_steps,
+          .chief_evaluates = experiment::has_local_statistics(e.model),
           .bound = parts.bound,
           .recipe = parts.recipe,
           .divides_by_staleness =

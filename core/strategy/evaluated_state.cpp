@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/strategy/evaluated_state.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "core/experiment/mesh.h"
+#include "core/experiment/servers.h"
+#include "core/experiment/sync_batch_norm.h"
+#include "core/strategy/edit.h"
+#include "core/strategy/lanes.h"
+
+namespace trainyard::strategy {
+namespace {
+
+using plan::Dependency;
+using plan::LaneId;
+using plan::Op;
+
+constexpr const char* kRunning = "running";
+
+// True if several ranks evaluate with running statistics that may differ between them.
+bool has_separate_state(const experiment::Resolved& e) {
+  using Kind = experiment::StrategyKind;
+  const Kind kind = e.document.strategy.kind;
+  const bool is_one_rank = e.world() < 2 || kind == Kind::one_device || kind == Kind::data_parallel;
+  return e.data.held_out_samples > 0 && e.evaluators == 0 && !is_one_rank &&
+         !experiment::has_servers(kind) && experiment::has_local_statistics(e.model);
+}
+
+// Returns the ranks with running statistics, by the rank whose statistics they evaluate with.
+std::map<int, std::vector<std::int32_t>> ranks_by_root(const plan::Plan& plan,
+                                                       const experiment::Resolved& e) {
+  const bool splits = experiment::splits_model(e.document.strategy.kind);
+  std::map<int, std::vector<std::int32_t>> by_root;
+  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
+    if (plan.rank_plan(rank).buffer(kRunning).valid())
+      by_root[splits ? experiment::peer_in_chief_replica(e, rank) : e.chief].push_back(rank);
+  std::erase_if(by_root, [](const auto& entry) {
+    return entry.second.size() < 2 || !std::ranges::count(entry.second, entry.first);
+  });
+  return by_root;
+}
+
+// Makes the first ops of a program wait for the lane, which has ops only in "evaluate_state". Other
+// ops follow these on their lanes.
+void wait_for(LaneId lane, plan::Program& program) {
+  std::vector<LaneId> seen;
+  for (Op& op : program.ops) {
+    if (op.lane != kInput && op.lane != kCompute) continue;
+    if (std::ranges::count(seen, op.lane) > 0) continue;
+    seen.push_back(op.lane);
+    op.after.push_back({lane, Dependency::end, 1});
+  }
+}
+
+plan::RankPlan with_program(plan::RankPlan rank, std::int32_t group, std::int32_t root) {
+  const LaneId lane = add_comm_lane(rank, group);
+  for (plan::Program& program : rank.programs) wait_for(lane, program);
+  const plan::Access running = whole(rank, kRunning);
+  rank.buffers[running.buffer.index()].shared = true;  // peers read the statistics in place
+  Op op = rooted(plan::OpKind::broadcast, lane, group, 0, root, running);
+  op.after = {{kCompute, Dependency::end, 1}};
+  rank.programs.push_back({plan::kEvaluationPrograms[0], 0, 0, 1, {std::move(op)}, {}});
+  return rank;
+}
+
+}  // namespace
+
+plan::Plan with_evaluated_state(plan::Plan plan, const experiment::Resolved& experiment) {
+  if (!has_separate_state(experiment)) return plan;
+  struct Member {
+    std::int32_t group, root;
+  };
+  std::map<std::int32_t, Member> members;
+  for (auto& [root, ranks] : ranks_by_root(plan, experiment)) {
+    for (const std::int32_t rank : ranks)
+      members[rank] = {static_cast<std::int32_t>(plan.groups.size()), root};
+    plan.groups.push_back({std::move(ranks)});
+  }
+  plan.rank_plan = [made = std::move(plan.rank_plan), members](std::int32_t number) {
+    const auto member = members.find(number);
+    plan::RankPlan rank = made(number);
+    return member == members.end()
+               ? rank
+               : with_program(std::move(rank), member->second.group, member->second.root);
+  };
+  return plan;
+}
+
+}  // namespace trainyard::strategy
