@@ -13,6 +13,29 @@ namespace {
 volatile std::sig_atomic_t counted = 0;
 void count_interrupt(int) { counted = counted + 1; }
 
+volatile std::sig_atomic_t suspension_requested = 0;
+void request_suspension(int) { suspension_requested = 1; }
+
+void handle_suspension() {
+  struct sigaction action {};
+  action.sa_handler = request_suspension;
+  ::sigaction(SIGTSTP, &action, nullptr);
+}
+
+bool take_suspension_request() {
+  if (suspension_requested == 0) return false;
+  suspension_requested = 0;
+  return true;
+}
+
+// Stops with SIGTSTP instead of SIGSTOP: the kernel ignores SIGTSTP if no shell is left that could
+// continue the process (an orphaned process group).
+void suspend_process() {
+  ::signal(SIGTSTP, SIG_DFL);
+  ::raise(SIGTSTP);
+  handle_suspension();
+}
+
 }  // namespace
 
 void catch_signals() {
@@ -23,6 +46,11 @@ void catch_signals() {
 }
 
 int interrupts() { return counted; }
+
+session::JobControl catch_suspension() {
+  handle_suspension();
+  return {take_suspension_request, suspend_process};
+}
 
 bool end_with(std::int64_t process) {
   return ::prctl(PR_SET_PDEATHSIG, SIGINT) == 0 && ::getppid() == process;

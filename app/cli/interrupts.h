@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ctrl-C and other requests to end the program.
+// Ctrl-C, Ctrl-Z and other requests to end or suspend the program.
 #pragma once
 
 #include <cstdint>
+
+#include "core/session/system/job_control.h"
 
 namespace trainyard::cli {
 
@@ -10,6 +12,9 @@ namespace trainyard::cli {
 // report instead of ending the process.
 void catch_signals();
 int interrupts();  // returns the number of interrupts so far
+
+// Starts to take requests of the terminal to suspend the program (Ctrl-Z, SIGTSTP).
+session::JobControl catch_suspension();
 
 // Makes the end of the parent process count as an interrupt. Returns false if the parent has
 // already ended, that is, if the parent of this process is not `process`.

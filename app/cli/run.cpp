@@ -289,6 +289,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
   parts.server = server->get();
   parts.launch = app::launch;
   parts.interrupts = interrupts;
+  parts.job_control = catch_suspension();
   parts.observe = [&](const session::Status& status, const telemetry::History& history) {
     if (!arguments.json) progress.show(status, history);
     else if (session::has_ended(status.state) || is_writable(STDOUT_FILENO))

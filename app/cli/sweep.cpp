@@ -197,6 +197,7 @@ base::Result<Sweep> carry_out(const SweepArguments& arguments, Sweep sweep,
   parts.directory = directory;
   parts.program = app::program_directory() / "trainyard-cli";
   parts.interrupts = interrupts;
+  parts.job_control = catch_suspension();
   parts.observe = [&](const Sweep& now) { printer.print_changes(now); };
   return session::run_sweep(std::move(parts));
 }

@@ -37,7 +37,7 @@ Problem problem(const std::string& endpoint, const std::string& what, int error_
           ""};
 }
 
-void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
+void configure_control(::zmq::socket_t& socket) {
   using namespace ::zmq;
   socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxControlBytes));
   socket.set(sockopt::sndhwm, kQueueMessages);
@@ -45,11 +45,6 @@ void configure_control(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(sockopt::linger, 2000);
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
-  // Sets heartbeats for TCP only. A local socket needs none: if the process at one end ends, the
-  // kernel closes the socket.
-  if (!endpoint.starts_with("tcp://")) return;
-  socket.set(sockopt::heartbeat_ivl, 5000);
-  socket.set(sockopt::heartbeat_timeout, 30'000);
 }
 
 // Returns 32 hexadecimal digits that cannot be guessed.
@@ -105,7 +100,7 @@ class Server final : public session::ControlServer {
                     // Starts sequence numbers at the current time, so that those of a restarted
                     // server are higher than those of its predecessor.
                     base::now_nanoseconds())} {
-    configure_control(socket_, endpoint);
+    configure_control(socket_);
     // Allows a client to reconnect under the same routing id, even if this server has not detected
     // yet that the client's old connection is lost.
     socket_.set(::zmq::sockopt::router_handover, true);
@@ -187,7 +182,7 @@ class Client final : public session::ControlClient {
  public:
   explicit Client(const std::string& endpoint)
       : endpoint_(endpoint), socket_(context_, ::zmq::socket_type::dealer) {
-    configure_control(socket_, endpoint);
+    configure_control(socket_);
     socket_.set(::zmq::sockopt::routing_id, random_routing_id());
     socket_.set(::zmq::sockopt::reconnect_ivl, 10);
     socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);

@@ -11,8 +11,10 @@
 //
 // Frames that are malformed, repeated, of another run or of an unknown lane are dropped and
 // counted. Frames of an older generation are dropped and counted as stale. Three errors abort the
-// transport with a Problem that names the peer: a gap in sequence numbers, a lost connection
-// (closed, or silent for `heartbeat_limit`), and an unreachable peer.
+// transport with a Problem that names the peer: a gap in sequence numbers, a closed connection, and
+// an unreachable peer. A silent peer is no error: ranks and coordinator exchange heartbeats
+// (core/session/protocol/timeouts.h), from which they subtract the time for which they were
+// suspended themselves. ZeroMQ's own heartbeats do not do this, so they are not used.
 #pragma once
 
 #include <chrono>
@@ -35,8 +37,6 @@ struct TransportOptions {
   // waits spin before they sleep.
   int sharers = 0;
   std::chrono::milliseconds connect_limit{10'000};  // time limit to reach all peers
-  std::chrono::milliseconds heartbeat_interval{2'000};
-  std::chrono::milliseconds heartbeat_limit{8'000};
 };
 
 class Transport : public comm::Transport {

@@ -119,7 +119,7 @@ class End final : public Transport {
   std::vector<pollfd> polled_;
   WakeEvent wake_;
   std::int64_t started_;
-  std::int64_t next_watch_ = 0;
+  std::int64_t next_watch_ = 0, watched_ = 0;
   bool changed_ = true;  // true if something changed since the last wait
   comm::Counter rejected_;
 

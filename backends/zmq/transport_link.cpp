@@ -13,8 +13,6 @@ namespace {
 
 constexpr int kLingerMilliseconds = 1000;
 
-int in_milliseconds(std::chrono::milliseconds span) { return static_cast<int>(span.count()); }
-
 // Returns a message that refers to the caller's bytes. The null free function makes ZeroMQ treat
 // the bytes as constant data, without a copy.
 ::zmq::message_t wrap_bytes(std::span<const std::byte> bytes) {
@@ -37,9 +35,6 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
   socket.set(sockopt::backlog, 1024);
-  socket.set(sockopt::heartbeat_ivl, in_milliseconds(options.heartbeat_interval));
-  socket.set(sockopt::heartbeat_timeout, in_milliseconds(options.heartbeat_limit));
-  socket.set(sockopt::heartbeat_ttl, in_milliseconds(options.heartbeat_limit));
 }
 
 Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,

@@ -28,6 +28,7 @@ constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
 // sleeping thread takes about 50 us if its core went to sleep.
 constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
 constexpr std::int64_t kMaxSleep = 50 * kMillisecond;
+constexpr std::int64_t kOwnPause = 1000 * kMillisecond;
 
 }  // namespace
 
@@ -130,6 +131,9 @@ void End::accept_abort(Peer& from, const base::Problem& reason) {
 
 void End::watch_links() {
   const std::int64_t now = base::now_nanoseconds();
+  // time for which this process was suspended does not count against peers
+  if (watched_ > 0 && now - watched_ > kOwnPause) started_ += now - watched_;
+  watched_ = now;
   next_watch_ = now + kWatchEvery;
   for (int peer = 0; peer < ranks(); ++peer) {
     Link* link = peer_at(peer).link.get();

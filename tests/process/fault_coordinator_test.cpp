@@ -121,6 +121,55 @@ TEST(Faults, suspension_of_the_coordinator_is_no_rank_failure) {
   EXPECT_EQ(ran.exit_code, 130) << ran.err;
 }
 
+// State of a process in /proc: R, S, T (stopped), ...
+char state_of(pid_t process) {
+  const std::string status = read("/proc/" + std::to_string(process) + "/stat");
+  const auto name_end = status.rfind(')');
+  return name_end == std::string::npos ? '?' : status.at(name_end + 2);
+}
+
+// Longer than a rank waits for messages of the coordinator.
+TEST(Faults, ctrl_z_suspends_the_run_and_fg_continues_it) {
+  const Home home;
+  RunProgram over_sockets(home, endless_run(kMirrored, {"run.transport=zmq"}));
+  ASSERT_TRUE(over_sockets.wait_for_step(5));
+  const Home other_home;
+  RunProgram on_virtual_clock(other_home, endless_run(kServed, {"run.clock=virtual"}));
+  ASSERT_TRUE(on_virtual_clock.wait_for_step(5));
+  for (RunProgram* run : {&over_sockets, &on_virtual_clock}) {
+    run->signal(SIGTSTP);
+    EXPECT_TRUE(wait_until(promised, [&] { return state_of(run->pid()) == 'T'; }));
+    for (const RankProcess& rank : run->ranks()) EXPECT_EQ(state_of(rank.pid), 'T') << rank.rank;
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(11));
+  for (RunProgram* run : {&over_sockets, &on_virtual_clock}) {
+    run->signal(SIGCONT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    for (const RankProcess& rank : run->ranks()) EXPECT_NE(state_of(rank.pid), 'T') << rank.rank;
+    run->signal(SIGINT);
+    const Ran ran = run->wait();
+    EXPECT_EQ(ran.exit_code, 130) << ran.err;
+  }
+}
+
+TEST(Faults, rank_that_the_user_stopped_stays_stopped_after_ctrl_z) {
+  const Home home;
+  RunProgram run(home, endless_run(kServed));
+  ASSERT_TRUE(run.wait_for_step(5));
+  session::Ask stall{1, session::Command::stall};
+  stall.rank = 1;
+  ASSERT_TRUE(run.client()->send(stall));
+  const pid_t stalled = run.ranks().at(1).pid;
+  ASSERT_TRUE(wait_until(promised, [&] { return state_of(stalled) == 'T'; }));
+  run.signal(SIGTSTP);
+  ASSERT_TRUE(wait_until(promised, [&] { return state_of(run.pid()) == 'T'; }));
+  run.signal(SIGCONT);
+  ASSERT_TRUE(wait_until(promised, [&] { return state_of(run.ranks().at(0).pid) != 'T'; }));
+  EXPECT_EQ(state_of(stalled), 'T');
+  run.signal(SIGINT);
+  run.wait();
+}
+
 TEST(Faults, two_concurrent_coordinators_are_independent) {
   const Home home;
   RunProgram first(home, short_run(kMirrored, 60)), second(home, short_run(kMirrored, 60));

@@ -32,6 +32,8 @@ class Coordination {
   void check_processes(std::int64_t now);
   void check_failure_reports(std::int64_t now);
   void check_interrupts();
+  void check_suspension();
+  void exclude_own_pause(std::int64_t now);
   void check_agreement(std::int64_t now);
   void check_heartbeats(std::int64_t now);
   void restart_lost_ranks();
@@ -147,6 +149,7 @@ class Coordination {
   bool trained_ = false;  // True once training has ended and evaluators have been notified.
   std::int64_t latest_event_ns_ = 0;  // Time of the latest event reported by ranks.
   std::int64_t unknown_peers_ = 0, restarts_ = 0;
+  std::int64_t ticked_ns_ = 0;  // time of the last tick
   std::int64_t begun_ns_ = 0, disagreed_ns_ = 0, flushed_ns_ = 0, observed_ns_ = 0,
                last_broadcast_ns_ = 0, kill_ns_ = 0;
 };

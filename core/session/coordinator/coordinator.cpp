@@ -31,6 +31,7 @@ using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
+constexpr std::int64_t kOwnPause = kSecond / 2;      // Longer ticks count as a suspension.
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
@@ -65,9 +66,11 @@ Result<CoordinatorResult> Coordination::run() {
 void Coordination::tick() {
   receive_all();
   const std::int64_t now = base::now_nanoseconds();
+  exclude_own_pause(now);
   check_processes(now);
   check_failure_reports(now);
   check_interrupts();
+  check_suspension();
   check_agreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
     end(RunState::failed, not_started(entries_, base::seconds(kStartLimit)));
@@ -124,6 +127,34 @@ void Coordination::check_interrupts() {
     stop();
   }
   if (interrupts >= 2) end(RunState::canceled, canceled());
+}
+
+// Extends time limits by the time for which this process was suspended.
+void Coordination::exclude_own_pause(std::int64_t now) {
+  const std::int64_t gap = ticked_ns_ == 0 ? 0 : now - ticked_ns_;
+  ticked_ns_ = now;
+  if (gap <= kOwnPause) return;
+  begun_ns_ += gap;
+  if (disagreed_ns_ > 0) disagreed_ns_ += gap;
+  if (ended_) kill_ns_ += gap;
+}
+
+// Suspends the ranks and this process if the user presses Ctrl-Z. Ranks that were stalled before
+// stay stalled when the run continues.
+void Coordination::check_suspension() {
+  if (!p_.job_control.requested()) return;
+  say("info", "the run is suspended");
+  journal_->flush();
+  const auto stall_all = [this](bool on) {
+    for (RankEntry& entry : entries_)
+      if (entry.handle && !entry.stalled && !entry.handle->ended()) entry.handle->stall(on);
+  };
+  stall_all(true);
+  const std::int64_t begun = base::now_nanoseconds();
+  p_.job_control.suspend();
+  stall_all(false);
+  say("info", fmt::format("the run continues after {}",
+                          base::format_seconds(base::seconds(base::now_nanoseconds() - begun))));
 }
 
 // Waits a moment for the reports of the other ranks, so that the table in the problem shows which

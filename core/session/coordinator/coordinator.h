@@ -15,6 +15,7 @@
 #include "core/session/protocol/control.h"
 #include "core/session/rank/rank.h"
 #include "core/session/rank/text_generator.h"
+#include "core/session/system/job_control.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::session {
@@ -59,6 +60,7 @@ struct CoordinatorParts {
   // Returns how often Ctrl-C was pressed. The first Ctrl-C stops the run properly and keeps its
   // result; the second one stops it immediately.
   std::function<int()> interrupts;
+  JobControl job_control = {};
   // Observer of the run, such as the output of the command line. Called a few times a second with
   // the state of the run.
   std::function<void(const Status& status, const telemetry::History& history)> observe;

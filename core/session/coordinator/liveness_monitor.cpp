@@ -62,9 +62,9 @@ void LivenessMonitor::exclude_own_pause(std::int64_t now_ns) {
   const std::int64_t gap = looked_ns_ == kNever ? 0 : now_ns - looked_ns_;
   looked_ns_ = now_ns;
   if (gap <= nanoseconds(limits_.watcher_pause_seconds)) return;
-  moved_ns_ += gap;
+  moved_ns_ = std::min(moved_ns_ + gap, now_ns);
   for (RankLiveness& rank : ranks_)
-    if (rank.heard_ns != kNever) rank.heard_ns += gap;
+    if (rank.heard_ns != kNever) rank.heard_ns = std::min(rank.heard_ns + gap, now_ns);
 }
 
 std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns) const {

@@ -12,9 +12,6 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::chrono::milliseconds kShipPeriod{10};
-// If this thread itself is suspended longer than this many nanoseconds, the time does not count as
-// silence of the coordinator.
-constexpr std::int64_t kOwnPause = 1'000'000'000;
 constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last events to be sent.
 // Time in nanoseconds to wait, after a failure of a peer, for the coordinator's abort, which names
 // the cause.

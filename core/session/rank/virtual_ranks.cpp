@@ -239,6 +239,11 @@ class VirtualRanks {
       take(**received);
     }
     if (aborted_) return base::fail(*aborted_);
+    // time for which this process was suspended does not count as silence of the coordinator
+    const std::int64_t now = base::now_nanoseconds();
+    if (looked_ns_ > 0 && now - looked_ns_ > kOwnPause && heard_ns_ > 0)
+      heard_ns_ = std::min(heard_ns_ + now - looked_ns_, now);
+    looked_ns_ = now;
     if (heard_ns_ > 0 && base::now_nanoseconds() - heard_ns_ > kLease)
       return base::fail({"coordinator_lost", ProblemCode::failed, "ranks on the virtual clock",
                          "received nothing from the coordinator for 10 s", "",
@@ -319,7 +324,7 @@ class VirtualRanks {
   int batch_of_ = 0;
   std::optional<Problem> aborted_;
   std::int64_t begun_ns_ = base::now_nanoseconds(), first_step_done_ns_ = 0;
-  std::int64_t served_ns_ = 0, heard_ns_ = 0, reported_done_ = -1;
+  std::int64_t served_ns_ = 0, heard_ns_ = 0, looked_ns_ = 0, reported_done_ = -1;
   int unshipped_ = 0;  // Number of server events since the rings were emptied.
 };
 

@@ -110,8 +110,15 @@ class Sweeping {
     for (;;) {
       if (const auto how = process.ended()) return *how;
       for (; passed_on < interrupts(); ++passed_on) process.kill(SIGINT);
+      if (p_.job_control.requested()) suspend(process);
       std::this_thread::sleep_for(kLookEvery);
     }
+  }
+
+  void suspend(Process& process) const {
+    process.kill(SIGTSTP);
+    p_.job_control.suspend();
+    process.kill(SIGCONT);
   }
 
   void end() {

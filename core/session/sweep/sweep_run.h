@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/session/sweep/sweep.h"
+#include "core/session/system/job_control.h"
 
 namespace trainyard::session {
 
@@ -19,6 +20,7 @@ struct SweepParts {
   // Number of Ctrl-Cs so far. Each Ctrl-C is forwarded to the current run. After the first one, no
   // further run starts.
   std::function<int()> interrupts;
+  JobControl job_control = {};  // Ctrl-Z suspends the current run as well.
   // Called after every change, once the manifest is written.
   std::function<void(const Sweep&)> observe;
 };

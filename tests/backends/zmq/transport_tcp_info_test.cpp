@@ -51,15 +51,8 @@ std::uint64_t of_message(std::uint64_t payload) {
          on_the_wire(zmq::kFrameHeaderBytes);
 }
 
-// Heartbeats are no messages.
-zmq::TransportOptions without_heartbeats() {
-  zmq::TransportOptions options;
-  options.heartbeat_interval = options.heartbeat_limit = std::chrono::minutes(10);
-  return options;
-}
-
 TEST(ZmqTransport, counts_the_bytes_that_tcp_counts) {
-  const auto ends = tcp_pair(without_heartbeats());
+  const auto ends = tcp_pair();
   std::vector<std::byte> memory(3'000'000);
   fill(memory, 1);
   pass(*ends[0], *ends[1], 0, 0, std::span(memory).first(1));
