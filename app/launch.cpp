@@ -30,6 +30,7 @@ class ProcessRank final : public session::RankHandle {
   std::optional<std::string> ended() override { return process_.ended(); }
   bool killed() override { return process_.killed(); }
   std::int64_t process() const override { return process_.pid(); }
+  std::optional<double> cpu_seconds() override { return process_.cpu_seconds(); }
   void kill() override { process_.kill(SIGKILL); }
   bool stall(bool on) override { return process_.kill(on ? SIGSTOP : SIGCONT), true; }
 
@@ -176,6 +177,7 @@ class SharedProcessRank final : public session::RankHandle {
   std::optional<std::string> ended() override { return process_->ended(); }
   bool killed() override { return process_->killed(); }
   std::int64_t process() const override { return process_->pid(); }
+  std::optional<double> cpu_seconds() override { return process_->cpu_seconds(); }
   void kill() override { process_->kill(SIGKILL); }
   bool stall(bool on) override { return process_->kill(on ? SIGSTOP : SIGCONT), true; }
 

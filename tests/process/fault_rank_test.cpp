@@ -154,6 +154,24 @@ TEST_P(EachTransport, reports_a_rank_that_hangs) {
 
 INSTANTIATE_TEST_SUITE_P(Faults, EachTransport, testing::Values("shm", "zmq"));
 
+// A rank may hang before it has connected to the coordinator.
+TEST(Faults, rank_that_hangs_while_it_starts_is_noticed) {
+  for (int trial = 0; trial < 3; ++trial) {
+    const Home home;
+    RunProgram run(home, endless_run(kMirrored));
+    ASSERT_TRUE(wait_until(promised, [&] { return !run.ranks().empty(); }));
+    const RankProcess first = run.ranks().front();
+    ::kill(first.pid, SIGSTOP);
+    const std::int64_t begin = now_ns();
+    const Ran ran = run.wait();
+    EXPECT_LE(base::seconds(now_ns() - begin), 2 * promised);
+    EXPECT_EQ(ran.exit_code, 3);
+    EXPECT_EQ(ran.result()["problem"]["id"], "rank_unresponsive") << ran.err;
+    EXPECT_EQ(ran.result()["problem"]["where"], named(first.rank));
+    EXPECT_TRUE(wait_until_gone(first.pid, promised));
+  }
+}
+
 TEST(Faults, short_suspension_of_a_rank_is_no_failure) {
   const Home home;
   RunProgram run(home, endless_run(kMirrored));

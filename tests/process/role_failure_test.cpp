@@ -38,6 +38,12 @@ void PrintTo(const Row& row, std::ostream* out) {
   *out << row.role << ", signal " << row.signal << ", " << row.mode;
 }
 
+// A message about a lost rank names its step and its op. An evaluator without a checkpoint has no
+// op.
+void expect_step_and_op(const std::string& message) {
+  EXPECT_THAT(message, testing::ContainsRegex("step [0-9]+( in op [A-Z]+|, before its first op)"));
+}
+
 class RoleFailure : public testing::TestWithParam<Row> {
  protected:
   static std::vector<std::string> drawn() {
@@ -51,6 +57,7 @@ class RoleFailure : public testing::TestWithParam<Row> {
     ASSERT_EQ(ran.exit_code, 0) << ran.err;
     EXPECT_EQ(ran.result()["status"], "stopped");
     EXPECT_THAT(kinds(ran.result()), ElementsAre("lost " + std::to_string(GetParam().rank)));
+    expect_step_and_op(ran.result()["faults"][0]["text"].get<std::string>());
     std::set<std::string> weights;
     for (const int rank : {0, 1, 2})
       if (rank != GetParam().rank)
@@ -67,6 +74,7 @@ class RoleFailure : public testing::TestWithParam<Row> {
                 ElementsAre(Pair(id_of(GetParam().signal),
                                  StartsWith("rank " + std::to_string(GetParam().rank) + " ("))));
     EXPECT_THAT(kinds(result), testing::IsEmpty()) << "no rank was lost without ending the run";
+    expect_step_and_op(result["problem"]["what"].get<std::string>());
     const auto newest = session::newest_checkpoint(directory / "checkpoints");
     ASSERT_TRUE(newest) << "it had checkpoints";
     EXPECT_EQ(result["committed_step"], newest->step);
@@ -176,8 +184,7 @@ TEST_P(RankFailure, ends_the_run_and_names_the_rank) {
       ran.problems(),
       ElementsAre(Pair(id_of(signal), StartsWith("rank " + std::to_string(drawing.rank) + " ("))))
       << ran.err;
-  EXPECT_THAT(ran.result()["problem"]["what"].get<std::string>(),
-              testing::ContainsRegex("step [0-9]+"));
+  expect_step_and_op(ran.result()["problem"]["what"].get<std::string>());
   for (const RankProcess& left : ranks)
     EXPECT_TRUE(wait_until_gone(left.pid, promised)) << "rank " << left.rank << " was left";
 }

@@ -174,7 +174,7 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
                        parts.compute, parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
-    parts.rank_progress->op.store({}, std::memory_order_relaxed);
+    if (!parts.gate->admits(step)) parts.rank_progress->op.store({}, std::memory_order_relaxed);
     const auto answer = wait_at_gate(step);
     if (!answer) return base::fail(in_op(answer.error()));
     if (*answer == Gate::Answer::finish) break;

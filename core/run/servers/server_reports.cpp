@@ -100,10 +100,10 @@ void Server::State::is_at(const char* program_name) {
   parts.rank_progress->op.store({parts.plan->program(program_name), 0}, std::memory_order_relaxed);
 }
 
-// Waits for messages. Meanwhile the server reports the horizon as its step, because it is idle; the
-// first server reports its step count.
+// Waits for messages. Meanwhile the server reports the op that takes the next message, and the
+// horizon as its step, because it is idle; the first server reports its step count.
 void Server::State::wait_idle() {
-  parts.rank_progress->op.store({}, std::memory_order_relaxed);
+  is_at("arrival");
   parts.rank_progress->step.store(
       leads ? arrivals.steps() : std::max(arrivals.steps(), parts.gate->horizon().step),
       std::memory_order_relaxed);

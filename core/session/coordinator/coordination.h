@@ -33,6 +33,7 @@ class Coordination {
   void check_failure_reports(std::int64_t now);
   void check_interrupts();
   void check_suspension();
+  void check_begins(std::int64_t now);
   void exclude_own_pause(std::int64_t now);
   void check_agreement(std::int64_t now);
   void check_heartbeats(std::int64_t now);

@@ -33,6 +33,8 @@ constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
 constexpr std::int64_t kOwnPause = kSecond / 2;      // Longer ticks count as a suspension.
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
+// A starting process that uses no CPU time for this long hangs.
+constexpr std::int64_t kIdleLimit = 4 * kSecond;
 constexpr std::int64_t kObservePeriod = kSecond / 5;
 constexpr std::int64_t kKeepAlive = kSecond;  // Interval of messages to the ranks.
 // Nanoseconds to wait for the plan hashes and versions of the other ranks after one rank reports a
@@ -74,6 +76,7 @@ void Coordination::tick() {
   check_agreement(now);
   if (!ended_ && state_ == RunState::starting && now - begun_ns_ > kStartLimit)
     end(RunState::failed, not_started(entries_, base::seconds(kStartLimit)));
+  check_begins(now);
   check_heartbeats(now);
   restart_lost_ranks();
   check_journal();
@@ -106,7 +109,8 @@ void Coordination::check_processes(std::int64_t now) {
     if (ended_) continue;
     if (entry.returning) abandon_rejoin(entry, *how);
     else if (entry.lost) continue;  // The rank was unresponsive, and this coordinator killed it.
-    else if (can_continue_without(entry)) mark_lost(entry, fmt::format("ended by {}", *how));
+    else if (can_continue_without(entry))
+      mark_lost(entry, liveness_monitor_.died(entry.identity.rank, *how).what);
     else
       end(RunState::failed,
           add_earlier_losses(liveness_monitor_.died(entry.identity.rank, *how), entry));
@@ -135,6 +139,7 @@ void Coordination::exclude_own_pause(std::int64_t now) {
   ticked_ns_ = now;
   if (gap <= kOwnPause) return;
   begun_ns_ += gap;
+  for (RankEntry& entry : entries_) entry.cpu_used_ns = 0;
   if (disagreed_ns_ > 0) disagreed_ns_ += gap;
   if (ended_) kill_ns_ += gap;
 }
@@ -174,12 +179,36 @@ void Coordination::check_agreement(std::int64_t now) {
   }
 }
 
+// Detects a rank that hangs before its first heartbeat: its process uses no CPU time. A process
+// that computes or loads libraries may take longer, until kStartLimit.
+void Coordination::check_begins(std::int64_t now) {
+  for (RankEntry& entry : entries_) {
+    const bool begins =
+        entry.returning || (state_ == RunState::starting && !entry.lost && !entry.finished);
+    const bool is_silent =
+        entry.returning ? entry.peer.empty() : liveness_monitor_.is_silent(entry.identity.rank);
+    if (ended_ || !begins || !is_silent || !entry.handle || entry.handle->ended()) continue;
+    const auto cpu = entry.handle->cpu_seconds();
+    if (!cpu || *cpu != entry.cpu_seconds || entry.cpu_used_ns == 0) {
+      entry.cpu_seconds = cpu.value_or(0);
+      entry.cpu_used_ns = now;
+    } else if (now - entry.cpu_used_ns > kIdleLimit) {
+      const base::Problem problem =
+          liveness_monitor_.not_begun(entry.identity.rank, base::seconds(kIdleLimit));
+      entry.handle->kill();
+      if (entry.returning) say("warning", problem.what, entry.identity.rank);
+      else end(RunState::failed, problem);
+    }
+  }
+}
+
 void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
   for (RankEntry& entry : entries_)
     if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && can_continue_without(entry))
-      mark_lost(entry, fmt::format("stopped responding {} ago",
-                                   base::format_seconds(p_.unresponsive_seconds)));
+      mark_lost(entry, fmt::format("stopped responding {} ago; its last heartbeat was {}",
+                                   base::format_seconds(p_.unresponsive_seconds),
+                                   liveness_monitor_.place(entry.identity.rank)));
   auto problem = liveness_monitor_.judge(pacer_.horizon(), now);
   if (!problem) return;
   // After the end of training, the rank that the problem names can only be an evaluator.

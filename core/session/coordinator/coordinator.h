@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class RankHandle {
   virtual std::optional<std::string> ended() = 0;
   virtual bool killed() = 0;  // True if a signal ended the rank, so that it could not report why.
   virtual std::int64_t process() const = 0;
+  // Returns the CPU time that the rank's process has used; nothing if it is not known.
+  virtual std::optional<double> cpu_seconds() { return std::nullopt; }
   virtual void kill() = 0;
   virtual bool stall(
       // Suspends the rank, or resumes it. False if this kind of rank cannot be suspended.

@@ -143,6 +143,7 @@ void Coordination::restart_rank(RankEntry& entry) {
   ++entry.generation;
   entry.handle = std::move(*handle);
   entry.process = entry.handle->process();
+  entry.cpu_used_ns = 0;
   entry.reported_end = entry.planned = false;
   entry.end = {};
   entry.returning = true;

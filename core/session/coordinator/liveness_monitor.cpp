@@ -122,6 +122,16 @@ Problem LivenessMonitor::hung() const {
       "If an op can take that long, raise run.hang_seconds; otherwise see the log of the rank."};
 }
 
+Problem LivenessMonitor::not_begun(int rank, double seconds) const {
+  return {"rank_unresponsive",
+          ProblemCode::failed,
+          names_[static_cast<std::size_t>(rank)],
+          fmt::format("hangs {}: its process has used no CPU time for {}", place(rank),
+                      base::format_seconds(seconds)),
+          "a first heartbeat",
+          "Its process may be suspended, or wait for a disk; see its log."};
+}
+
 Problem LivenessMonitor::died(int rank, const std::string& how) const {
   return {"rank_died",
           ProblemCode::failed,
@@ -135,7 +145,7 @@ std::string LivenessMonitor::place(int rank) const {
   const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
   std::string text = fmt::format("at step {}", last.step);
   if (!last.op.empty()) text += fmt::format(" in op {}", last.op);
-  else if (last.ops_done == 0) text += ", before its first op";
+  else text += last.ops_done == 0 ? ", before its first op" : ", between two ops";
   if (last.op.starts_with(plan::word(plan::OpKind::load))) text += ", waiting for its samples";
   if (last.waits_for >= 0) text += fmt::format(", waiting for rank {}", last.waits_for);
   return text;

@@ -45,6 +45,13 @@ class LivenessMonitor {
   // Returns the problem of a rank whose process ended early. `how`: text from `Process::ended`.
   base::Problem died(int rank, const std::string& how) const;
 
+  // Returns where the rank was at its last heartbeat: "at step 5 in op RED.b0.t1.c2<r1".
+  std::string place(int rank) const;
+  // True if the rank has not sent a heartbeat since the start, or since `again`.
+  bool is_silent(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last.rank < 0; }
+  // Returns the problem of a rank that hangs before its first heartbeat.
+  base::Problem not_begun(int rank, double seconds) const;
+
   const Progress& last(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last; }
 
  private:
@@ -59,7 +66,6 @@ class LivenessMonitor {
   base::Problem hung() const;
   double patience() const;
   int find_hung_rank() const;
-  std::string place(int rank) const;
 
   std::vector<std::string> names_;
   LivenessLimits limits_;

@@ -48,6 +48,9 @@ struct RankEntry {
   // Number of confirmations that servers have sent after a process of this rank left the run.
   int departures_seen = 0;
   int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
+  // CPU time of a process that has sent no heartbeat yet, and when it last increased; 0: unknown.
+  double cpu_seconds = 0;
+  std::int64_t cpu_used_ns = 0;
   // Grace period that begins when the exit of the rank is noticed.
   GracePeriod end;
   std::optional<Finished> finished;

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 extern char** environ;
 
@@ -186,6 +187,15 @@ bool Process::killed() const { return status_ && WIFSIGNALED(*status_); }
 int Process::exit_code() const {
   if (!status_) return -1;
   return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+}
+
+std::optional<double> Process::cpu_seconds() const {
+  clockid_t clock{};
+  timespec used{};
+  if (pid_ <= 0 || status_ || ::clock_getcpuclockid(pid_, &clock) != 0 ||
+      ::clock_gettime(clock, &used) != 0)
+    return std::nullopt;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 void Process::kill(int signal) {

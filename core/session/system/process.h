@@ -42,6 +42,8 @@ class Process {
   bool ended_well() const { return status_ == 0; }
   bool killed() const;    // True if a signal ended it.
   int exit_code() const;  // Exit code as in a shell: 128 + the signal; -1 while it runs.
+  // Returns the CPU time that all threads of the process have used; nothing after its end.
+  std::optional<double> cpu_seconds() const;
   void kill(int signal);
 
  private:
