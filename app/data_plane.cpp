@@ -104,6 +104,7 @@ base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRe
                                                       const std::string& socket_directory) {
   zmq::TransportOptions options;
   options.run_key = request.run_key;
+  options.max_payload_bytes = request.max_message_bytes;
   options.channels = std::max(1, request.channels);
   options.sharers = request.experiment->trainers_and_servers();
   return zmq::bind(request.rank, request.experiment->world(), request.generation,

@@ -15,6 +15,7 @@
 #include "app/engine.h"
 #include "app/virtual_clock.h"
 #include "backends/zmq/control.h"
+#include "core/base/descriptor_limit.h"
 #include "core/base/log.h"
 #include "core/session/rank/virtual_ranks.h"
 
@@ -91,6 +92,7 @@ session::RankServices services_of(const RankArguments& arguments) {
 
 int run_rank(const RankArguments& arguments) {
   if (!end_with_parent(arguments.parent)) return not_a_child(arguments.parent);
+  base::raise_descriptor_limit();
   // Ignores these signals, so that a failed write returns an error instead of ending the process.
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   if (arguments.is_virtual) return finish(run_virtual(arguments.rank + 1, arguments.endpoint));

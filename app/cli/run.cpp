@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "app/launch.h"
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
+#include "core/base/descriptor_limit.h"
 #include "core/base/file.h"
 #include "core/base/hex.h"
 #include "core/base/json.h"
@@ -261,6 +263,29 @@ int exit_code_of(const session::CoordinatorResult& outcome) {
              : cli::exit_code_of(*outcome.problem);
 }
 
+// Opens the sockets of viewers and of ranks. Each rank has two connections. Leaves descriptors for
+// files of the run.
+base::Result<std::unique_ptr<session::ControlServer>> serve_control(
+    const session::SocketDirectory& sockets, const std::string& run, int ranks) {
+  constexpr std::int64_t kReserve = 64, kViewers = 64, kOfRank = 4;
+  base::raise_descriptor_limit();
+  const std::int64_t left = base::free_descriptors() - kReserve - kOfRank * ranks;
+  if (left < 1)
+    return base::fail(
+        {"too_few_descriptors", base::ProblemCode::unavailable, "ulimit -n",
+         fmt::format("{} more file descriptors are available, but a run of {} needs {}",
+                     base::format_count(base::free_descriptors()), base::counted(ranks, "rank"),
+                     kReserve + kOfRank * ranks + 1),
+         "", "Raise the limit on open files (ulimit -n), or draw fewer devices."});
+  const auto endpoint = [&](const char* name) {
+    return "ipc://" + (sockets.path() / name).string();
+  };
+  zmq::ServeOptions options{run, 1, endpoint("ranks")};
+  options.viewer_connections = static_cast<int>(std::min(left, kViewers));
+  options.rank_connections = static_cast<int>(2 * ranks + 8);
+  return zmq::serve(endpoint("control"), options);
+}
+
 base::Result<session::CoordinatorResult> coordinate(const RunArguments& arguments,
                                                     const experiment::Experiment& given,
                                                     experiment::Resolved resolved,
@@ -273,8 +298,7 @@ base::Result<session::CoordinatorResult> coordinate(const RunArguments& argument
       given.name.empty() ? std::filesystem::path(arguments.file).stem().string() : given.name);
   if (!run_directory) return base::fail(run_directory.error());
   sockets->clean_also(*run_directory);
-  const auto server = zmq::serve("ipc://" + (sockets->path() / "control").string(),
-                                 {run_directory->filename().string(), 1});
+  const auto server = serve_control(*sockets, run_directory->filename().string(), resolved.world());
   if (!server) return base::fail(server.error());
   ProgressLine progress;
   session::CoordinatorParts parts;

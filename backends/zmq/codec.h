@@ -26,7 +26,10 @@ namespace trainyard::zmq {
 
 constexpr std::uint16_t kControlVersion = 9;
 constexpr std::size_t kControlHeaderBytes = 36;
-constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;  // maximum size of a complete frame
+// Maximum size of a complete frame; of those that a server accepts from ranks and from viewers.
+constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxRankBytes = std::size_t{2} << 20;
+constexpr std::size_t kMaxViewerBytes = std::size_t{64} << 10;
 
 struct ControlHeader {
   std::uint64_t run = 0;

@@ -9,9 +9,11 @@
 #include <random>
 #include <span>
 #include <unordered_map>
+#include <vector>
 #include <zmq.hpp>
 
 #include "backends/zmq/codec.h"
+#include "backends/zmq/connection_gate.h"
 #include "backends/zmq/control_endpoint.h"
 #include "core/base/clock.h"
 #include "core/base/hash.h"
@@ -37,9 +39,9 @@ Problem problem(const std::string& endpoint, const std::string& what, int error_
           ""};
 }
 
-void configure_control(::zmq::socket_t& socket) {
+void configure_control(::zmq::socket_t& socket, std::size_t max_bytes) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxControlBytes));
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(max_bytes));
   socket.set(sockopt::sndhwm, kQueueMessages);
   socket.set(sockopt::rcvhwm, kQueueMessages);
   socket.set(sockopt::linger, 2000);
@@ -73,14 +75,14 @@ bool take_parts(::zmq::socket_t& socket, std::span<::zmq::message_t> parts, bool
   } while (true);
 }
 
-// Waits until `socket` may have a message, or until the time `end` in nanoseconds. Returns true if
-// there may be a message, and false after a time-out or a signal.
-Result<bool> wait(::zmq::socket_t& socket, std::int64_t end, const std::string& endpoint) {
-  zmq_pollitem_t item{socket.handle(), 0, ZMQ_POLLIN, 0};
+// Waits until one of the sockets may have a message, or until the time `end` in nanoseconds.
+// Returns true if there may be a message, and false after a time-out or a signal.
+Result<bool> wait(std::span<zmq_pollitem_t> items, std::int64_t end, const std::string& endpoint) {
   int ready = 0;
   do {  // zmq_poll has a coarse clock: it may return half a millisecond early
     const std::int64_t left = std::max<std::int64_t>(0, end - base::now_nanoseconds());
-    ready = zmq_poll(&item, 1, static_cast<long>((left + 999'999) / 1'000'000));
+    ready = zmq_poll(items.data(), static_cast<int>(items.size()),
+                     static_cast<long>((left + 999'999) / 1'000'000));
   } while (ready == 0 && base::now_nanoseconds() < end);
   if (ready < 0 && zmq_errno() != EINTR)
     return base::fail(problem(endpoint, "cannot wait for messages", zmq_errno()));
@@ -91,62 +93,96 @@ std::int64_t end_of(milliseconds limit) {
   return base::now_nanoseconds() + std::chrono::nanoseconds(limit).count();
 }
 
+// A socket that accepts clients, and the limits for them.
+struct Listener {
+  Listener(::zmq::context_t& context, const std::string& name, int connections,
+           std::size_t max_bytes, const std::string& address)
+      : socket(context, ::zmq::socket_type::router), gate(context, socket, name, connections) {
+    configure_control(socket, max_bytes);
+    // Allows a client to reconnect under the same routing id, even if this server has not detected
+    // yet that the client's old connection is lost.
+    socket.set(::zmq::sockopt::router_handover, true);
+    socket.bind(address);
+    endpoint = socket.get(::zmq::sockopt::last_endpoint);
+    gate.set_endpoint(endpoint);
+  }
+  // Removes the socket file before the socket closes. Afterwards, the file could already be that of
+  // another server.
+  ~Listener() {
+    gate.show();
+    if (endpoint.starts_with("ipc://")) ::unlink(endpoint.c_str() + 6);
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  ::zmq::socket_t socket;
+  ConnectionGate gate;
+  std::string endpoint;
+};
+
+// A peer is named by one character, the number of its listener, and its routing id.
 class Server final : public session::ControlServer {
  public:
   Server(const std::string& endpoint, const ServeOptions& options)
-      : socket_(context_, ::zmq::socket_type::router),
-        header_{base::xxh64(std::string_view(options.run)), options.generation,
+      : header_{base::xxh64(std::string_view(options.run)), options.generation,
                 static_cast<std::uint64_t>(
                     // Starts sequence numbers at the current time, so that those of a restarted
                     // server are higher than those of its predecessor.
                     base::now_nanoseconds())} {
-    configure_control(socket_);
-    // Allows a client to reconnect under the same routing id, even if this server has not detected
-    // yet that the client's old connection is lost.
-    socket_.set(::zmq::sockopt::router_handover, true);
-    socket_.bind(endpoint);
-    endpoint_ = socket_.get(::zmq::sockopt::last_endpoint);
+    const bool is_shared = options.rank_endpoint.empty();
+    add(std::make_unique<Listener>(context_, "viewers", options.viewer_connections,
+                                   is_shared ? kMaxControlBytes : kMaxViewerBytes, endpoint));
+    if (!is_shared)
+      add(std::make_unique<Listener>(context_, "ranks", options.rank_connections, kMaxRankBytes,
+                                     options.rank_endpoint));
   }
 
-  // Removes the socket file before the socket closes. Afterwards, the file could already be that of
-  // another server.
-  ~Server() override {
-    if (endpoint_.starts_with("ipc://")) ::unlink(endpoint_.c_str() + 6);
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
-
-  std::string endpoint() const override { return endpoint_; }
+  std::string endpoint() const override { return listeners_.front()->endpoint; }
+  std::string rank_endpoint() const override { return listeners_.back()->endpoint; }
   std::uint64_t malformed() const override { return malformed_; }
 
   Result<std::optional<session::Received>> receive(milliseconds limit) override {
     const std::int64_t end = end_of(limit);
     do {
-      const auto ready = wait(socket_, end, endpoint_);
+      const auto ready = wait(items_, end, endpoint());
+      for (const auto& listener : listeners_) listener->gate.watch();
       if (!ready) return base::fail(ready.error());
       if (!*ready) break;
-      if (auto received = take()) return received;
+      // begins with another listener each time, so that neither waits for the other
+      first_ = (first_ + 1) % listeners_.size();
+      for (std::size_t i = 0; i < listeners_.size(); ++i)
+        if (auto received = take((first_ + i) % listeners_.size())) return received;
     } while (base::now_nanoseconds() < end);
     return std::nullopt;
   }
 
   void send(const session::PeerId& to, const session::Message& message) override {
+    const auto listener = to.empty() ? listeners_.size() : static_cast<std::size_t>(to[0] - '0');
+    if (listener >= listeners_.size()) return;
+    ::zmq::socket_t& socket = listeners_[listener]->socket;
     ++header_.sequence;
     const auto frame = encode_message(header_, message);
     if (!frame)
       return base::log_error(
           fmt::format("A message was not sent: {}", base::to_string(frame.error())));
-    if (zmq_send(socket_.handle(), to.data(), to.size(), ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0) return;
-    zmq_send(socket_.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT);
+    if (zmq_send(socket.handle(), to.data() + 1, to.size() - 1, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0)
+      return;
+    zmq_send(socket.handle(), frame->data(), frame->size(), ZMQ_DONTWAIT);
   }
 
  private:
-  std::optional<session::Received> take() {
+  void add(std::unique_ptr<Listener> listener) {
+    for (void* socket : {listener->socket.handle(), listener->gate.monitor().handle()})
+      items_.push_back({socket, 0, ZMQ_POLLIN, 0});
+    listeners_.push_back(std::move(listener));
+  }
+
+  std::optional<session::Received> take(std::size_t listener) {
     std::array<::zmq::message_t, 2> parts;
     bool whole = false;
-    if (!take_parts(socket_, parts, whole)) return std::nullopt;
+    if (!take_parts(listeners_[listener]->socket, parts, whole)) return std::nullopt;
     auto frame = whole ? decode_message(bytes_of(parts[1])) : base::fail(Problem{});
-    session::PeerId peer = parts[0].to_string();
+    session::PeerId peer = static_cast<char>('0' + listener) + parts[0].to_string();
     if (frame && is_of_this_run(frame->header) && is_newer(peer, frame->header.sequence))
       return session::Received{std::move(peer), std::move(frame->message)};
     ++malformed_;
@@ -171,9 +207,10 @@ class Server final : public session::ControlServer {
   }
 
   ::zmq::context_t context_;
-  ::zmq::socket_t socket_;
   ControlHeader header_;
-  std::string endpoint_;
+  std::vector<std::unique_ptr<Listener>> listeners_;  // viewers, and ranks if they have their own
+  std::vector<zmq_pollitem_t> items_;
+  std::size_t first_ = 0;
   std::unordered_map<session::PeerId, std::uint64_t> last_;  // last sequence number of each peer
   std::uint64_t malformed_ = 0;
 };
@@ -182,7 +219,7 @@ class Client final : public session::ControlClient {
  public:
   explicit Client(const std::string& endpoint)
       : endpoint_(endpoint), socket_(context_, ::zmq::socket_type::dealer) {
-    configure_control(socket_);
+    configure_control(socket_, kMaxControlBytes);
     socket_.set(::zmq::sockopt::routing_id, random_routing_id());
     socket_.set(::zmq::sockopt::reconnect_ivl, 10);
     socket_.set(::zmq::sockopt::reconnect_ivl_max, 500);
@@ -192,7 +229,8 @@ class Client final : public session::ControlClient {
   Result<std::optional<session::Message>> receive(milliseconds limit) override {
     const std::int64_t end = end_of(limit);
     do {
-      const auto ready = wait(socket_, end, endpoint_);
+      zmq_pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
+      const auto ready = wait({&item, 1}, end, endpoint_);
       if (!ready) return base::fail(ready.error());
       if (!*ready) break;
       if (auto message = take()) return message;
@@ -248,7 +286,9 @@ class Client final : public session::ControlClient {
 
 Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoint,
                                                       const ServeOptions& options) {
-  if (const auto ok = check_bind_endpoint(endpoint); !ok) return base::fail(ok.error());
+  for (const std::string& address : {endpoint, options.rank_endpoint})
+    if (const auto ok = check_bind_endpoint(address); !ok && !address.empty())
+      return base::fail(ok.error());
   try {
     return std::make_unique<Server>(endpoint, options);
   } catch (const ::zmq::error_t& error) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Control plane over ZeroMQ. The server has a ROUTER socket. Each client has a DEALER socket with a
-// random routing id, which it keeps when it reconnects.
+// Control plane over ZeroMQ. The server has a ROUTER socket for viewers and one for ranks. Each
+// client has a DEALER socket with a random routing id, which it keeps when it reconnects.
 //
+// - The socket of viewers, which every process of this user may find, accepts messages of at most
+//   64 kB, and that of ranks 2 MB. Both limit their connections. While a socket has as many, it
+//   cannot be reached, and existing connections continue. ZeroMQ does not limit the number of
+//   frames in a message.
 // - Endpoints: ipc://PATH (up to 107 bytes, in a directory that only this user can
 //   enter) or tcp:// on a loopback address.
 // - A client may connect and send before the server exists.
@@ -23,6 +27,8 @@ namespace trainyard::zmq {
 struct ServeOptions {
   std::string run;  // name of the run; frames of clients of another run are dropped
   std::uint32_t generation = 0;
+  std::string rank_endpoint = {};  // endpoint for ranks; empty: ranks use that of viewers
+  int viewer_connections = 64, rank_connections = 64;  // limits
 };
 
 // Starts a server. Refuses an endpoint that another server uses, and a directory that other users

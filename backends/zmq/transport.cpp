@@ -46,17 +46,22 @@ Result<void> check_endpoint(const std::string& endpoint) {
   return {};
 }
 
+// Connections to a rank beyond those of its peers: ranks that reconnect, and strangers.
+constexpr int kSpareConnections = 8;
+
 class BoundSocket final : public Bound {
  public:
   BoundSocket(Identity identity, const TransportOptions& options)
       : identity_(identity),
         options_(options),
         context_(std::make_unique<::zmq::context_t>(1)),
-        inbox_(*context_, ::zmq::socket_type::pull) {}
+        inbox_(*context_, ::zmq::socket_type::pull),
+        gate_(*context_, inbox_, "inbox", identity.ranks + kSpareConnections) {}
 
   void listen(const std::string& endpoint) {
     configure(inbox_, options_);
     inbox_.bind(endpoint);
+    gate_.set_endpoint(this->endpoint());
   }
   std::string endpoint() const override { return inbox_.get(::zmq::sockopt::last_endpoint); }
 
@@ -71,7 +76,7 @@ class BoundSocket final : public Bound {
         if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
     try {
       return std::make_unique<End>(identity_, options_, std::move(context_), std::move(inbox_),
-                                   endpoints);
+                                   std::move(gate_), endpoints);
     } catch (const ::zmq::error_t& error) {
       return base::fail(
           base::system_problem("zmq transport", "cannot connect to peers", error.num()));
@@ -83,6 +88,7 @@ class BoundSocket final : public Bound {
   TransportOptions options_;
   std::unique_ptr<::zmq::context_t> context_;
   ::zmq::socket_t inbox_;
+  ConnectionGate gate_;
 };
 
 }  // namespace

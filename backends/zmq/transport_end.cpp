@@ -24,7 +24,7 @@ std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 }  // namespace
 
 End::End(Identity identity, const TransportOptions& options,
-         std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox,
+         std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox, ConnectionGate gate,
          const std::vector<std::string>& endpoints)
     : identity_(identity),
       options_(options),
@@ -32,6 +32,7 @@ End::End(Identity identity, const TransportOptions& options,
       patience_(comm::patience(2 * (options.sharers > 0 ? options.sharers : identity.ranks))),
       context_(std::move(context)),
       inbox_(std::move(inbox)),
+      gate_(std::move(gate)),
       peers_(endpoints.size()),
       started_(base::now_nanoseconds()) {
   polled_ = {{wake_.file_descriptor(), POLLIN, 0}, {inbox_.get(::zmq::sockopt::fd), POLLIN, 0}};
@@ -242,6 +243,7 @@ Result<void> End::reconnect(int peer, std::uint32_t generation) {
   for (InLane& lane : peer_state.in) lane.reset();
   peer_state.link->reset();
   peer_state.generation = generation;
+  peer_state.source = -1;
   peer_state.left = peer_state.knows_abort = false;
   return {};
 }

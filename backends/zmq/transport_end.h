@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backends/zmq/connection_gate.h"
 #include "backends/zmq/transport_lanes.h"
 #include "backends/zmq/transport_link.h"
 #include "core/comm/futex_event.h"
@@ -40,7 +41,7 @@ class End final : public Transport {
  public:
   // Throws ::zmq::error_t if a socket cannot be created.
   End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context,
-      ::zmq::socket_t inbox, const std::vector<std::string>& endpoints);
+      ::zmq::socket_t inbox, ConnectionGate gate, const std::vector<std::string>& endpoints);
   ~End() override;
 
   int rank() const override { return identity_.rank; }
@@ -76,6 +77,7 @@ class End final : public Transport {
     bool left = false;
     bool is_loss_allowed = false;
     bool knows_abort = false;
+    int source = -1;  // connection over which the peer's frames arrive; -1: not known yet
   };
 
   Peer& peer_at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
@@ -95,7 +97,7 @@ class End final : public Transport {
   void pump();
   bool take_frame();
   void drop_rest();
-  void accept(const FrameHeader& header, ::zmq::message_t payload);
+  void accept(const FrameHeader& header, ::zmq::message_t payload, int source);
   void accept_data(const FrameHeader& header, ::zmq::message_t payload);
   void accept_consumed(const FrameHeader& header);
   void accept_abort(Peer& from, const base::Problem& reason);
@@ -115,6 +117,7 @@ class End final : public Transport {
   comm::SpinPolicy patience_;
   std::unique_ptr<::zmq::context_t> context_;
   ::zmq::socket_t inbox_;
+  ConnectionGate gate_;
   std::vector<Peer> peers_;
   std::vector<pollfd> polled_;
   WakeEvent wake_;

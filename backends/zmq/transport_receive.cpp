@@ -69,7 +69,7 @@ bool End::take_frame() {
             payload.size() == header->payload_bytes;
   }
   if (inbox_.get(::zmq::sockopt::rcvmore)) drop_rest();
-  if (whole) accept(*header, std::move(payload));
+  if (whole) accept(*header, std::move(payload), zmq_msg_get(head.handle(), ZMQ_SRCFD));
   else reject();
   return true;
 }
@@ -81,7 +81,9 @@ void End::drop_rest() {
   } while (part.more());
 }
 
-void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
+// `source`: number of the connection over which the frame arrived; -1: unknown. All frames of a
+// peer's process arrive over the same connection, so a frame of another one is rejected.
+void End::accept(const FrameHeader& header, ::zmq::message_t payload, int source) {
   const bool addressed = header.run_key == options_.run_key &&
                          header.to == static_cast<std::uint32_t>(rank()) &&
                          header.from < static_cast<std::uint32_t>(ranks()) &&
@@ -90,6 +92,8 @@ void End::accept(const FrameHeader& header, ::zmq::message_t payload) {
   Peer& peer = peers_[header.from];
   if (header.generation < peer.generation) return peer.stale.add(1);
   if (header.generation > peer.generation) return reject();
+  if (peer.source < 0) peer.source = source;
+  if (peer.source != source) return reject();
   changed_ = true;
   switch (header.kind) {
     case FrameKind::data: return accept_data(header, std::move(payload));
@@ -135,6 +139,7 @@ void End::watch_links() {
   if (watched_ > 0 && now - watched_ > kOwnPause) started_ += now - watched_;
   watched_ = now;
   next_watch_ = now + kWatchEvery;
+  gate_.watch();
   for (int peer = 0; peer < ranks(); ++peer) {
     Link* link = peer_at(peer).link.get();
     if (link == nullptr) continue;

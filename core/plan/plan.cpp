@@ -120,6 +120,20 @@ bool names_destination(OpKind kind) {
 }
 bool serves(OpKind kind) { return kind >= OpKind::turn && kind <= OpKind::give; }
 bool pairs_up(OpKind kind) { return kind >= OpKind::offer && kind <= OpKind::answer; }
+
+std::int64_t max_message_bytes(const RankPlan& rank) {
+  std::int64_t most = 0;
+  for (const Program& program : rank.programs)
+    for (const Op& op : program.ops) {
+      if (!communicates(op.kind) && !serves(op.kind) && !pairs_up(op.kind)) continue;
+      for (const auto* accesses : {&op.reads, &op.writes})
+        for (const Access& access : *accesses)
+          most = std::max(most,
+                          access.count * base::size_of(rank.buffers[access.buffer.index()].dtype));
+    }
+  return most;
+}
+
 bool communicates(OpKind kind) {
   return coarse(kind) || kind == OpKind::send || reads_peers(kind) || kind == OpKind::copy;
 }

@@ -336,6 +336,9 @@ bool serves(OpKind kind);
 // kinds of ops that transfer data between an active and a passive rank: offer, agree, answer
 bool pairs_up(OpKind kind);
 
+// Returns the size in bytes of the largest buffer range that an op of the rank sends or receives.
+std::int64_t max_message_bytes(const RankPlan& rank);
+
 // Returns the ranks that a reduce_many sums, including the local one, in order.
 const std::vector<std::int32_t>& summands(const Op& op, const std::vector<Group>& groups);
 

@@ -91,9 +91,13 @@ class Binder : BufferMap {
     updates_each_ = std::any_of(program.ops.begin(), program.ops.end(), [](const Op& op) {
       return op.kind == OpKind::update && op.micro >= 0;
     });
-    BoundProgram bound{program.samples, program.global_samples, program.repeats, {}, {}};
-    bound.averages_weights = averages_weights_;
-    bound.leaves_norm.resize(model_.segments.size());
+    BoundProgram bound{program.samples,
+                       program.global_samples,
+                       program.repeats,
+                       {},
+                       {},
+                       averages_weights_,
+                       std::vector<bool>(model_.segments.size())};
     gradient_samples_ = bound.gradient_samples();
     bound.loads = bind_loads(program);
     for (const Op& op : program.ops) {

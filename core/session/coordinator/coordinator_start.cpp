@@ -164,7 +164,7 @@ Result<void> Coordination::launch() {
   LaunchRequest request;
   for (int r = 0; r < p_.resolved.world(); ++r) {
     RankEntry entry;
-    entry.identity = {r, new_token(), p_.server->endpoint()};
+    entry.identity = {r, new_token(), p_.server->rank_endpoint()};
     entry.name = names[static_cast<std::size_t>(r)];
     const topology::Device& device = network.device(p_.resolved.ranks[static_cast<std::size_t>(r)]);
     entry.slow_down = device.slow_down;

@@ -24,7 +24,9 @@ struct Received {
 class ControlServer {
  public:
   virtual ~ControlServer() = default;
-  virtual std::string endpoint() const = 0;  // Address that clients connect to.
+  virtual std::string endpoint() const = 0;  // Address that viewers connect to.
+  // Address that ranks connect to.
+  virtual std::string rank_endpoint() const { return endpoint(); }
   // Returns the next message, or nothing after `limit`. Messages that cannot be decoded are dropped
   // and counted.
   virtual base::Result<std::optional<Received>> receive(std::chrono::milliseconds limit) = 0;

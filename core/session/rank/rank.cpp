@@ -199,11 +199,13 @@ class Rank {
     if (experiment::engine_of(p_.resolved) != experiment::Engine::own)
       return services_.make_engine({&p_.resolved, identity_.rank, &p_.plan.groups})
           .map([&](auto bound) { p_.bound_engine = std::move(bound); });
-    auto plane = services_.make_data_plane(
-        {&p_.resolved, identity_.rank, p_.assignment.generation, p_.assignment.run_key,
-         static_cast<int>(p_.plan.groups.size()), static_cast<std::size_t>(p_.layout.shared_bytes),
-         static_cast<std::size_t>(p_.layout.shared_host_bytes), p_.compute.get(),
-         p_.assignment.run_directory});
+    auto plane =
+        services_.make_data_plane({&p_.resolved, identity_.rank, p_.assignment.generation,
+                                   p_.assignment.run_key, static_cast<int>(p_.plan.groups.size()),
+                                   static_cast<std::size_t>(plan::max_message_bytes(p_.rank_plan)),
+                                   static_cast<std::size_t>(p_.layout.shared_bytes),
+                                   static_cast<std::size_t>(p_.layout.shared_host_bytes),
+                                   p_.compute.get(), p_.assignment.run_directory});
     if (!plane) return base::fail(plane.error());
     p_.data_plane = std::move(*plane);
     return {};

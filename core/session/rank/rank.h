@@ -52,6 +52,7 @@ struct DataPlaneRequest {
   std::uint64_t run_key = 0;  // Random number that frames of other runs do not have.
   // Number of channels. Each group of ranks in the plan uses one channel.
   int channels = 1;
+  std::size_t max_message_bytes = 0;  // Size of the largest message to or from a peer.
   std::size_t shared_bytes = 0;       // Size of the arena that peers read in place.
   std::size_t shared_host_bytes = 0;  // Leading bytes of the arena that the host accesses directly.
   compute::Compute* compute = nullptr;

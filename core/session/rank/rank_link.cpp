@@ -17,6 +17,8 @@ constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last
 // the cause.
 constexpr std::int64_t kOthersLimit = 1'000'000'000;
 constexpr std::size_t kBatch = 16'384;
+// Bytes of events in an Order message; a multiple of the size of both kinds of events.
+constexpr std::size_t kOrderBytes = std::size_t{4096} * 224;
 
 }  // namespace
 
@@ -149,9 +151,11 @@ bool RankLink::ship_order() {
   if (parts_.order == nullptr) return true;
   order_.rank = parts_.rank;
   order_.events += parts_.order->take();
-  if (order_.events.empty()) return true;
-  if (!client_.send(order_)) return false;
-  order_.events.clear();
+  while (!order_.events.empty()) {
+    const Order next{order_.rank, order_.events.substr(0, kOrderBytes)};
+    if (!client_.send(next)) return false;
+    order_.events.erase(0, next.events.size());
+  }
   return true;
 }
 
