@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -168,6 +170,29 @@ TEST(Faults, rank_that_the_user_stopped_stays_stopped_after_ctrl_z) {
   EXPECT_EQ(state_of(stalled), 'T');
   run.signal(SIGINT);
   run.wait();
+}
+
+// Strangers of the same user connect to the control socket of a run with few file descriptors.
+TEST(Faults, many_connections_do_not_end_a_run) {
+  const Home home;
+  RunProgram run(home, endless_run(kMirrored), "ulimit -n 256;");
+  ASSERT_TRUE(run.wait_for_step(5));
+  const std::string path = run.endpoint().substr(std::string("ipc://").size());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  std::vector<int> strangers;
+  for (int i = 0; i < 400; ++i) {
+    strangers.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    static_cast<void>(
+        ::connect(strangers.back(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_TRUE(lives(run.pid()));
+  for (const int fd : strangers) ::close(fd);
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 130) << ran.err;
 }
 
 TEST(Faults, two_concurrent_coordinators_are_independent) {

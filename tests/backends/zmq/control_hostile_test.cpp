@@ -6,11 +6,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <vector>
 #include <zmq.hpp>
 
 #include "backends/zmq/control.h"
@@ -214,6 +216,77 @@ TEST_F(HostileControl, flood_does_not_delay_receive_beyond_its_limit) {
   done = true;
   while (must(server_->receive(milliseconds(50))).has_value()) continue;
   flood.join();
+}
+
+// Connects to a local socket; -1 if the system refuses the connection.
+int connect_raw(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+class TwoListeners : public testing::Test {
+ protected:
+  std::string rank_endpoint() const { return "ipc://" + (directory_.path() / "ranks").string(); }
+  void exchange(session::ControlClient& client, std::int64_t number) {
+    must(client.send(step(number)));
+    const session::Received received = must(server_->receive(patience)).value();
+    EXPECT_EQ(step_of(received.message), number);
+    server_->send(received.from, step(number + 1));
+    EXPECT_EQ(step_of(must(client.receive(patience)).value()), number + 1);
+  }
+
+  SocketDirectory directory_;
+  std::unique_ptr<session::ControlServer> server_ =
+      must(serve(directory_.endpoint(), {run_name, 1, rank_endpoint(), 8, 8}));
+};
+
+TEST_F(TwoListeners, serve_viewers_and_ranks) {
+  EXPECT_EQ(server_->endpoint(), directory_.endpoint());
+  EXPECT_EQ(server_->rank_endpoint(), rank_endpoint());
+  const auto viewer = must(connect(server_->endpoint())), rank = must(connect(rank_endpoint()));
+  for (int i = 0; i < 3; ++i) {
+    exchange(*viewer, 2 * i);
+    exchange(*rank, 100 + 2 * i);
+  }
+}
+
+TEST_F(TwoListeners, refuse_connections_beyond_the_limit_and_keep_those_they_have) {
+  const auto viewer = must(connect(server_->endpoint())), rank = must(connect(rank_endpoint()));
+  exchange(*viewer, 1);
+  exchange(*rank, 1);
+  std::vector<int> strangers;
+  for (int i = 0; i < 50; ++i) {
+    strangers.push_back(connect_raw(directory_.path() / "control"));
+    EXPECT_FALSE(must(server_->receive(milliseconds(5))).has_value());
+  }
+  EXPECT_EQ(strangers.back(), -1) << "the socket cannot be found";
+  const auto accepted =
+      std::count_if(strangers.begin(), strangers.end(), [](int fd) { return fd >= 0; });
+  EXPECT_GE(accepted, 7);
+  EXPECT_LE(accepted, 12);
+  exchange(*viewer, 3);
+  exchange(*rank, 3);
+  for (const int fd : strangers)
+    if (fd >= 0) ::close(fd);
+  for (int i = 0; i < 20; ++i) static_cast<void>(must(server_->receive(milliseconds(5))));
+  exchange(*must(connect(server_->endpoint())), 5);
+}
+
+TEST_F(TwoListeners, accept_longer_messages_from_ranks_than_from_viewers) {
+  Stranger viewer(server_->endpoint()), rank(rank_endpoint());
+  viewer.send(std::string(kMaxViewerBytes + 1, 'x'));
+  rank.send(std::string(kMaxViewerBytes + 1, 'x'));
+  for (int i = 0; i < 100 && server_->malformed() == 0; ++i)
+    static_cast<void>(must(server_->receive(milliseconds(10))));
+  EXPECT_EQ(server_->malformed(), 1U) << "that of the rank arrived";
+  rank.send(std::string(kMaxRankBytes + 1, 'x'));
+  for (int i = 0; i < 10; ++i) static_cast<void>(must(server_->receive(milliseconds(10))));
+  EXPECT_EQ(server_->malformed(), 1U);
 }
 
 }  // namespace

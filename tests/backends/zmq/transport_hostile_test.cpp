@@ -132,16 +132,39 @@ TEST_F(HostilePeer, with_frames_of_an_older_generation_is_counted_as_stale) {
   pass_one();
 }
 
-TEST_F(HostilePeer, with_a_gap_in_the_sequence_is_named) {
+TEST_F(HostilePeer, with_frames_of_a_rank_that_has_another_connection_is_ignored_and_counted) {
   FrameHeader header = next_header();
-  header.sequence += 3;
-  send(header);
-  const auto message = comm::await_expected(*ends_[1], 0, 0, {{5, 0, 1}, 0}, patient);
+  header.payload_bytes = 100;
+  send(header, 100);
+  EXPECT_TRUE(rejected(1));
+  pass_one();
+}
+
+// The test is rank 0.
+TEST(ZmqPeer, with_a_gap_in_the_sequence_is_named) {
+  zmq::TransportOptions options;
+  options.run_key = 77;
+  ::zmq::context_t context;
+  ::zmq::socket_t inbox(context, ::zmq::socket_type::pull), out(context, ::zmq::socket_type::push);
+  inbox.bind("tcp://127.0.0.1:*");
+  auto bound = zmq::bind(1, 2, 5, "tcp://127.0.0.1:*", options);
+  ASSERT_TRUE(good(bound));
+  out.connect((*bound)->endpoint());
+  const auto end = (*bound)->connect({inbox.get(::zmq::sockopt::last_endpoint), ""});
+  ASSERT_TRUE(good(end));
+  FrameHeader header;
+  header.run_key = 77;
+  header.generation = 5;
+  header.to = 1;
+  header.sequence = 3;
+  const auto frame = encode(header);
+  out.send(::zmq::const_buffer(frame.data(), frame.size()), ::zmq::send_flags::none);
+  const auto message = comm::await_expected(**end, 0, 0, {{5, 0, 1}, 0}, patient);
   ASSERT_FALSE(message);
   EXPECT_THAT(message.error(),
               testing::AllOf(base::IsProblem("message_lost"), base::Reports("rank 0"),
-                             base::Reports("message 4"), base::Reports("channel 0"),
-                             base::Reports("message 1")));
+                             base::Reports("message 3"), base::Reports("channel 0"),
+                             base::Reports("message 0")));
 }
 
 TEST_F(HostilePeer, with_an_oversized_frame_loses_the_connection) {

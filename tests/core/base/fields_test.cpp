@@ -167,7 +167,7 @@ TEST(Fields, name_the_field_that_would_give_an_unused_setting_an_effect) {
   EXPECT_EQ(unused[0].condition, "carts[1].covered");
   EXPECT_EQ(unused[0].found, "false");
   EXPECT_THAT(unused[0].needed, ElementsAre("true"));
-  EXPECT_THAT(to_string(unused[0]), HasSubstr("carts[1].covered is false (needed: true)"));
+  EXPECT_THAT(to_string(unused[0]), testing::HasSubstr("carts[1].covered is false (needed: true)"));
 }
 
 TEST(Fields, refuse_an_unknown_word_and_list_the_accepted_ones) {

@@ -168,8 +168,9 @@ TEST_F(Document, override_of_a_list_of_texts_accepts_numbers) {
 TEST_F(Document, override_with_broken_json_is_reported) {
   const auto loaded = load(file_, {"model.layers=[{kind: linear}]"});
   ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(), ElementsAre(AllOf(IsProblem("bad_json", "--set: model.layers"),
-                                                Mentions("column 3"), Advises("single quotes"))));
+  EXPECT_THAT(loaded.error(),
+              ElementsAre(AllOf(IsProblem("bad_json", "--set: model.layers"), Mentions("column 3"),
+                                base::Advises("single quotes"))));
 }
 
 TEST_F(Document, all_invalid_overrides_are_reported) {
