@@ -31,7 +31,7 @@ using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
-constexpr std::int64_t kOwnPause = kSecond / 2;      // Longer ticks count as a suspension.
+constexpr std::int64_t kSuspension = kSecond / 2;      // Longer ticks count as a suspension.
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 // A starting process that uses no CPU time for this long hangs.
 constexpr std::int64_t kIdleLimit = 4 * kSecond;
@@ -137,7 +137,7 @@ void Coordination::check_interrupts() {
 void Coordination::exclude_own_pause(std::int64_t now) {
   const std::int64_t gap = ticked_ns_ == 0 ? 0 : now - ticked_ns_;
   ticked_ns_ = now;
-  if (gap <= kOwnPause) return;
+  if (gap <= kSuspension) return;
   begun_ns_ += gap;
   for (RankEntry& entry : entries_) entry.cpu_used_ns = 0;
   if (disagreed_ns_ > 0) disagreed_ns_ += gap;
