@@ -193,9 +193,13 @@ base::Problem no_run(const std::string& directory, const std::string& why) {
 
 }  // namespace
 
+base::Result<void> expect_run(const std::string& directory) {
+  const std::string why = not_a_run_reason(directory);
+  return why.empty() ? base::Result<void>() : base::fail(no_run(directory, why));
+}
+
 base::Result<telemetry::History> load_history(const std::string& run_directory) {
-  if (const std::string why = not_a_run_reason(run_directory); !why.empty())
-    return base::fail(no_run(run_directory, why));
+  if (const auto run = expect_run(run_directory); !run) return base::fail(run.error());
   auto history = telemetry::History::load(run_directory);
   if (!history) {
     base::Problem problem = history.error();

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// export: the measurements of a run as CSV, or its ops as a trace for Perfetto. Writes to a
-// temporary file first, so that a failure leaves an existing file unchanged.
-#include <fcntl.h>
-#include <unistd.h>
+// export: the measurements of a run as CSV, its ops as a trace for Perfetto, or its weights as
+// safetensors.
+#include <fmt/core.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <ostream>
 
+#include "app/cli/output_file.h"
 #include "app/cli/verbs.h"
-#include "core/base/descriptor.h"
-#include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "core/plan/text.h"
+#include "core/session/checkpoint/model_weights.h"
+#include "core/session/system/run_documents.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
 
@@ -26,7 +25,10 @@ using telemetry::OpNames;
 
 struct ExportArguments {
   std::string directory, format, out;
+  std::int64_t step = kNewest;  // of the weights
   bool json = false;
+
+  static constexpr std::int64_t kNewest = -1;  // the newest checkpoint
 };
 
 OpNames names_of(const plan::RankPlan& rank) {
@@ -66,54 +68,8 @@ base::Result<void> write(const ExportArguments& arguments, const History& histor
   return written;
 }
 
-base::Result<void> write_into(const fs::path& file, const ExportArguments& arguments,
-                              const History& history) {
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  if (!out) return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
-  auto written = write(arguments, history, out);
-  out.close();
-  if (!written || out) return written;
-  return base::fail({"export_failed", base::ProblemCode::failed, arguments.out,
-                     "the file could not be written completely", "",
-                     "Free space on that disk, or write elsewhere."});
-}
-
-// Writes the file completely or not at all. If the path is a symbolic link, writes to its target.
-base::Result<void> write_file(const ExportArguments& arguments, const History& history) {
-  if (base::is_not_regular_file(arguments.out))
-    return write_into(arguments.out, arguments, history);
-  std::error_code error;
-  const fs::path file = base::resolve_link(arguments.out);
-  fs::path partial;
-  base::Descriptor made(-1);
-  for (int i = 0; i < 100 && !made.is_open();
-       // O_EXCL refuses an existing file, and a symbolic link that another user planted at the
-       // temporary path
-       ++i) {
-    partial = file.string() + ".partial-" + std::to_string(::getpid()) + "-" + std::to_string(i);
-    made = base::Descriptor(::open(partial.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (!made.is_open() && errno != EEXIST) break;
-  }
-  if (!made.is_open())
-    return base::fail(base::system_problem(arguments.out, "cannot be written", errno));
-  auto written = write_into(partial, arguments, history);
-  if (written && ::fsync(made.get()) != 0)
-    written = base::fail(base::system_problem(arguments.out, "cannot be written", errno));
-  if (written) {
-    fs::rename(partial, file, error);
-    if (error)
-      written = base::fail(base::system_problem(arguments.out, "cannot be written", error.value()));
-    base::sync_directory(file.parent_path());
-  }
-  if (!written) fs::remove(partial, error);
-  return written;
-}
-
-int run_export(const ExportArguments& arguments) {
-  const auto history = load_history(arguments.directory);
-  if (!history) return complain({history.error()}, arguments.json);
-  if (const auto written = write_file(arguments, *history); !written)
-    return complain({written.error()}, arguments.json);
+// Prints the result of an export, with the keys in `more`.
+int report_written(const ExportArguments& arguments, const base::Json& more) {
   std::error_code error;
   const auto bytes = fs::file_size(arguments.out, error);  // sets `error` if the output is a device
   base::Json result{{"type", "result"},
@@ -121,29 +77,108 @@ int run_export(const ExportArguments& arguments) {
                     {"format", arguments.format},
                     {"file", arguments.out},
                     {"bytes", error ? 0 : bytes}};
-  if (!history->damage().empty()) result["damage"] = history->damage();
+  result.update(more);
   if (arguments.json) print_json(result);
   else std::fprintf(stderr, "wrote %s\n", arguments.out.c_str());
   return 0;
 }
 
+base::Problem no_weights_of_step(const ExportArguments& arguments, std::string what) {
+  return {"no_weights_of_step",
+          base::ProblemCode::bad_input,
+          "--step",
+          std::move(what),
+          "0, or the step of the newest checkpoint",
+          fmt::format("Leave out --step for the newest checkpoint of {}.", arguments.directory)};
+}
+
+// Weights of a model, and the number of steps for which they were trained.
+struct StepWeights {
+  session::ModelWeights weights;
+  std::int64_t step = 0;
+};
+
+base::Result<StepWeights> weights_of(const ExportArguments& arguments,
+                                     const experiment::Resolved& resolved) {
+  if (arguments.step == 0 && resolved.first_step == 0)
+    return StepWeights{session::initial_weights(resolved), 0};
+  if (arguments.step == 0)
+    return base::fail(no_weights_of_step(
+        arguments, fmt::format("the run was resumed at step {}, so step 0 is in another run",
+                               base::format_count(resolved.first_step))));
+  StepWeights newest{session::ModelWeights(resolved), 0};
+  const auto read =
+      session::read_checkpoint(fs::path(arguments.directory) / session::kCheckpointsDirectory,
+                               resolved.model, newest.weights.tensors());
+  if (!read) return base::fail(read.error());
+  newest.step = read->info.step;
+  if (arguments.step != ExportArguments::kNewest && arguments.step != newest.step)
+    return base::fail(no_weights_of_step(
+        arguments,
+        fmt::format("the newest checkpoint is of step {}, not of step {}",
+                    base::format_count(newest.step), base::format_count(arguments.step))));
+  return newest;
+}
+
+int export_weights(const ExportArguments& arguments) {
+  if (const auto run = expect_run(arguments.directory); !run)
+    return complain({run.error()}, arguments.json);
+  const auto resolved = session::read_resolved(arguments.directory);
+  if (!resolved) return complain({resolved.error()}, arguments.json);
+  auto weights = weights_of(arguments, *resolved);
+  if (!weights) return complain({weights.error()}, arguments.json);
+  const auto written =
+      write_output_file(arguments.out, [&](std::ostream& out) -> base::Result<void> {
+        out << session::to_safetensors(resolved->model, weights->weights);
+        return {};
+      });
+  if (!written) return complain({written.error()}, arguments.json);
+  return report_written(arguments, {{"step", weights->step}});
+}
+
+int export_recording(const ExportArguments& arguments) {
+  const auto history = load_history(arguments.directory);
+  if (!history) return complain({history.error()}, arguments.json);
+  const auto written = write_output_file(
+      arguments.out, [&](std::ostream& out) { return write(arguments, *history, out); });
+  if (!written) return complain({written.error()}, arguments.json);
+  base::Json more = base::Json::object();
+  if (!history->damage().empty()) more["damage"] = history->damage();
+  return report_written(arguments, more);
+}
+
+int run_export(const ExportArguments& arguments) {
+  if (arguments.format == "safetensors") return export_weights(arguments);
+  if (arguments.step == ExportArguments::kNewest) return export_recording(arguments);
+  return complain({{"conflicting_options", base::ProblemCode::bad_usage, "--step",
+                    fmt::format("the option has no meaning for the format {}", arguments.format),
+                    "--format safetensors", "Leave out --step: all steps are exported."}},
+                  arguments.json);
+}
+
 }  // namespace
 
 void add_export(Verb& program) {
-  Verb verb =
-      program.add_verb("export", "Export a run as CSV, or as a trace for Perfetto and Chrome");
+  Verb verb = program.add_verb(
+      "export", "Export a run as CSV or as a trace for Perfetto, or its weights as safetensors");
   ExportArguments& arguments = verb.on_run(run_export);
   verb.option("run_directory", arguments.directory, "Run directory").required().type_name("DIR");
   verb.option("--format", arguments.format,
               "Format; csv: all logged values, and faults of ranks and links; trace: all ops, for "
-              "ui.perfetto.dev")
+              "ui.perfetto.dev; safetensors: weights, with the names of a PyTorch state dict")
       .required()
-      .one_of({"csv", "trace"});
+      .one_of({"csv", "trace", "safetensors"});
   verb.option("--out", arguments.out, "Output file").required().type_name("FILE");
+  verb.option("--step", arguments.step,
+              "Step of the weights (safetensors); 0: the initial weights (default: the newest "
+              "checkpoint)")
+      .range(0, 1'000'000'000);
   verb.json_flag(arguments.json);
   verb.examples(
       "Examples:\n"
       "  trainyard-cli export RUN_DIRECTORY --format csv --out run.csv\n"
+      "  trainyard-cli export RUN_DIRECTORY --format safetensors --step 0 --out "
+      "initial.safetensors\n"
       "  trainyard-cli export RUN_DIRECTORY --format trace --out run.trace.json   (open in "
       "ui.perfetto.dev)");
 }

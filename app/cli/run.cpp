@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app/cli/interrupts.h"
+#include "app/cli/output_file.h"
 #include "app/cli/verbs.h"
 #include "app/devices.h"
 #include "app/launch.h"
@@ -35,6 +36,7 @@
 #include "core/session/checkpoint/resume.h"
 #include "core/session/coordinator/segment_times.h"
 #include "core/session/protocol/status.h"
+#include "core/session/replay/sample_order.h"
 #include "core/session/system/run_directory.h"
 #include "core/session/system/socket_directory.h"
 #include "core/telemetry/summary.h"
@@ -45,6 +47,7 @@ namespace {
 struct RunArguments : ExperimentArguments {
   std::int64_t steps = 0;
   std::string out, resume;
+  std::string dump_order;      // file for the order of samples; empty: none
   std::int64_t ends_with = 0;  // process id whose end cancels the run; 0: none
 };
 
@@ -389,6 +392,30 @@ base::Problem missing_resume_directory(const std::string& directory) {
           "Check the path."};
 }
 
+// Returns a problem if the directory of the file for the order of samples is missing. It is
+// reported before training, because the file is written afterwards.
+base::Problems order_file_problems(const RunArguments& arguments) {
+  std::error_code error;
+  const auto directory = std::filesystem::absolute(arguments.dump_order, error).parent_path();
+  if (arguments.dump_order.empty() || std::filesystem::is_directory(directory, error)) return {};
+  return {{"missing_directory", base::ProblemCode::bad_usage, "--dump-order",
+           fmt::format("{} is not a directory", directory.string()), "a file in a directory",
+           "Correct the path, or create the directory."}};
+}
+
+// Writes which sample each rank took, if requested. Returns `exit_code`, or the exit code of a
+// problem if the run was fine.
+int dump_order(const RunArguments& arguments, const base::Json& result, int exit_code) {
+  if (arguments.dump_order.empty()) return exit_code;
+  const std::string run_directory = result["run_directory"];
+  const auto written = write_output_file(arguments.dump_order, [&](std::ostream& out) {
+    return session::write_sample_order(run_directory, out);
+  });
+  if (written) return exit_code;
+  std::fprintf(stderr, "error: %s\n", base::to_string(written.error()).c_str());
+  return exit_code != 0 ? exit_code : cli::exit_code_of(written.error());
+}
+
 int run_experiment(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
   catch_signals();
@@ -397,6 +424,8 @@ int run_experiment(const RunArguments& arguments) {
   std::error_code error;
   if (!arguments.resume.empty() && !std::filesystem::is_directory(arguments.resume, error))
     return complain({missing_resume_directory(arguments.resume)}, arguments.json);
+  if (const auto problems = order_file_problems(arguments); !problems.empty())
+    return complain(problems, arguments.json);
   if (!arguments.resume.empty())
     effective.overrides.push_back("run.resume_from=" +
                                   std::filesystem::absolute(arguments.resume).string());
@@ -435,7 +464,7 @@ int run_experiment(const RunArguments& arguments) {
             .c_str());
   if (outcome->problem)
     std::fprintf(stderr, "error: %s\n", base::to_string(*outcome->problem).c_str());
-  return exit_code_of(*outcome);
+  return dump_order(arguments, outcome->result, exit_code_of(*outcome));
 }
 
 }  // namespace
@@ -453,6 +482,10 @@ void add_run(Verb& program) {
           "--out", arguments.out,
           "Run directory, new or empty (default: a new one under ~/.local/share/trainyard/runs)")
       .type_name("DIR");
+  verb.option("--dump-order", arguments.dump_order,
+              "After the run, write as CSV which rank took which sample in which step and "
+              "micro-step")
+      .type_name("FILE");
   verb.option("--ends-with", arguments.ends_with, "Stop cleanly when the parent process PID ends")
       .type_name("PID")
       .range(1, 1'000'000'000);

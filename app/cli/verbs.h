@@ -29,6 +29,7 @@ void add_simulate(Verb& program);
 void add_validate(Verb& program);
 void add_replay(Verb& program);
 void add_export(Verb& program);
+void add_verify(Verb& program);
 void add_list(Verb& program);
 void add_bench(Verb& program);
 void add_bench_rank(Verb& program);  // adds the hidden verb that runs one rank of a bench
@@ -92,6 +93,9 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
 void print_shards(const data::ShardTable& shards);
 // Prints the feature columns of each rank, if they are sharded.
 void print_columns(const experiment::Resolved& resolved);
+
+// Returns a problem not_a_run if the directory has no recording.
+base::Result<void> expect_run(const std::string& directory);
 
 // Loads the recording from a run directory. Returns a problem bad_input if it cannot be read.
 // Prints a warning on standard error if it is damaged.

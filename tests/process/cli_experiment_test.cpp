@@ -45,7 +45,7 @@ TEST(CliUsage, reports_the_range_for_an_invalid_option_value) {
 
 TEST(CliUsage, has_help_with_examples_for_every_verb) {
   for (const char* verb : {"run", "sweep", "plan", "check", "simulate", "validate", "replay",
-                           "export", "list", "bench", "doctor", "completion"}) {
+                           "verify", "export", "list", "bench", "doctor", "completion"}) {
     const Ran help = cli({verb, "--help"});
     EXPECT_EQ(help.exit_code, 0) << verb;
     EXPECT_THAT(help.out, HasSubstr(std::string("trainyard-cli ") + verb)) << verb;

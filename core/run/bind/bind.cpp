@@ -13,6 +13,7 @@
 #include "core/run/bind/bind_named.h"
 #include "core/run/bind/bind_vertical.h"
 #include "core/run/bind/buffer_map.h"
+#include "core/run/bind/loaded_samples.h"
 #include "core/run/bind/loss_scale.h"
 #include "core/run/bind/op_numbers.h"
 
@@ -125,7 +126,7 @@ class Binder : BufferMap {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::load) continue;
       const Access* input = find(op.writes, "input");
-      loads.push_back({op.micro, loaded(op),
+      loads.push_back({op.micro, loaded_samples(plan_, op, model_),
                        input != nullptr
                            ? matrix(*input, op.columns.any() ? op.columns.count : model_.features)
                            : Tensor{},
@@ -141,15 +142,6 @@ class Binder : BufferMap {
       return plan::base_name(plan_.buffers[access.buffer.index()].name) == buffer;
     });
     return at == accesses.end() ? nullptr : &*at;
-  }
-
-  // Returns the number of samples that a load op loads, derived from the size of the labels, or of
-  // another output if it loads no labels.
-  std::int64_t loaded(const Op& load) const {
-    if (const Access* labels = find(load.writes, "labels")) return labels->count / model_.labels();
-    if (const Access* input = find(load.writes, "input")) return input->count / model_.features;
-    const Access* numbers = find(load.writes, "sample_numbers");
-    return numbers != nullptr ? numbers->count : 0;
   }
 
   // Returns the tensor into which a load op loads `buffer`; empty if the op does not load this

@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/data/columns.h"
+#include "core/run/bind/loaded_samples.h"
 #include "core/run/exchange/engine_calls.h"
 #include "core/run/interpreter/interpreter_state.h"
 
@@ -256,13 +257,8 @@ base::Result<void> Interpreter::State::run_once(const std::string& program, std:
   return admit(program, step).and_then([&] { return complete(frontier.admitted() - 1); });
 }
 
-// Returns the number of samples of a full micro-step; a step with more samples has further
-// micro-steps.
 std::int64_t Interpreter::State::max_loaded() const {
-  std::int64_t most = 1;
-  for (const BoundProgram& program : parts.bound->programs)
-    for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);
-  return most;
+  return micro_step_samples(*parts.plan, *parts.model);
 }
 
 // Runs the plan's "start" program once and waits until it is complete. Its time belongs to no step.

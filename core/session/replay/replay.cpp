@@ -16,6 +16,7 @@
 #include "core/session/coordinator/journal.h"
 #include "core/session/rank/recipe.h"
 #include "core/session/replay/order_file.h"
+#include "core/session/system/run_documents.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::session {
@@ -25,16 +26,10 @@ using base::ProblemCode;
 using base::Result;
 using compute::Tensor;
 
-Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_directory) {
-  return base::read_json(run_directory / "resolved.json").and_then([](const base::Json& json) {
-    return experiment::resolved_from_json(json);
-  });
-}
-
 // Returns the hashes of final weights in the recorded result, by rank; an empty list if the run did
 // not finish. The hash of a rank is empty if the rank was gone at the end or holds no parameters.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
-  const auto json = base::read_json(run_directory / "result.json");
+  const auto json = base::read_json(run_directory / kResultFile);
   const auto ranks =
       json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
   std::vector<std::string> hashes;
@@ -208,7 +203,7 @@ const ReplayResult::Weights& ReplayResult::reported_weights() const {
 
 Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
                                 const ReplayServices& services) {
-  const auto resolved = resolved_of(run_directory);
+  const auto resolved = read_resolved(run_directory);
   if (!resolved) return base::fail(resolved.error());
   const bool in_pairs =
       experiment::is_asynchronous_gossip(resolved->document.strategy) && resolved->world() > 1;
