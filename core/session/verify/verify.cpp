@@ -48,19 +48,6 @@ Result<Json> result_of(const fs::path& run_directory, const RecordedTotals& tota
                      "Wait until the run ends. The replay of a killed run shows what it did."});
 }
 
-// True if training ranks keep different running statistics of batch normalization. The checkpoint
-// then has the statistics of only one of the ranks that evaluate.
-bool has_local_statistics(const experiment::Resolved& e) {
-  if (e.evaluators > 0 || std::ranges::none_of(e.model.segments, [](const model::Segment& one) {
-        return one.kind == model::LayerKind::batch_norm && !one.synchronized;
-      }))
-    return false;
-  if (experiment::splits_model(e.document.strategy.kind)) return experiment::mesh_of(e).data > 1;
-  int evaluating = 0;
-  for (int rank = 0; rank < e.workers(); ++rank) evaluating += e.held_out(rank).second > 0 ? 1 : 0;
-  return evaluating > 1;
-}
-
 class Verifier {
  public:
   Verifier(fs::path run_directory, const experiment::Resolved& e, const plan::Plan& plan,
@@ -309,9 +296,6 @@ class Verifier {
 
   // Returns the reason why the held-out figures are not those of the checkpoint; empty if they are.
   std::string evaluation_reason(std::int64_t step) const {
-    if (has_local_statistics(e_))
-      return "each rank evaluated with its own running statistics of batch normalization, and the "
-             "checkpoint has those of one rank";
     if (!unreadable_.empty()) return "";
     if (totals_.held_out.step + 1 == step) return "";
     return fmt::format("the last evaluation was after {}, and the checkpoint is of step {}",
