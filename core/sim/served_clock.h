@@ -43,6 +43,7 @@ struct ServedClockParts {
   // function that returns the number of table rows that a worker pulls; empty: every worker pulls
   // the maximum number of rows
   run::RowCount row_count = {};
+  int evaluating_worker = -1;  // worker that makes all evaluations; -1: any
 };
 
 class ServerClock final : public plan::ServerEventSource {

@@ -10,7 +10,6 @@
 #include "core/base/units.h"
 #include "core/experiment/bipartition.h"
 #include "core/experiment/fsdp.h"
-#include "core/experiment/mesh.h"
 #include "core/experiment/precision.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint/model_weights.h"
