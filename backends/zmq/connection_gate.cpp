@@ -8,9 +8,9 @@
 namespace trainyard::zmq {
 namespace {
 
-constexpr const char* kIpc = "ipc://";
+constexpr const char* kLocalEndpoint = "ipc://";
 
-std::string hidden(const std::string& path) { return path + ".full"; }
+std::string hidden_path(const std::string& path) { return path + ".full"; }
 
 }  // namespace
 
@@ -26,7 +26,7 @@ ConnectionGate::ConnectionGate(::zmq::context_t& context, ::zmq::socket_t& socke
 }
 
 void ConnectionGate::set_endpoint(const std::string& endpoint) {
-  if (endpoint.starts_with(kIpc)) path_ = endpoint.substr(std::strlen(kIpc));
+  if (endpoint.starts_with(kLocalEndpoint)) path_ = endpoint.substr(std::strlen(kLocalEndpoint));
 }
 
 // An event consists of two frames. The first contains a 16-bit event number and a 32-bit value, the
@@ -42,11 +42,11 @@ void ConnectionGate::watch() {
   }
   if (path_.empty()) return;
   if (connections_ < limit_) show();
-  else if (!hidden_) hidden_ = std::rename(path_.c_str(), hidden(path_).c_str()) == 0;
+  else if (!hidden_) hidden_ = std::rename(path_.c_str(), hidden_path(path_).c_str()) == 0;
 }
 
 void ConnectionGate::show() {
-  if (hidden_) hidden_ = std::rename(hidden(path_).c_str(), path_.c_str()) != 0;
+  if (hidden_) hidden_ = std::rename(hidden_path(path_).c_str(), path_.c_str()) != 0;
 }
 
 }  // namespace trainyard::zmq

@@ -37,7 +37,6 @@ struct ServedClockParts {
   std::vector<topology::DeviceId> devices;  // device of each rank
   std::int64_t seed = 0;                    // seed of jitter
   double launch_seconds = 2e-6;             // added to every input and compute op
-  int evaluating_worker = -1;               // worker that makes all evaluations; -1: any
   std::function<void(int rank, const telemetry::Event&)> on_event =
       {};  // receives op events, whose times are virtual nanoseconds from 0
   // function that returns the number of table rows that a worker pulls; empty: every worker pulls
