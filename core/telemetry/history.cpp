@@ -338,12 +338,15 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
   for (;;) {
     const auto frame = reader->next();
     if (frame && !*frame) break;
-    const auto taken = frame ? history.take(**frame) : base::fail(frame.error());
-    if (!taken) {
+    if (!frame) {
       history.note_damage(fmt::format("The rest of the recording cannot be read: {}",
-                                      base::to_string(taken.error())));
+                                      base::to_string(frame.error())));
       return history;
     }
+    if (const auto taken = history.take(**frame); !taken)
+      history.note_damage(fmt::format("A part of the recording cannot be read: {}",
+                                      base::to_string(taken.error())));
+    if (history.ranks_ == 0) return history;  // Other frames have no meaning without the header.
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
     history.note_damage(fmt::format("The recording ends within a frame, so its last {} {} lost",

@@ -76,8 +76,9 @@ class History {
   // the same.
   void conclude();
 
-  // Reads all complete frames of the recording in `run_directory`. An incomplete or damaged end is
-  // reported by `damage()`. Returns a Problem if there is no recording.
+  // Reads all complete frames of the recording in `run_directory`. Skips malformed frames after the
+  // header; a frame whose checksum does not match ends the history. `damage()` reports both, and an
+  // incomplete end. Returns a Problem if there is no recording.
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
   // JSON of frames, for printing and for `base::value_at`. Values may be absent or of any type.
