@@ -99,6 +99,12 @@ base::Result<void> History::take_header(const base::Json& json) {
 // the header does not state these numbers.
 void History::take_reports() {
   const RecordedHeader& header = recorded_header_;
+  for (Gathering* gathering : {&train_, &held_out_}) {
+    // A damaged recording may have a second header. Steps that wait for earlier ones are dropped,
+    // because they were numbered as the first header states.
+    gathering->stride = 0;
+    gathering->ahead.clear();
+  }
   first_server_ = header.first_server;
   train_.needed = header.reports_of_step > 0 ? header.reports_of_step : ranks_;
   held_out_.needed = header.reports_of_evaluation > 0 ? header.reports_of_evaluation : ranks_;

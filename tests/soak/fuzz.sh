@@ -18,16 +18,18 @@ bin=${3:-$tree/build/release}/bin
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Collects the tests as lines "PROGRAM TEST". Only programs whose sources name the suite are asked.
+# Tests as lines "PROGRAM TEST", of all programs that have a suite Fuzz.
 tests=()
-for program in "$bin"/test_{core_telemetry,core_experiment,core_session,ui_model,ui_panels,ui_charts}; do
+for name in core_telemetry core_experiment core_session ui_model ui_panels ui_charts; do
+  program=$bin/test_$name
   if ! [ -x "$program" ]; then
     echo "not built, omitted: $program" >&2
     continue
   fi
   while read -r test; do
     tests+=("$program Fuzz.$test")
-  done < <("$program" --gtest_list_tests --gtest_filter='Fuzz.*' | sed -n 's/^  \([a-z_0-9]*\).*/\1/p')
+  done < <("$program" --gtest_list_tests --gtest_filter='Fuzz.*' |
+    sed -n 's/^  \([a-z_0-9]*\).*/\1/p')
 done
 if [ ${#tests[@]} -eq 0 ]; then
   echo "no fuzz test is built in $bin" >&2

@@ -68,7 +68,7 @@ TEST_F(Fuzz, of_an_order_file_never_crashes_the_reader) {
     plan::append(event, events);
   }
   const fs::path path = directory_ / "order.try";
-  fuzzing::fuzz(300, [&](fuzzing::Mutator& mutator) {
+  fuzzing::fuzz(120, [&](fuzzing::Mutator& mutator) {
     const base::Json changed = mutator.below(2) == 0 ? mutator.mutate(header) : header;
     std::string bytes = telemetry::frame_bytes(1, -1, base::to_text(changed));
     for (std::size_t frames = mutator.below(4); frames > 0; --frames)

@@ -156,6 +156,7 @@ TEST(Fuzz, of_values_in_json_frames_never_crashes_a_reader) {
       {FrameType::header, -1, full_header()},
       {FrameType::log, 1, {{"level", "info"}, {"time_ns", 5}, {"text", "ready"}}},
       {FrameType::state, -1, full_state()},
+      {FrameType::header, -1, small_header()},
       {FrameType::result, -1, full_result()}};
   std::size_t read = 0, inputs = 0;
   fuzzing::fuzz(2000, [&](fuzzing::Mutator& mutator) {
