@@ -27,8 +27,13 @@ using base::Result;
 using compute::Tensor;
 
 Result<experiment::Resolved> resolved_of(const std::filesystem::path& run_directory) {
-  return base::read_json(run_directory / "resolved.json").and_then([](const base::Json& json) {
-    return experiment::resolved_from_json(json);
+  const std::filesystem::path path = run_directory / "resolved.json";
+  const auto json = base::read_json(path);
+  if (!json) return base::fail(json.error());
+  return experiment::resolved_from_json(*json).map_error([&](base::Problem problem) {
+    problem.where =
+        problem.where.empty() ? path.string() : fmt::format("{}: {}", path.string(), problem.where);
+    return problem;
   });
 }
 
