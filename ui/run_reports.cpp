@@ -88,12 +88,11 @@ void RunReports::offer_log(const Run& run, std::optional<int> rank) {
 // Offers to resume a failed run if it has a complete checkpoint and trained the experiment of the
 // document.
 void RunReports::offer_resume(const Run& run) {
-  const auto step = base::value_at(run.history().result(), "committed_step"),
-             problem = base::value_at(run.history().result(), "problem");
-  if (!step || !problem || !step->is_number_integer() || &run != runs_.current() ||
+  const auto& result = run.history().recorded_result();
+  if (!result || !result->committed_step || !result->problem || &run != runs_.current() ||
       !display_.trains_as_run())
     return;
-  center_.errors().offer_second(tr("Resume from step %1").arg(grouped(step->get<std::int64_t>())),
+  center_.errors().offer_second(tr("Resume from step %1").arg(grouped(*result->committed_step)),
                                 [this, directory = run.directory()] {
                                   starter_.resume(directory);
                                   return true;

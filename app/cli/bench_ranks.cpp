@@ -145,20 +145,33 @@ std::string last_line(const std::string& text) {
                      end - (before == std::string::npos ? 0 : before + 1) + 1);
 }
 
+// Fails unless the report has the times of every repeat.
+Result<BenchTimes> expect_repeats(BenchTimes times, std::int64_t repeats,
+                                  const std::string& where) {
+  if (std::ssize(times.begin_ns) == repeats && std::ssize(times.end_ns) == repeats) return times;
+  return base::fail({"wrong_length", ProblemCode::failed, where,
+                     fmt::format("has {} begins and {} ends of repeats", times.begin_ns.size(),
+                                 times.end_ns.size()),
+                     fmt::format("{} of each", repeats), "Run the benchmark again."});
+}
+
 Result<BenchTimes> read_report(const session::SocketDirectory& scratch, std::size_t rank,
-                               const session::Process& process, const std::string& how) {
+                               const session::Process& process, const std::string& how,
+                               std::int64_t repeats) {
   const auto report = base::read_file(report_of(scratch, rank), kMaxReport);
   if (!report) return base::fail(report.error());
   if (!process.ended_well())
     return base::fail({"rank_died", ProblemCode::failed, fmt::format("rank {}", rank),
                        fmt::format("ended with {}: {}", how, last_line(*report)), "", ""});
-  return base::parse_json(last_line(*report), "the report of rank " + std::to_string(rank))
-      .and_then(bench_times);
+  const std::string where = "the report of rank " + std::to_string(rank);
+  return base::parse_json(last_line(*report), where)
+      .and_then(bench_times)
+      .and_then([&](BenchTimes times) { return expect_repeats(std::move(times), repeats, where); });
 }
 
 // Waits for all ranks. The first failure ends the others, which would otherwise hang.
 Result<BenchAllTimes> gather(const session::SocketDirectory& scratch,
-                             std::vector<session::Process>& processes) {
+                             std::vector<session::Process>& processes, std::int64_t repeats) {
   BenchAllTimes all(processes.size());
   std::vector<bool> over(processes.size(), false);
   for (std::size_t left = processes.size(); left > 0;
@@ -167,7 +180,7 @@ Result<BenchAllTimes> gather(const session::SocketDirectory& scratch,
       if (over[rank]) continue;
       const auto how = processes[rank].ended();
       if (!how) continue;
-      auto times = read_report(scratch, rank, processes[rank], *how);
+      auto times = read_report(scratch, rank, processes[rank], *how, repeats);
       if (!times) return base::fail(times.error());
       all[rank] = std::move(*times);
       over[rank] = true;
@@ -192,7 +205,7 @@ Result<BenchAllTimes> measure_processes(const BenchJob& job) {
   auto processes = start_ranks(job, *scratch, shared_memory);
   if (shared_memory >= 0) ::close(shared_memory);
   if (!processes) return base::fail(processes.error());
-  return gather(*scratch, *processes);
+  return gather(*scratch, *processes, job.repeat);
 }
 
 Result<BenchAllTimes> measure_threads(const BenchJob& job) {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 
@@ -23,6 +24,7 @@ namespace {
 
 using base::Json;
 using telemetry::History;
+using telemetry::RecordedResult;
 using telemetry::StepValue;
 
 struct ReplayArguments {
@@ -94,32 +96,29 @@ void add_consensus(const History& history, std::vector<Moment>& moments) {
                            base::number_text(distance.value, "%.4g") + " from their mean"});
 }
 
-std::string text_of(const Json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+std::string problem_text(const base::Problem& problem) {
+  return (problem.where.empty() ? "" : problem.where + ": ") + problem.what +
+         (problem.advice.empty() ? "" : ". " + problem.advice);
 }
 
-std::string problem_text(const Json& object) {
-  const auto at = object.find("problem");
-  if (at == object.end() || !at->is_object()) return "";
-  const std::string where = text_of(*at, "where"), advice = text_of(*at, "advice");
-  return (where.empty() ? "" : where + ": ") + text_of(*at, "what") +
-         (advice.empty() ? "" : ". " + advice);
+// Returns the seconds between two recorded times. The difference is modulo 2^64, because times in a
+// damaged recording may be arbitrary.
+double seconds_between(std::int64_t from_ns, std::int64_t to_ns) {
+  const auto wrapped = static_cast<std::uint64_t>(to_ns) - static_cast<std::uint64_t>(from_ns);
+  return static_cast<double>(static_cast<std::int64_t>(wrapped)) * 1e-9;
 }
 
 // Adds state changes. Their recorded times are nanoseconds of the clock that all ranks share;
 // printed times are seconds since the first state.
 void add_states(const History& history, std::vector<Moment>& moments) {
-  const auto time_of = [](const Json& state) { return state.value("time_ns", std::int64_t{0}); };
-  const std::int64_t first = history.states().empty() ? 0 : time_of(*history.states().front());
-  for (const base::SharedJson& recorded : history.states()) {
-    const Json& state = *recorded;
-    const double seconds = static_cast<double>(time_of(state) - first) * 1e-9;
-    Moment moment{seconds, {{"type", "state"}, {"seconds", seconds}}, text_of(state, "state")};
-    for (const auto& [key, value] : state.items())
+  const auto& states = history.recorded_states();
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const double seconds =
+        seconds_between(states.front().time_ns.value_or(0), states[i].time_ns.value_or(0));
+    Moment moment{seconds, {{"type", "state"}, {"seconds", seconds}}, states[i].state};
+    for (const auto& [key, value] : (*history.states()[i]).items())
       if (key != "time_ns") moment.json[key] = value;
-    if (const std::string problem = problem_text(state); !problem.empty())
-      moment.text += ": " + problem;
+    if (states[i].problem) moment.text += ": " + problem_text(*states[i].problem);
     moments.push_back(std::move(moment));
   }
 }
@@ -167,36 +166,33 @@ Json unfinished(const History& history) {
   return json;
 }
 
-std::string number_text(const Json& json, const char* key, const char* format, double scale = 1) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_number() ? base::number_text(scale * at->get<double>(), format)
-                                             : "not measured";
+std::string number_text(double number, const char* format) {
+  return std::isnan(number) ? "not measured" : base::number_text(number, format);
 }
 
 // Returns the loss of a result. JSON has no NaN, so the loss of a run that diverged is null.
-std::string loss_text(const Json& result) {
-  return result.contains("diverged_step") && result.value("train_loss", Json()).is_null()
+std::string loss_text(const RecordedResult& result) {
+  return result.diverged_step && std::isnan(result.train_loss)
              ? "nan"
-             : number_text(result, "train_loss", "%.4f");
+             : number_text(result.train_loss, "%.4f");
 }
 
-void print_summary(const Json& result) {
-  std::printf("%s after %s steps: loss %s, held-out accuracy %s, %s samples/s\n",
-              text_of(result, "status").c_str(), number_text(result, "steps", "%.0f").c_str(),
+void print_summary(const RecordedResult& result) {
+  std::printf("%s after %lld steps: loss %s, held-out accuracy %s, %s samples/s\n",
+              base::printable(result.status).c_str(), static_cast<long long>(result.steps),
               loss_text(result).c_str(),
-              number_text(result, "held_out_accuracy", "%.2f %%", 100).c_str(),
-              number_text(result, "samples_per_second", "%.0f").c_str());
+              number_text(100 * result.held_out_accuracy, "%.2f %%").c_str(),
+              number_text(result.samples_per_second, "%.0f").c_str());
 }
 
 std::string experiment_name(const Json& header) {
-  const Json document = base::value_at(header, "experiment.document").value_or(Json::object());
-  return document.is_object() ? text_of(document, "name") : "";
+  const auto name = base::value_at(header, "experiment.document.name");
+  return name && name->is_string() ? name->get<std::string>() : "";
 }
 
-std::string when(const Json& header) {
-  const auto at = header.find("started_unix_seconds");
-  if (at == header.end() || !at->is_number()) return "";
-  const auto started = static_cast<std::time_t>(at->get<double>());
+std::string when(const telemetry::RecordedHeader& header) {
+  if (header.started_unix_seconds < 0) return "";
+  const auto started = static_cast<std::time_t>(header.started_unix_seconds);
   std::tm local{};
   char text[64];
   if (::localtime_r(&started, &local) == nullptr) return "";
@@ -207,8 +203,8 @@ void print_title(const History& history) {
   const std::string name = experiment_name(history.header());
   std::printf("%s%d %s%s, by version %s\n",
               name.empty() ? "" : (base::printable(name) + ": ").c_str(), history.ranks(),
-              history.ranks() == 1 ? "rank" : "ranks", when(history.header()).c_str(),
-              text_of(history.header(), "software").c_str());
+              history.ranks() == 1 ? "rank" : "ranks", when(history.recorded_header()).c_str(),
+              base::printable(history.recorded_header().software).c_str());
 }
 
 void print_emulation(const Json& header) {
@@ -301,11 +297,12 @@ int run_replay(const ReplayArguments& arguments) {
       std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(),
                   base::printable(moment.text).c_str());
   }
+  base::Problems ignored;  // `damage` describes them
+  const RecordedResult checked = telemetry::read_result(result, ignored);
   if (arguments.json) print_json(result);
-  else print_summary(result);
-  if (const auto step = result.find("diverged_step");
-      step != result.end() && step->is_number_integer())
-    std::fprintf(stderr, "warning: %s\n", telemetry::divergence(step->get<std::int64_t>()).c_str());
+  else print_summary(checked);
+  if (checked.diverged_step)
+    std::fprintf(stderr, "warning: %s\n", telemetry::divergence(*checked.diverged_step).c_str());
   return 0;
 }
 

@@ -55,10 +55,12 @@ std::string text_of(const Json& device, const char* key) {
 }
 
 // Returns the CUDA index that the field `gpu` of a device states; -1 if the device has no such
-// field.
+// field, or an index that no machine has.
 std::int64_t gpu_of(const Json& device) {
+  constexpr std::int64_t kMost = 1 << 20;
   const auto at = device.find("gpu");
-  return at != device.end() && at->is_number_integer() ? at->get<std::int64_t>() : -1;
+  if (at == device.end() || !at->is_number_integer() || *at < 0 || *at > kMost) return -1;
+  return at->get<std::int64_t>();
 }
 
 Problem bad_count(const std::string& path, const Json& count, std::size_t free) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/stored_document.h"
 #include "core/base/units.h"
 #include "core/experiment/buckets.h"
 #include "core/experiment/engine.h"
@@ -39,6 +40,28 @@ struct trainyard::base::Fields<trainyard::data::DataSummary> {
                             "Number of held-out samples"),
                       field("labels_of_sample", &D::labels_of_sample, "labels", {1, 1e6},
                             "Number of labels per sample. A sequence has one label per element")};
+  }
+};
+
+namespace trainyard::experiment {
+namespace {
+
+// Progress of the run from which a run resumes.
+struct ResumedProgress {
+  std::int64_t step = 0, version = 0;
+};
+
+}  // namespace
+}  // namespace trainyard::experiment
+
+template <>
+struct trainyard::base::Fields<trainyard::experiment::ResumedProgress> {
+  using P = trainyard::experiment::ResumedProgress;
+  static constexpr std::string_view title = "Start of a resumed run";
+  static auto table() {
+    return std::tuple{field("step", &P::step, "steps", {0, 1e12}, "Number of steps already done"),
+                      field("version", &P::version, "updates", {0, 1e12},
+                            "Number of updates that servers have already done")};
   }
 };
 
@@ -210,7 +233,7 @@ Problems summary_problems(const data::DataSummary& data) {
 base::Result<data::DataSummary> read_summary(const Json& json) {
   data::DataSummary data;
   Problems problems;
-  base::read_document(json, data, "data", problems);
+  base::read_complete(json, data, "data", problems);
   if (problems.empty()) problems = summary_problems(data);
   if (!problems.empty()) return base::fail(problems.front());
   return data;
@@ -401,15 +424,14 @@ data::ShardTable shards_of(const Json& resolved) {
 
 namespace {
 
-void read_start(const Json& json, Resolved& resolved) {
-  const auto number = [&](const char* key) {
-    const auto value = base::value_at(json, key);
-    return value && value->is_number_integer()
-               ? std::max<std::int64_t>(0, value->get<std::int64_t>())
-               : 0;
-  };
-  resolved.first_step = number("step");
-  resolved.first_version = number("version");
+base::Result<Resolved> with_start(Resolved resolved, const Json& json) {
+  ResumedProgress done;
+  Problems problems;
+  base::read_complete(json, done, "start", problems);
+  if (!problems.empty()) return base::fail(problems.front());
+  resolved.first_step = done.step;
+  resolved.first_version = done.version;
+  return resolved;
 }
 
 }  // namespace
@@ -431,8 +453,8 @@ base::Result<Resolved> resolved_from_json(const Json& json) {
   const auto shards = read_shards(json.value("shards", Json::array()), *document, *data);
   if (!shards) return base::fail(shards.error());
   auto resolved = derive(*document, *data, *shards);
-  if (resolved && json.contains("start")) read_start(json["start"], *resolved);
-  return resolved;
+  if (!resolved || !json.contains("start")) return resolved;
+  return with_start(std::move(*resolved), json["start"]);
 }
 
 }  // namespace trainyard::experiment

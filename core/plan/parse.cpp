@@ -136,8 +136,9 @@ class Parser : private WordReader {
                   "pairs before lanes, buffers and programs");
     Pairing pairing;
     if (!number(pairing.active) || !expect("with")) return false;
-    while (more() && peek().text != "seed")
+    do
       if (!number(pairing.passive.emplace_back())) return false;
+    while (more() && peek().text != "seed");
     if (!expect("seed") || !number(pairing.seed)) return false;
     rank().pairs.push_back(std::move(pairing));
     return true;

@@ -10,31 +10,18 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
+#include "core/base/whole_number.h"
 
 namespace trainyard::telemetry {
 namespace {
 
-constexpr int kMaxRanks = 1 << 16;
+// Largest step that is accepted. Below this bound, sums of a step and a number of steps between
+// evaluations do not overflow.
+constexpr std::int32_t kMaxStep = std::numeric_limits<std::int32_t>::max() / 4;
 
 base::Problem not_understood(std::string what, std::string accepted) {
   return {"bad_recording", base::ProblemCode::bad_input, "recording",
           std::move(what), std::move(accepted),          ""};
-}
-
-std::string text_at(const base::Json& object, const char* key) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
-std::int64_t integer_at(const base::Json& object, const char* key, std::int64_t otherwise) {
-  const auto at = object.find(key);
-  return at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
-}
-
-std::optional<std::int64_t> time_of(const base::Json& object) {
-  const auto at = object.find("time_ns");
-  if (at == object.end() || !at->is_number_integer()) return std::nullopt;
-  return at->get<std::int64_t>();
 }
 
 bool is_known(Metric metric) { return base::name_of(metric) != "?"; }
@@ -71,10 +58,7 @@ base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::header) return take_header(*json);
   if (frame.type == FrameType::log) take_log(frame.rank, *json);
   if (frame.type == FrameType::state) take_state(*json);
-  if (frame.type == FrameType::result) {
-    conclude();
-    result_ = base::SharedJson(std::move(*json));
-  }
+  if (frame.type == FrameType::result) take_result(std::move(*json));
   return {};
 }
 
@@ -83,79 +67,108 @@ void History::conclude() {
   held_out_.publish_ready(0);
 }
 
+// Keeps the text about the first damage: later damage is often a consequence.
+void History::note_damage(std::string text) {
+  if (damage_.empty()) damage_ = std::move(text);
+}
+
+void History::note_invalid_values(const char* frame, const base::Problems& problems) {
+  if (problems.empty()) return;
+  base::Problem first = problems.front();
+  first.where = fmt::format("{} frame: {}", frame, first.where);
+  first.advice.clear();
+  note_damage(fmt::format("The recording has invalid values, which are ignored: {}",
+                          base::to_string(first)));
+}
+
 base::Result<void> History::take_header(const base::Json& json) {
-  const auto ranks = json.find("ranks");
-  if (ranks == json.end() || !ranks->is_number_integer() || *ranks < 1 || *ranks > kMaxRanks)
+  base::Problems problems;
+  RecordedHeader header = read_header(json, problems);
+  if (header.ranks < 1)
     return base::fail(not_understood("the header has no valid number of ranks",
                                      fmt::format("ranks: 1 to {}", kMaxRanks)));
-  std::vector<std::string> segments;
-  if (const auto names = json.find("segments"); names != json.end())
-    for (const auto& name : *names)
-      segments.push_back(name.is_string() ? name.get<std::string>() : name.dump());
-  ranks_ = ranks->get<int>();
-  take_reports(json);
-  segments_ = std::move(segments);
+  note_invalid_values("header", problems);
+  ranks_ = header.ranks;
+  recorded_header_ = std::move(header);
+  take_reports();
   header_ = base::SharedJson(json);
   return {};
 }
 
 // Reads from the header how many ranks report each step. If all ranks execute every step together,
 // the header does not state these numbers.
-void History::take_reports(const base::Json& header) {
-  const auto number = [&](const char* key, int otherwise) {
-    const auto at = header.find(key);
-    return at != header.end() && at->is_number_integer() && *at >= 1 && *at <= kMaxRanks
-               ? at->get<int>()
-               : otherwise;
-  };
-  first_server_ = number("first_server", -1);
-  train_.needed = number("reports_of_step", ranks_);
-  held_out_.needed = number("reports_of_evaluation", ranks_);
-  const bool apart = header.contains("steps_apart") && header["steps_apart"].is_number_integer();
-  if (!apart) return;
+void History::take_reports() {
+  const RecordedHeader& header = recorded_header_;
+  for (Gathering* gathering : {&train_, &held_out_}) {
+    // A damaged recording may have a second header. Steps that wait for earlier ones are dropped,
+    // because they were numbered as the first header states.
+    gathering->stride = 0;
+    gathering->ahead.clear();
+    gathering->candidates.clear();
+  }
+  first_server_ = header.first_server;
+  train_.needed = header.reports_of_step > 0 ? header.reports_of_step : ranks_;
+  held_out_.needed = header.reports_of_evaluation > 0 ? header.reports_of_evaluation : ranks_;
+  if (header.steps_apart == 0) return;
   train_.stride = 1;
-  const auto applied = header.find("only_applied");
-  train_.only_applied = applied != header.end() && applied->is_boolean() && *applied == true;
-  held_out_.stride = header.contains("evaluator")
-                         ? 0
-                         : number("steps_apart", 1);  // An evaluator reports checkpoints in order.
-  const auto first = static_cast<std::int32_t>(std::clamp<std::int64_t>(
-      integer_at(header, "first_step", 0), 0, std::numeric_limits<std::int32_t>::max() / 2));
+  train_.only_applied = header.only_applied;
+  held_out_.stride =
+      header.evaluator >= 0  // An evaluator reports checkpoints in order.
+          ? 0
+          : static_cast<std::int32_t>(std::min<std::int64_t>(header.steps_apart, kMaxStep));
+  const auto first = static_cast<std::int32_t>(std::min<std::int64_t>(header.first_step, kMaxStep));
   train_.next = first;
   if (held_out_.stride > 0) held_out_.next = (first / held_out_.stride + 1) * held_out_.stride - 1;
 }
 
 void History::take_log(int rank, const base::Json& json) {
-  const auto time_ns = time_of(json);
-  log_.push_back(
-      {rank, time_ns ? seconds_at(*time_ns) : 0, text_at(json, "level"), text_at(json, "text")});
+  base::Problems problems;
+  RecordedLogLine line = read_log_line(json, problems);
+  note_invalid_values("log", problems);
+  log_.push_back({rank, line.time_ns ? seconds_at(*line.time_ns) : 0, std::move(line.level),
+                  std::move(line.text)});
 }
 
 void History::take_state(const base::Json& json) {
-  const auto time_ns = time_of(json);
+  base::Problems problems;
+  RecordedState state = read_state(json, problems);
+  note_invalid_values("state", problems);
   // the time must be converted first, because the first entry with a time initializes the time
   // origin
-  const double seconds = time_ns ? seconds_at(*time_ns) : 0;
-  if (const auto fault = json.find("fault"); fault != json.end() && fault->is_object())
-    faults_.push_back({text_at(*fault, "kind"), text_at(*fault, "text"),
-                       static_cast<int>(integer_at(*fault, "rank", -1)),
-                       integer_at(*fault, "step", integer_at(json, "step", 0)), seconds,
-                       static_cast<int>(integer_at(*fault, "link", -1))});
+  const double seconds = state.time_ns ? seconds_at(*state.time_ns) : 0;
+  if (state.fault) {
+    state.fault->seconds = seconds;
+    faults_.push_back(*state.fault);
+  }
+  recorded_states_.push_back(std::move(state));
   state_ = base::SharedJson(json);
   states_.push_back(state_);
+}
+
+void History::take_result(base::Json json) {
+  base::Problems problems;
+  recorded_result_ = read_result(json, problems);
+  note_invalid_values("result", problems);
+  conclude();
+  result_ = base::SharedJson(std::move(json));
+}
+
+// Events of impossible steps are damage: values are kept by step, and steps are added.
+bool History::is_possible(const Event& event) {
+  if (event.step >= -1 && event.step <= kMaxStep) return true;
+  note_damage(fmt::format("The recording has an event of step {}, which is ignored.", event.step));
+  return false;
 }
 
 base::Result<void> History::take_events(const Frame& frame) {
   const auto events = events_of(frame);
   if (!events) return base::fail(events.error());
   for (const Event& event : *events) {
-    if (event.kind == EventKind::op) {
-      take_op(frame.rank, event);
-    } else if (event.kind == EventKind::metric) {
-      take_metric(frame.rank, event);
-    } else {
+    if (event.kind != EventKind::op && event.kind != EventKind::metric)
       return base::fail(not_understood("an event is neither an op nor a metric", "kind 1 or 2"));
-    }
+    if (!is_possible(event)) continue;
+    if (event.kind == EventKind::op) take_op(frame.rank, event);
+    else take_metric(frame.rank, event);
   }
   return {};
 }
@@ -207,9 +220,7 @@ void History::take_disagreement(const Event& event, double seconds) {
   consensus_.push_back({event.step, seconds, std::sqrt(sum.total / ranks_)});
   open_consensus_sums_.erase(open_consensus_sums_.begin(),
                              open_consensus_sums_.upper_bound(event.step));
-  if (const auto shrinks = header().find("lambda_2");
-      shrinks != header().end() && shrinks->is_number())
-    decay_to_last(shrinks->get<double>());
+  if (!std::isnan(recorded_header_.lambda_2)) decay_to_last(recorded_header_.lambda_2);
 }
 
 void History::decay_to_last(double shrinks) {
@@ -230,7 +241,7 @@ void History::decay_to_last(double shrinks) {
 
 void History::check_gradient_norm(int rank, const Event& event, Metric metric) {
   if (metric == Metric::skipped_updates)
-    skipped_updates_ = std::max(skipped_updates_, static_cast<std::int64_t>(event.value));
+    skipped_updates_ = std::max(skipped_updates_, base::whole_number(event.value));
   if (std::isfinite(event.value) ||
       (metric != Metric::local_gradient_norm && metric != Metric::reduced_gradient_norm))
     return;
@@ -246,7 +257,7 @@ std::optional<BadGradients> History::bad_gradients() const {
   const auto& [step, summed, rank, from_last] = *bad_gradients_;
   const auto segment = static_cast<std::size_t>(-from_last);
   return BadGradients{step, rank,
-                      segment < segments_.size() ? segments_[segment] : std::to_string(segment),
+                      segment < segments().size() ? segments()[segment] : std::to_string(segment),
                       skipped_updates_};
 }
 
@@ -377,17 +388,20 @@ base::Result<History> History::load(const std::filesystem::path& run_directory) 
   for (;;) {
     const auto frame = reader->next();
     if (frame && !*frame) break;
-    const auto taken = frame ? history.take(**frame) : base::fail(frame.error());
-    if (!taken) {
-      history.damage_ = fmt::format("The rest of the recording cannot be read: {}",
-                                    base::to_string(taken.error()));
+    if (!frame) {
+      history.note_damage(fmt::format("The rest of the recording cannot be read: {}",
+                                      base::to_string(frame.error())));
       return history;
     }
+    if (const auto taken = history.take(**frame); !taken)
+      history.note_damage(fmt::format("A part of the recording cannot be read: {}",
+                                      base::to_string(taken.error())));
+    if (history.ranks_ == 0) return history;  // Other frames have no meaning without the header.
   }
   if (const std::size_t rest = reader->unfinished_bytes(); rest > 0)
-    history.damage_ = fmt::format("The recording ends within a frame, so its last {} {} lost",
-                                  base::counted(static_cast<std::int64_t>(rest), "byte"),
-                                  rest == 1 ? "is" : "are");
+    history.note_damage(fmt::format("The recording ends within a frame, so its last {} {} lost",
+                                    base::counted(static_cast<std::int64_t>(rest), "byte"),
+                                    rest == 1 ? "is" : "are"));
   return history;
 }
 

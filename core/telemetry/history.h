@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/telemetry/chunk_values.h"
+#include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
 #include "core/telemetry/staleness_blocks.h"
 #include "core/telemetry/step_value.h"
@@ -53,16 +54,6 @@ struct OpRecord {
   double imposed = 0;  // Seconds before the end spent waiting to make the op slower.
 };
 
-// Fault of a rank (lost, killed, stalled, slowed, came back) or of a link (cut, slowed, restored).
-// Its time counts from the same origin as the times of a Series.
-struct Fault {
-  std::string kind, text;
-  int rank = -1;          // -1: a link.
-  std::int64_t step = 0;  // Step of the run; in asynchronous gossip the rank's step.
-  double seconds = 0;
-  int link = -1;  // Index of the link in the drawing.
-};
-
 // First gradient with non-finite elements, and the number of updates that were skipped.
 struct BadGradients {
   // Step of that gradient. If a rank's local gradient is not finite, it is reported; otherwise the
@@ -78,19 +69,28 @@ class History {
  public:
   // Adds a frame. Returns a Problem if the frame is malformed; of a malformed events frame, the
   // events before the invalid event are kept; any other malformed frame changes nothing. Ignores
-  // unknown frame types and metrics.
+  // unknown frame types and metrics. A JSON frame with some invalid values is taken without them;
+  // so is an events frame with events of impossible steps. `damage()` then describes the first of
+  // these values.
   base::Result<void> take(const Frame& frame);
   // Ends the history: publishes values of steps that wait for earlier steps. A result frame does
   // the same.
   void conclude();
 
-  // Reads all complete frames of the recording in `run_directory`. An incomplete or damaged end is
-  // reported by `damage()`. Returns a Problem if there is no recording.
+  // Reads all complete frames of the recording in `run_directory`. Skips malformed frames after the
+  // header; a frame whose checksum does not match ends the history. `damage()` reports both, and an
+  // incomplete end. Returns a Problem if there is no recording.
   static base::Result<History> load(const std::filesystem::path& run_directory);
 
+  // JSON of frames, for printing and for `base::value_at`. Values may be absent or of any type.
   const base::Json& header() const { return *header_; }
   const base::Json& state() const { return *state_; }    // The last state frame.
   const base::Json& result() const { return *result_; }  // Null until the run has ended.
+  // Checked values of the same frames.
+  const RecordedHeader& recorded_header() const { return recorded_header_; }
+  const std::vector<RecordedState>& recorded_states() const { return recorded_states_; }
+  // Unset until the run has ended.
+  const std::optional<RecordedResult>& recorded_result() const { return recorded_result_; }
   // Message about damage for the user; "" if there is none.
   const std::string& damage() const { return damage_; }
   int ranks() const { return ranks_; }
@@ -100,7 +100,7 @@ class History {
   bool steps_apart() const {
     return train_.stride > 0 && train_.needed == 1;
   }  // True if each step is executed by one rank only. Steps may then complete out of order.
-  const std::vector<std::string>& segments() const { return segments_; }
+  const std::vector<std::string>& segments() const { return recorded_header_.segments; }
   const std::map<SeriesKey, Series>& series() const { return series_; }
   const Series* find(const SeriesKey& key) const;  // Null if nothing was logged.
   // A deque, so that references to lines stay valid.
@@ -196,11 +196,15 @@ class History {
   static constexpr std::size_t kept_ahead = 256;
 
   base::Result<void> take_header(const base::Json& json);
-  void take_reports(const base::Json& header);
+  void take_reports();
   base::Result<void> take_events(const Frame& frame);
   base::Result<void> take_values(const Frame& frame);
   void take_state(const base::Json& json);
+  void take_result(base::Json json);
   void take_log(int rank, const base::Json& json);
+  void note_invalid_values(const char* frame, const base::Problems& problems);
+  void note_damage(std::string text);
+  bool is_possible(const Event& event);
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
   void check_gradient_norm(int rank, const Event& event, Metric metric);
@@ -212,7 +216,9 @@ class History {
   std::string damage_;
   int ranks_ = 0;
   std::optional<std::int64_t> first_ns_;
-  std::vector<std::string> segments_;
+  RecordedHeader recorded_header_;
+  std::vector<RecordedState> recorded_states_;
+  std::optional<RecordedResult> recorded_result_;
   std::map<SeriesKey, Series> series_;
   std::deque<LogLine> log_;
   std::vector<base::SharedJson> states_;

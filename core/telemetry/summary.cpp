@@ -11,6 +11,7 @@
 
 #include "core/base/json.h"
 #include "core/base/units.h"
+#include "core/base/whole_number.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -188,14 +189,8 @@ std::string words(const Fault& fault) {
 }
 
 Fault fault_from(const base::Json& json) {
-  Fault fault;
-  fault.kind = json.value("kind", "");
-  fault.text = json.value("text", "");
-  fault.rank = json.value("rank", -1);
-  fault.link = json.value("link", -1);
-  fault.step = json.value("step", std::int64_t{0});
-  fault.seconds = json.value("seconds", 0.0);
-  return fault;
+  base::Problems ignored;
+  return read_fault(json, ignored);
 }
 
 std::string words(const BadGradients& bad) {
@@ -217,12 +212,12 @@ std::optional<LossScale> loss_scale(const History& history) {
   };
   const auto last = last_of(Metric::loss_scale);
   if (!last) return std::nullopt;
-  return LossScale{*last, static_cast<std::int64_t>(last_of(Metric::skipped_updates).value_or(0))};
+  return LossScale{*last, base::whole_number(last_of(Metric::skipped_updates).value_or(0))};
 }
 
 std::string words(const LossScale& scale) {
   const std::string last = fmt::format("the loss is multiplied by {}",
-                                       base::format_count(static_cast<std::int64_t>(scale.last)));
+                                       base::format_count(base::whole_number(scale.last)));
   if (scale.steps_without_update == 0) return last;
   return fmt::format("{}; {} skipped the update while the scale was adapted", last,
                      base::counted(scale.steps_without_update, "step"));

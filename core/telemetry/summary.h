@@ -70,7 +70,8 @@ bool is_asynchronous_gossip(const History& history);
 std::string words(const BadGradients& bad);  // Returns one sentence for the user.
 std::string words(
     const Fault& fault);  // "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed)"
-Fault fault_from(const base::Json& json);  // Reads a fault from a run's result.
+// Reads a fault from a run's result. Values that are absent or invalid have their defaults.
+Fault fault_from(const base::Json& json);
 
 // Return the first step whose training loss over all ranks is not finite, and a sentence about it.
 std::optional<std::int64_t> diverged_step(const History& history);

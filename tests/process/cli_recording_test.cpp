@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/telemetry/recording.h"
 #include "examples.h"
+#include "tests/frames.h"
 
 namespace trainyard::process {
 namespace {
@@ -92,6 +93,39 @@ TEST_F(CliRecording, replay_of_a_truncated_recording_prints_what_is_there_and_wa
   EXPECT_EQ(ran.result()["status"], "unfinished");
   EXPECT_NE(ran.result()["damage"], "");
   EXPECT_GE(count(ran.lines(), "state"), 1u);
+}
+
+// A header without the number of classes, and values of other types.
+TEST_F(CliRecording, replay_of_damaged_values_prints_what_can_be_read_and_warns) {
+  auto reader = telemetry::RecordingReader::open(fs::path(run_) / telemetry::kRecordingFile);
+  ASSERT_TRUE(reader);
+  std::string bytes;
+  for (auto frame = reader->next(); frame && *frame; frame = reader->next()) {
+    if ((*frame)->type == telemetry::FrameType::index) break;
+    std::string payload(reinterpret_cast<const char*>((*frame)->payload.data()),
+                        (*frame)->payload.size());
+    if ((*frame)->type == telemetry::FrameType::header) {
+      base::Json header = base::parse_json(payload, "header").value();
+      header["experiment"]["data"].erase("classes");
+      header["experiment"]["document"]["data"]["sharding"]["kind"] = "label_skew";
+      payload = header.dump();
+    } else if ((*frame)->type == telemetry::FrameType::state) {
+      base::Json state = base::parse_json(payload, "state").value();
+      state["time_ns"] = "soon";
+      payload = state.dump();
+    }
+    bytes +=
+        telemetry::frame_bytes(static_cast<std::uint32_t>((*frame)->type), (*frame)->rank, payload);
+  }
+  fs::create_directories(*scratch_ / "damaged");
+  scratch_->write(std::string("damaged/") + telemetry::kRecordingFile, bytes);
+  const Ran json = cli({"replay", *scratch_ / "damaged", "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_THAT(json.err, StartsWith("warning: "));
+  EXPECT_EQ(json.result()["status"], "completed");
+  const Ran text = cli({"replay", *scratch_ / "damaged"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("completed"));
 }
 
 TEST_F(CliRecording, replay_and_export_refuse_paths_without_a_run) {

@@ -127,14 +127,9 @@ class Lines {
   // Returns the planned bytes of a rank's buffers by purpose. Empty if the recording does not
   // contain them.
   std::vector<double> planned_parts(int rank) const {
-    std::vector<double> parts;
-    const auto all = history_.header().find("buffer_bytes");
-    if (all == history_.header().end() || !all->is_array() ||
-        static_cast<std::size_t>(rank) >= all->size())
-      return parts;
-    for (const base::Json& part : (*all)[static_cast<std::size_t>(rank)])
-      parts.push_back(part.is_number() ? part.get<double>() : 0);
-    return parts;
+    const auto& all = history_.recorded_header().buffer_bytes;
+    const auto index = static_cast<std::size_t>(rank);
+    return index < all.size() ? all[index] : std::vector<double>();
   }
   double planned_bytes(int rank) const {
     const std::vector<double> parts = planned_parts(rank);
@@ -255,7 +250,7 @@ class Lines {
                   alone() ? gradient_owner_text(history_, key.index) : "", key.index, {{key}}))
         line->style.joining = Joining::never, line->style.reach = AxisLimit::percentile;
     if (keys.empty() || !alone()) return;
-    if (stages || history_.header().contains("first_server"))
+    if (stages || history_.recorded_header().first_server >= 0)
       staleness_over_time();  // an older recording lacks "first_server"
     staleness_by_theory();
   }
@@ -309,7 +304,7 @@ class Lines {
     if (history_.consensus_distance().empty()) return;
     add_gathered("consensus", chart_text("measured"), 0, &History::consensus_distance, true);
     if (history_.consensus_decay().empty()) return;
-    const double left = history_.header().value("lambda_2", 0.0);  // factor per step
+    const double left = history_.recorded_header().lambda_2;  // factor per step
     add_gathered("decay", chart_text("mixing only (|λ₂| = %1)").arg(left, 0, 'g', 4), 1,
                  &History::consensus_decay, false);
     lines_.back().style.joining = Joining::always;

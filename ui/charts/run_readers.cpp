@@ -30,7 +30,7 @@ double value_of(const Series* series, std::int32_t step, std::size_t& next) {
 
 // Returns the first step at which a training rank was lost; infinity if none was lost.
 double first_failed_step(const History& history) {
-  const auto evaluator = history.header().value("evaluator", -1);
+  const int evaluator = history.recorded_header().evaluator;
   const auto lost = std::ranges::find_if(history.faults(), [&](const telemetry::Fault& fault) {
     return fault.kind == "lost" && fault.rank != evaluator;
   });
@@ -48,8 +48,8 @@ double samples_per_epoch(const History& history) {
 
 // Returns the first step of a run. It is above 0 only if the run resumed from a checkpoint.
 std::int32_t first_step(const History& history) {
-  const auto step = base::value_at(history.header(), "first_step");
-  return step && step->is_number_integer() ? step->get<std::int32_t>() : 0;
+  return static_cast<std::int32_t>(std::min<std::int64_t>(
+      history.recorded_header().first_step, std::numeric_limits<std::int32_t>::max() / 4));
 }
 
 std::size_t end_of_portion(std::size_t next, std::size_t size) {
@@ -90,21 +90,30 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
   const auto needed = static_cast<std::size_t>(history.reports_of_step());
   std::int32_t step =
       steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
-  for (std::size_t told = 0; told < kValuesAtOnce; ++step) {
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max() - 1;
+  constexpr auto kWaiting = static_cast<std::int32_t>(StepOrder::kWaiting);
+  std::int32_t next = step;  // next step that is examined
+  for (std::size_t told = 0; told < kValuesAtOnce; step = next) {
     std::vector<std::pair<double, double>> reports;  // (time of the report, its number of samples)
     std::int32_t furthest = -1;
+    next = kNone;
     for (int rank = 0; rank < history.ranks(); ++rank) {
       const Series* series = history.find({Metric::samples, rank, 0});
       if (size_of(series) == 0) continue;
       furthest = std::max(furthest, series->steps.back());
+      const auto after = std::lower_bound(series->steps.begin(), series->steps.end(), step + 1);
+      if (after != series->steps.end()) next = std::min(next, *after);
       const auto at = std::lower_bound(series->steps.begin(), series->steps.end(), step);
       if (at == series->steps.end() || *at != step) continue;
       const auto i = static_cast<std::size_t>(at - series->steps.begin());
       reports.emplace_back(series->seconds[i], series->values[i]);
     }
     if (furthest < step) return false;
+    // Skips steps that no rank has reported. During the run, does not skip steps that ranks may
+    // still report.
+    if (!over) next = std::max(step + 1, std::min(next, furthest - kWaiting + 1));
     if (reports.size() < needed) {
-      if (!over && furthest - step < static_cast<std::int32_t>(StepOrder::kWaiting)) return false;
+      if (!over && furthest - step < kWaiting) return false;
       continue;  // omits the step, because one of its reports was lost
     }
     std::ranges::sort(reports);
@@ -118,7 +127,7 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
 
 bool ProgressCounter::read(const History& history, bool over) {
   find_senders(history);
-  if (history.header().contains("steps_apart") && !history.steps_apart()) {
+  if (history.recorded_header().steps_apart > 0 && !history.steps_apart()) {
     const bool more = read_updates(history, over);
     over_ = over && !more;
     return more;

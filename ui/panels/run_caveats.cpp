@@ -3,9 +3,11 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/machine.h"
 #include "core/base/units.h"
+#include "core/base/whole_number.h"
 #include "core/experiment/field_templates.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
@@ -22,22 +24,18 @@ QString text(const char* source) { return QCoreApplication::translate("truths", 
 // Returns the number of cores of the machine that executed the run. If the run did not record it,
 // returns that of this machine.
 int cores_of(const telemetry::History& history) {
-  const auto note = history.header().find("cores");
-  return note != history.header().end() && note->is_number_integer() ? note->get<int>()
-                                                                     : base::usable_cores();
+  const int cores = history.recorded_header().cores;
+  return cores > 0 ? cores : base::usable_cores();
 }
 
 QString seconds(double value) { return QString::fromStdString(base::format_seconds(value)); }
 
 // Returns a caveat that compares the simulated step time with the median of the measured step
 // times.
-std::optional<QString> difference(const base::Json& result) {
-  if (!result.is_object()) return {};
-  const auto simulated = base::value_at(result, "simulated_step_seconds"),
-             measured = base::value_at(result, "step_seconds.median");
-  if (!simulated || !measured || !simulated->is_number() || !measured->is_number()) return {};
-  return text("step time: %1 simulated, %2 measured")
-      .arg(seconds(simulated->get<double>()), seconds(measured->get<double>()));
+std::optional<QString> difference(const telemetry::RecordedResult& result) {
+  const double simulated = result.simulated_step_seconds, measured = result.step_seconds.median;
+  if (std::isnan(simulated) || std::isnan(measured)) return {};
+  return text("step time: %1 simulated, %2 measured").arg(seconds(simulated), seconds(measured));
 }
 
 // Describes how the run's training differs from training on one device. Reads only those fields of
@@ -63,8 +61,8 @@ std::optional<QString> equivalence_caveats(const telemetry::History& history,
 // Describes the effect of the slowest pace (seconds per step) that was set during the run.
 std::optional<QString> pace_caveat(const telemetry::History& history) {
   double slowest = 0;
-  for (const base::SharedJson& recorded : history.states())
-    slowest = std::max(slowest, (*recorded).value("seconds_per_step", 0.0));
+  for (const telemetry::RecordedState& state : history.recorded_states())
+    slowest = std::max(slowest, state.seconds_per_step);
   const auto trained = slowest > 0 ? recorded_experiment(history) : std::nullopt;
   const auto note = trained ? experiment::paced_turns_note(*trained, slowest) : std::nullopt;
   return note ? std::optional(QString::fromStdString(*note)) : std::nullopt;
@@ -77,7 +75,7 @@ std::int64_t dropped_events(const telemetry::History& history) {
     if (const auto* series = history.find({telemetry::Metric::dropped_events, rank, 0});
         series && !series->values.empty())
       dropped += series->values.back();
-  return static_cast<std::int64_t>(dropped);
+  return base::whole_number(dropped);
 }
 
 const double* last_of(const telemetry::History& history, telemetry::Metric metric, int rank) {
@@ -116,7 +114,8 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
     caveats << QString::fromStdString(experiment::speeds_line(recorded_run(history)));
   caveats << slowed_down(history);
   if (const auto late = slower_than_drawn(history)) caveats << *late;
-  if (const auto steps = difference(history.result())) caveats << *steps;
+  if (const auto& result = history.recorded_result())
+    if (const auto steps = difference(*result)) caveats << *steps;
   if (const auto shared =
           experiment::shared_cores_caveat(topology, recorded_run(history), cores_of(history)))
     caveats << QString::fromStdString(*shared);

@@ -58,8 +58,8 @@ QString short_duration(double seconds) {
                         : RunStateBar::tr("%1 h").arg(std::round(seconds / 3600));
 }
 
-QString seconds_of(const base::Json& result) {
-  return QString::fromStdString(base::format_seconds(result.value("wall_seconds", 0.0)));
+QString seconds_of(const telemetry::RecordedResult& result) {
+  return QString::fromStdString(base::format_seconds(result.wall_seconds));
 }
 
 // Returns the number of training steps in the resolved experiment; 0 if unknown.
@@ -216,16 +216,16 @@ void RunStateBar::resizeEvent(QResizeEvent* event) {
 }
 
 void RunStateBar::show_old() {
-  const base::Json& result = run_->history().result();
-  if (!result.is_object()) {
+  const auto& result = run_->history().recorded_result();
+  if (!result) {
     const QString text = run_->live()       ? tr("Starting ...")
                          : run_->complete() ? tr("Ended without a result")
                                             : tr("Reading ...");
     return set_state(TextColor::dim, {text}, {}, kApart);
   }
-  const std::int64_t first = result.value("first_step", std::int64_t{0}),
-                     steps = first + result.value("steps", std::int64_t{0});
-  const QString status = QString::fromStdString(result.value("status", "?"));
+  const std::int64_t first = result->first_step, steps = first + result->steps;
+  const QString status =
+      result->status.empty() ? QString("?") : QString::fromStdString(result->status);
   QString done =
       status == "stopped"
           ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
@@ -234,7 +234,7 @@ void RunStateBar::show_old() {
   const TextColor tint = status == "completed" ? TextColor::ok
                          : status == "failed"  ? TextColor::error
                                                : TextColor::text;
-  set_state(tint, {status, done, tr("in %1").arg(seconds_of(result))},
+  set_state(tint, {status, done, tr("in %1").arg(seconds_of(*result))},
             {status, tr("%n step(s)", nullptr, plural(steps))}, " ");
 }
 

@@ -10,9 +10,9 @@
 #include <set>
 #include <string>
 
-#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "core/base/stored_document.h"
 #include "core/session/checkpoint/checkpoint_pieces.h"
 
 namespace trainyard::session {
@@ -141,7 +141,7 @@ Result<CheckpointManifest> parse_manifest(const std::string& text, const fs::pat
   if (!json) return base::fail(damaged(path, json.error().what));
   CheckpointManifest manifest;
   base::Problems problems;
-  base::read_document(*json, manifest, "", problems);
+  base::read_complete(*json, manifest, "", problems);
   if (!problems.empty()) return base::fail(damaged(path, base::to_string(problems.front())));
   if (text != text_of(manifest))
     return base::fail(damaged(path, "the file does not match its own checksum"));

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/whole_number.h"
 #include "core/experiment/fields.h"
 #include "core/run/bind/memory_use.h"
 #include "core/telemetry/staleness_counts.h"
@@ -158,15 +159,6 @@ std::optional<double> slow_down(const telemetry::History& history, int rank) {
   return factors && !factors->values.empty() ? std::optional(factors->values.back()) : std::nullopt;
 }
 
-// Returns a rank's element of a list in the header; null if there is none.
-Json planned_for(const telemetry::History& history, const char* list, int rank) {
-  const auto all = history.header().find(list);
-  const auto index = static_cast<std::size_t>(rank);
-  const bool contains_rank =
-      all != history.header().end() && all->is_array() && index < all->size();
-  return contains_rank ? (*all)[index] : Json();
-}
-
 // Adds the largest measured memory of a rank's buffers by purpose, under the names that `check`
 // uses; adds nothing if it was not measured. Also adds the total that the plan predicts for the
 // rank.
@@ -179,17 +171,19 @@ void add_memory(Json& json, const telemetry::History& history, int rank) {
     if (looked == nullptr || looked->values.empty()) continue;
     const double most = *std::max_element(looked->values.begin(), looked->values.end());
     parts[std::string(name)] = seen.bytes[static_cast<std::size_t>(part)] =
-        static_cast<std::int64_t>(most);
+        base::whole_number(most);
   }
   json["memory_bytes"] = parts.is_null() ? Json() : Json(seen.total());
   json["memory_parts"] = std::move(parts);
-  const Json of_rank = planned_for(history, "buffer_bytes", rank);
-  if (of_rank.is_null()) return;
+  const telemetry::RecordedHeader& header = history.recorded_header();
+  const auto index = static_cast<std::size_t>(rank);
+  if (index >= header.buffer_bytes.size()) return;
+  const std::vector<double>& of_rank = header.buffer_bytes[index];
   run::MemoryUse plan;
   for (std::size_t part = 0; part < plan.bytes.size() && part < of_rank.size(); ++part)
-    plan.bytes[part] = of_rank[part].is_number_integer() ? of_rank[part].get<std::int64_t>() : 0;
-  const Json padding = planned_for(history, "padding_bytes", rank);
-  plan.padding = padding.is_number_integer() ? padding.get<std::int64_t>() : 0;
+    plan.bytes[part] = base::whole_number(of_rank[part]);
+  if (index < header.padding_bytes.size())
+    plan.padding = base::whole_number(header.padding_bytes[index]);
   json["plan_memory_bytes"] = plan.total();
 }
 

@@ -3,10 +3,29 @@
 
 #include <fmt/core.h>
 
-#include "core/base/json.h"
+#include "core/base/stored_document.h"
 #include "core/plan/text.h"
 #include "core/run/control/order_log.h"
 #include "core/telemetry/recording.h"
+
+namespace trainyard::session {
+namespace {
+
+struct OrderHeader {
+  std::string plan_hash;  // Empty in files of older versions.
+};
+
+}  // namespace
+}  // namespace trainyard::session
+
+template <>
+struct trainyard::base::Fields<trainyard::session::OrderHeader> {
+  using H = trainyard::session::OrderHeader;
+  static constexpr std::string_view title = "Header of an order file";
+  static auto table() {
+    return std::tuple{field("plan_hash", &H::plan_hash, "", {0, 100}, "Hash of the plan")};
+  }
+};
 
 namespace trainyard::session {
 namespace {
@@ -21,12 +40,18 @@ using telemetry::FrameType;
 Result<void> is_of(const Frame& header, const std::string& plan_hash, const std::string& path) {
   const auto json = telemetry::json_of(header);
   if (!json) return base::fail(json.error());
-  const auto text = json->find("plan_hash");
-  if (text == json->end() || *text == plan_hash) return {};
+  OrderHeader own;
+  base::Problems problems;
+  base::read_present(*json, own, "", problems);
+  if (!problems.empty()) {
+    problems.front().where = fmt::format("{}: {}", path, problems.front().where);
+    return base::fail(unreadable_order(problems.front(), path));
+  }
+  if (own.plan_hash.empty() || own.plan_hash == plan_hash) return {};
   return base::fail(
       {"order_of_other_plan", ProblemCode::refused, path,
        fmt::format("the order belongs to plan {}, but the experiment beside it has plan {}",
-                   text->is_string() ? text->get<std::string>() : text->dump(), plan_hash),
+                   own.plan_hash, plan_hash),
        "the order file of this run, and the version of Trainyard that recorded it",
        "The order file belongs to another run, or resolved.json was changed."});
 }

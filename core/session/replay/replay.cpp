@@ -18,6 +18,7 @@
 #include "core/session/replay/order_file.h"
 #include "core/session/system/run_documents.h"
 #include "core/strategy/strategy.h"
+#include "core/telemetry/recorded_documents.h"
 
 namespace trainyard::session {
 namespace {
@@ -30,14 +31,11 @@ using compute::Tensor;
 // not finish. The hash of a rank is empty if the rank was gone at the end or holds no parameters.
 std::vector<std::string> recorded_hashes(const std::filesystem::path& run_directory) {
   const auto json = base::read_json(run_directory / kResultFile);
-  const auto ranks =
-      json.and_then([](const base::Json& result) { return base::value_at(result, "ranks"); });
   std::vector<std::string> hashes;
-  if (!ranks || !ranks->is_array()) return hashes;
-  for (const base::Json& rank : *ranks) {
-    const auto hash = base::value_at(rank, "parameters_xxh64");
-    hashes.push_back(hash && hash->is_string() ? hash->get<std::string>() : "");
-  }
+  if (!json) return hashes;
+  base::Problems ignored;
+  for (telemetry::RecordedRank& rank : telemetry::read_result(*json, ignored).ranks)
+    hashes.push_back(std::move(rank.parameters_xxh64));
   return hashes;
 }
 

@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/base/fields.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
+#include "core/base/stored_document.h"
 #include "core/session/system/run_directory.h"
 
 namespace trainyard::session {
@@ -48,7 +48,7 @@ base::Result<Sweep> parse(const std::string& text, const fs::path& path) {
     return base::fail(unreadable(path, "the file is not the manifest of a sweep"));
   Sweep sweep;
   base::Problems problems;
-  base::read_document(*json, sweep, "", problems);
+  base::read_complete(*json, sweep, "", problems);
   if (!problems.empty())
     return base::fail(unreadable(path, fmt::format("the file is damaged, or of another version: {}",
                                                    base::to_string(problems.front()))));

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/fields.h"
 #include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/sent_bytes.h"
+#include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::session {
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 using base::Json;
 using base::ProblemCode;
 using telemetry::Metric;
+using telemetry::RecordedResult;
 
 constexpr std::size_t kMaxPrinted = 16u << 20;
 
@@ -28,36 +30,39 @@ base::Problem not_done(const fs::path& directory, const std::string& why) {
   return {"sweep_run_failed", ProblemCode::failed, directory.string(), why, "", "See its run.log."};
 }
 
-std::string text_at(const Json& json, const char* key) {
-  const auto at = json.is_object() ? json.find(key) : json.end();
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
 // Returns the text of a problem: its place and its description.
-std::string problem_text(const Json& problem) {
-  const std::string where = text_at(problem, "where"), what = text_at(problem, "what");
-  return where.empty() ? what : fmt::format("{}: {}", where, what);
+std::string problem_text(const base::Problem& problem) {
+  return problem.where.empty() ? problem.what : fmt::format("{}: {}", problem.where, problem.what);
 }
 
-base::Result<void> check_ended_well(const Json& result, std::int64_t steps,
+base::Result<RecordedResult> result_of(const fs::path& run_directory) {
+  const fs::path path = run_directory / "result.json";
+  const auto json = base::read_json(path);
+  if (!json) return base::fail(json.error());
+  base::Problems problems;
+  RecordedResult result = telemetry::read_result(*json, problems);
+  if (problems.empty()) return result;
+  base::Problem problem = std::move(problems.front());
+  problem.where = fmt::format("{}: {}", path.string(), problem.where);
+  problem.advice = "The file is damaged. Repeat the sweep.";
+  return base::fail(std::move(problem));
+}
+
+base::Result<void> check_ended_well(const RecordedResult& result, std::int64_t steps,
                                     const fs::path& directory) {
-  const std::string status = text_at(result, "status");
-  if (result.contains("problem"))
-    return base::fail(not_done(directory, problem_text(result["problem"])));
-  if (status == "completed") return {};
-  const std::int64_t done = result.value("steps", std::int64_t{0});
-  return base::fail(
-      not_done(directory, fmt::format("{} after {} of {} steps", status, base::format_count(done),
-                                      base::format_count(steps))));
+  if (result.problem) return base::fail(not_done(directory, problem_text(*result.problem)));
+  if (result.status == "completed") return {};
+  return base::fail(not_done(
+      directory, fmt::format("{} after {} of {} steps", result.status,
+                             base::format_count(result.steps), base::format_count(steps))));
 }
 
-void take_bytes(SweepVariant& variant, const Json& ranks) {
+void take_bytes(SweepVariant& variant, const std::vector<telemetry::RecordedRank>& ranks) {
   variant.sent_bytes = variant.busiest_sent_bytes = variant.emulated_ranks = 0;
-  for (const Json& rank : ranks) {
-    const auto sent = rank.value("sent_bytes", std::int64_t{0});
-    variant.sent_bytes += sent;
-    variant.busiest_sent_bytes = std::max(variant.busiest_sent_bytes, sent);
-    variant.emulated_ranks += rank.value("emulated", false) ? 1 : 0;
+  for (const telemetry::RecordedRank& rank : ranks) {
+    variant.sent_bytes += rank.sent_bytes;
+    variant.busiest_sent_bytes = std::max(variant.busiest_sent_bytes, rank.sent_bytes);
+    variant.emulated_ranks += rank.emulated ? 1 : 0;
   }
 }
 
@@ -90,9 +95,9 @@ Json last_json(const std::string& printed) {
   for (std::size_t begin = 0; begin < printed.size();) {
     const std::size_t end = std::min(printed.find('\n', begin), printed.size());
     if (printed[begin] == '{')
-      if (Json line = Json::parse(printed.substr(begin, end - begin), nullptr, false);
-          line.is_object())
-        last = std::move(line);
+      if (auto line = base::parse_json(std::string_view(printed).substr(begin, end - begin), "");
+          line && line->is_object())
+        last = std::move(*line);
     begin = end + 1;
   }
   return last;
@@ -129,7 +134,7 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
 
 base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
                            const fs::path& run_directory) {
-  const auto result = base::read_json(run_directory / "result.json");
+  const auto result = result_of(run_directory);
   if (!result) return base::fail(result.error());
   if (auto ok = check_ended_well(*result, sweep.steps, run_directory); !ok) return ok;
   const auto resolved =
@@ -137,26 +142,26 @@ base::Result<void> measure(SweepVariant& variant, const Sweep& sweep,
   if (!resolved) return base::fail(resolved.error());
   const auto history = telemetry::History::load(run_directory);
   if (!history) return base::fail(history.error());
-  take_bytes(variant, result->value("ranks", Json::array()));
+  take_bytes(variant, result->ranks);
   take_formula(variant, *resolved);
   variant.used = resolved->document.strategy.algorithm;
   variant.shared_cores_caveat =
       experiment::shared_cores_caveat(resolved->document.topology, resolved->document.run,
                                       base::usable_cores())
           .value_or("");
-  if (const auto simulated = result->find("simulated_step_seconds");
-      simulated != result->end() && simulated->is_number())
-    variant.simulated_step_seconds = simulated->get<double>();
+  if (const double simulated = result->simulated_step_seconds; simulated >= 0)
+    variant.simulated_step_seconds = simulated;
   return take_steps(variant, *history, sweep.warm_up_steps, run_directory);
 }
 
 std::string failure_reason(const fs::path& run_directory, const std::string& how) {
   const Json last =
       last_json(base::read_file(run_directory / "console.log", kMaxPrinted).value_or(""));
-  if (last.contains("problem")) return problem_text(last["problem"]);
-  const auto problems = last.is_object() ? last.find("problems") : last.end();
-  if (problems != last.end() && problems->is_array() && !problems->empty())
-    return problem_text(problems->front());
+  base::Problems ignored;
+  if (const auto result = telemetry::read_result(last, ignored); result.problem)
+    return problem_text(*result.problem);
+  if (const auto first = base::value_at(last, "problems[0]"); first && first->is_object())
+    return problem_text(*telemetry::read_result(Json{{"problem", *first}}, ignored).problem);
   return fmt::format("the coordinator ended with {} without reporting a result", how);
 }
 

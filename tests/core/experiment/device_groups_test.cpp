@@ -43,6 +43,12 @@ TEST(DeviceGroups, number_their_devices_from_zero) {
             Json::parse(R"([{"name": "cpu0", "cores": 3}, {"name": "cpu1", "cores": 3}])"));
 }
 
+TEST(DeviceGroups, do_not_number_gpus_that_no_machine_has) {
+  EXPECT_EQ(expanded(R"([{"name": "gpu", "count": 2, "gpu": 9223372036854775807}])"),
+            Json::parse(R"([{"name": "gpu0", "gpu": 9223372036854775807},
+                            {"name": "gpu1", "gpu": 9223372036854775807}])"));
+}
+
 TEST(DeviceGroups, number_their_devices_from_the_number_of_the_name) {
   EXPECT_EQ(expanded(R"([{"name": "cpu9", "count": 2}, {"name": "x"}])"),
             Json::parse(R"([{"name": "cpu9"}, {"name": "cpu10"}, {"name": "x"}])"));

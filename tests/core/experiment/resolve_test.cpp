@@ -264,5 +264,16 @@ TEST(Received, experiment_does_not_access_data_files) {
   EXPECT_EQ(received->model.features, 784);
 }
 
+TEST(Received, experiment_must_state_what_is_divided_by) {
+  Json sent = to_json(resolved(small()));
+  for (const char* key : {"sample_shape", "classes", "train_samples"}) {
+    Json damaged = sent;
+    damaged["data"].erase(key);
+    EXPECT_THAT(error_of(damaged), IsProblem("missing_field", std::string("data.") + key));
+  }
+  sent["start"] = {{"step", "five"}};
+  EXPECT_THAT(error_of(sent), IsProblem("wrong_type", "start.step"));
+}
+
 }  // namespace
 }  // namespace trainyard::experiment

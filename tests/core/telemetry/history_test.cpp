@@ -207,6 +207,57 @@ TEST(History, reports_a_truncated_tail_and_keeps_the_rest) {
   EXPECT_EQ(history->result().at("status"), "completed");
 }
 
+TEST(History, ignores_values_of_another_type_and_reports_the_first) {
+  History history = history_of(2);
+  EXPECT_EQ(history.damage(), "");
+  take_json(history, FrameType::state, -1,
+            {{"state", "training"}, {"time_ns", "soon"}, {"seconds_per_step", 0.5}});
+  take_json(history, FrameType::result, -1,
+            {{"status", "completed"}, {"steps", {1, 2}}, {"wall_seconds", 1.5}});
+  ASSERT_EQ(history.recorded_states().size(), 1u);
+  EXPECT_EQ(history.recorded_states()[0].state, "training");
+  EXPECT_EQ(history.recorded_states()[0].time_ns, std::nullopt);
+  EXPECT_EQ(history.recorded_states()[0].seconds_per_step, 0.5);
+  ASSERT_TRUE(history.recorded_result());
+  EXPECT_EQ(history.recorded_result()->status, "completed");
+  EXPECT_EQ(history.recorded_result()->steps, 0);
+  EXPECT_EQ(history.recorded_result()->wall_seconds, 1.5);
+  EXPECT_THAT(history.damage(), HasSubstr("state frame: time_ns"));
+}
+
+TEST(History, ignores_invalid_values_of_the_header) {
+  const History history = history_of(
+      2, {{"evaluator", "none"}, {"steps_apart", 0}, {"lambda_2", nullptr}, {"cores", 3}});
+  EXPECT_EQ(history.ranks(), 2);
+  EXPECT_EQ(history.recorded_header().evaluator, -1);
+  EXPECT_FALSE(history.steps_apart());
+  EXPECT_TRUE(std::isnan(history.recorded_header().lambda_2));
+  EXPECT_EQ(history.recorded_header().cores, 3);
+  EXPECT_THAT(history.damage(), HasSubstr("header frame: "));
+}
+
+TEST(History, ignores_events_of_impossible_steps) {
+  History history = history_of(1);
+  take_events(history, 0,
+              {metric(Metric::samples, std::numeric_limits<std::int32_t>::max(), 8, 1),
+               metric(Metric::samples, -2, 8, 1), metric(Metric::samples, 4, 8, 1)});
+  ASSERT_NE(history.find({Metric::samples, 0, 0}), nullptr);
+  EXPECT_EQ(history.find({Metric::samples, 0, 0})->steps, (std::vector<std::int32_t>{4}));
+  EXPECT_THAT(history.damage(), HasSubstr("2147483647"));
+}
+
+TEST(History, skips_a_malformed_frame_and_reads_the_rest) {
+  const TemporaryDirectory directory;
+  write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") +
+                                         frame_bytes(5, -1, "[1, 2]") +
+                                         frame_bytes(7, -1, R"({"status":"completed"})"));
+  const auto history = History::load(directory.path());
+  ASSERT_TRUE(history);
+  EXPECT_NE(history->damage(), "");
+  ASSERT_TRUE(history->recorded_result());
+  EXPECT_EQ(history->recorded_result()->status, "completed");
+}
+
 TEST(History, reports_damage_and_keeps_what_precedes_it) {
   const TemporaryDirectory directory;
   write_bytes(directory.recording(), frame_bytes(1, -1, R"({"schema":1,"ranks":1})") +

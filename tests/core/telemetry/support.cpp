@@ -8,20 +8,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/base/hash.h"
 #include "core/base/json.h"
-#include "core/telemetry/frame.h"
 
 namespace trainyard::telemetry {
 namespace {
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
-}
-
-template <class T>
-std::string raw(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 }  // namespace
@@ -70,11 +63,6 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
 void append_bytes(const std::filesystem::path& path, std::string_view bytes) {
   std::ofstream(path, std::ios::binary | std::ios::app)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
-std::string frame_bytes(std::uint32_t type, int rank, std::string_view payload) {
-  return raw(make_frame_header(type, rank, payload.size())) + std::string(payload) +
-         raw(base::crc32c(bytes_of(payload)));
 }
 
 base::Json small_header(int ranks) {

@@ -9,6 +9,7 @@
 
 #include "core/telemetry/history.h"
 #include "core/telemetry/recording.h"
+#include "tests/frames.h"
 
 namespace trainyard::telemetry {
 
@@ -45,9 +46,6 @@ Read read_all(const std::filesystem::path& path);  // `problem` also when it doe
 std::string file_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);  // a new file
 void append_bytes(const std::filesystem::path& path, std::string_view bytes);
-
-// One frame as it lies on disk, with checksums that match.
-std::string frame_bytes(std::uint32_t type, int rank, std::string_view payload);
 
 base::Json small_header(int ranks = 2);
 Event metric(Metric metric, int step, double value, double at_seconds, int index = 0);

@@ -2,9 +2,12 @@
 // Readers of long and of growing histories.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/base/json.h"
+#include "tests/fuzzing.h"
 #include "tests/ui/charts/line_reading.h"
 
 namespace trainyard::ui {
@@ -144,6 +147,53 @@ TEST(ProgressCounter, counts_samples_of_each_update_once_without_dropped_gradien
   report(3, 8, 10, 9);
   EXPECT_FALSE(progress.read(history, false));
   EXPECT_EQ(progress.at(8).samples, 270);
+}
+
+// Steps, metrics and indices of damaged recordings may have any value.
+TEST(Fuzz, of_events_never_crashes_the_lines_of_charts) {
+  const base::Json header{{"ranks", 2},
+                          {"segments", {"0", "1"}},
+                          {"first_server", 1},
+                          {"evaluator", 1},
+                          {"reports_of_step", 2},
+                          {"steps_apart", 5},
+                          {"first_step", 3},
+                          {"lambda_2", 0.5},
+                          {"buffer_bytes", base::Json::array({base::Json::array({1, 2})})}};
+  fuzzing::fuzz(20, [&](fuzzing::Mutator& mutator) {
+    telemetry::History history;
+    const auto take = [&](telemetry::FrameType type, int rank, const std::string& payload) {
+      static_cast<void>(history.take({type, rank, std::as_bytes(std::span(payload))}));
+    };
+    take(telemetry::FrameType::header, -1,
+         base::to_text(mutator.below(2) == 0 ? mutator.mutate(header) : header));
+    const test::SyntheticRun run{.ranks = 2, .averages = 1, .lambda_2 = 0.5};
+    for (int step = 0; step < 30; ++step)
+      for (int rank = 0; rank < 2; ++rank) {
+        std::vector<telemetry::Event> events = run.step(rank, step);
+        for (telemetry::Event& event : events) {
+          if (mutator.below(50) == 0)
+            event.step = static_cast<std::int32_t>(mutator.below(1 << 29));
+          if (mutator.below(50) == 0) event.subject = static_cast<std::uint16_t>(mutator.below(45));
+          if (mutator.below(50) == 0)
+            event.index = static_cast<std::uint16_t>(mutator.below(1 << 16));
+          if (mutator.below(50) == 0) event.begin_ns = INT64_MIN;
+          if (mutator.below(50) == 0) event.value = mutator.below(2) == 0 ? NAN : -1e300;
+        }
+        take(telemetry::FrameType::events, rank,
+             {reinterpret_cast<const char*>(events.data()), events.size() * sizeof events[0]});
+      }
+    for (const ChartKind kind : kChartKinds) {
+      const std::vector<LineSpec> lines = lines_of(kind, history, {}, {});
+      for (std::size_t i = 0; i < std::min<std::size_t>(lines.size(), 4); ++i) {
+        LineReading reading(lines[i]);
+        int rounds = 0;
+        while (reading.read(history, true)) {
+          ASSERT_LT(++rounds, 10'000) << chart_title(kind).name;
+        }
+      }
+    }
+  });
 }
 
 }  // namespace

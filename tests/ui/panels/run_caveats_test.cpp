@@ -8,6 +8,7 @@
 
 #include "core/base/json.h"
 #include "core/experiment/document.h"
+#include "tests/fuzzing.h"
 #include "tests/ui/has_all.h"
 #include "ui/model/runs/recorded_run.h"
 #include "ui/panels/run_state_bar.h"
@@ -171,6 +172,26 @@ TEST(TimeLeftEstimator, is_at_least_the_time_of_the_pace) {
   EXPECT_NEAR(*eta.left(1130), 2000, 1e-6) << "steps may be slower than the pace";
   eta.note(25.2, 131);
   EXPECT_FALSE(eta.left(1130)) << "the full speed is not yet known";
+}
+
+TEST(Fuzz, of_a_recording_never_crashes_its_caveats) {
+  const base::Json header = history_on({{.name = "a"}, {.name = "b"}}, 1).header();
+  const base::Json state{{"state", "training"}, {"time_ns", 5}, {"seconds_per_step", 0.5}};
+  const base::Json result{{"status", "completed"},
+                          {"simulated_step_seconds", 0.25},
+                          {"step_seconds", {{"median", 0.5}, {"p95", 0.75}}}};
+  fuzzing::fuzz(100, [&](fuzzing::Mutator& mutator) {
+    telemetry::History history;
+    const std::pair<telemetry::FrameType, const base::Json*> frames[] = {
+        {telemetry::FrameType::header, &header},
+        {telemetry::FrameType::state, &state},
+        {telemetry::FrameType::result, &result}};
+    for (const auto& [type, json] : frames) {
+      const std::string text = base::to_text(mutator.mutate(*json));
+      static_cast<void>(history.take({type, -1, std::as_bytes(std::span(text))}));
+    }
+    static_cast<void>(caveats_of(history));
+  });
 }
 
 }  // namespace

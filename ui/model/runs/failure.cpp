@@ -3,33 +3,13 @@
 
 #include <QRegularExpression>
 
-#include "core/base/json.h"
-
 namespace trainyard::ui {
-namespace {
-
-using base::Json;
-
-std::string text_at(const Json& json, const char* key) {
-  const auto at = json.find(key);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
-}
-
-}  // namespace
 
 std::optional<base::Problem> failure_of_run(const telemetry::History& history) {
-  for (const Json* json : {&history.result(), &history.state()}) {
-    if (!json->is_object() || !json->contains("problem") || !(*json)["problem"].is_object())
-      continue;
-    const Json& text = (*json)["problem"];
-    base::Problem problem{text_at(text, "id"),       base::ProblemCode::failed,
-                          text_at(text, "where"),    text_at(text, "what"),
-                          text_at(text, "accepted"), text_at(text, "advice")};
-    if (text_at(text, "code") == base::name(base::ProblemCode::canceled))
-      problem.code = base::ProblemCode::canceled;
-    return problem;
-  }
-  return {};
+  if (const auto& result = history.recorded_result(); result && result->problem)
+    return result->problem;
+  const auto& states = history.recorded_states();
+  return states.empty() ? std::nullopt : states.back().problem;
 }
 
 std::set<int> ranks_in_problem(const base::Problem& problem) {

@@ -6,10 +6,12 @@
 #include <QObject>
 #include <QRegularExpression>
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
 #include "core/telemetry/recording_summary.h"
 #include "ui/model/topology/topology_edit.h"
@@ -34,11 +36,6 @@ const base::Json& child(const base::Json& json, const char* key) {
 // Returns the experiment as the user wrote it. A resolved experiment contains it as "document".
 const base::Json& document_of(const base::Json& resolved) {
   return child(resolved, "document").is_object() ? child(resolved, "document") : resolved;
-}
-
-std::optional<double> number_at(const base::Json& json, const char* key) {
-  const base::Json& value = child(json, key);
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
 QString words_at(const base::Json& json, const char* key) {
@@ -85,10 +82,12 @@ void fill_from_recording(RunEntry& entry) {
   if (!summary) return;
   entry.experiment = base::SharedJson(document_of(child(summary->header, "experiment")));
   entry.result = base::SharedJson(summary->result);
-  entry.ranks = static_cast<int>(number_at(summary->header, "ranks").value_or(0));
-  entry.accuracy = number_at(*entry.result, "held_out_accuracy");
-  if (const QString status = words_at(*entry.result, "status"); !status.isEmpty())
-    entry.state = status;
+  base::Problems ignored;  // opening the run reports them
+  entry.ranks = telemetry::read_header(summary->header, ignored).ranks;
+  if (!summary->result.is_object()) return;
+  const auto result = telemetry::read_result(summary->result, ignored);
+  if (!std::isnan(result.held_out_accuracy)) entry.accuracy = result.held_out_accuracy;
+  if (!result.status.empty()) entry.state = QString::fromStdString(result.status);
 }
 
 // Reads only the last bytes of a file, because the user is waiting.

@@ -28,7 +28,10 @@ TEST(OpNames, have_tokens_lanes_and_kinds_of_the_recorded_plan) {
   EXPECT_EQ(names->token(7, 1), "op 7.1");
 }
 
-TEST(OpNames, report_an_unreadable_plan) { EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n")); }
+TEST(OpNames, report_an_unreadable_plan) {
+  EXPECT_FALSE(names_from_plan("rank 0\nnonsense\n"));
+  EXPECT_FALSE(names_from_plan("rank 4\npair 4 with seed 1\n")) << "a pair without a partner";
+}
 
 TEST(OpNames, engine_collective_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::all_reduce), SpanKind::collective);
