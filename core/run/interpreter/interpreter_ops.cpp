@@ -250,18 +250,21 @@ void Interpreter::State::count(const Frontier::Ready& computed) {
 }
 
 // Slows an op: waits until the op that began at `begin_ns` has taken its intended time, and returns
-// the waiting time in nanoseconds. Meanwhile answers offers without delay.
+// the waiting time in nanoseconds. Meanwhile the rank transfers data and answers offers, as a
+// device does while it computes. All of this time counts as compute.
 base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& ready,
                                                          std::int64_t begin_ns) {
   if (parts.slowness == nullptr || !parts.slowness->active()) return 0;
   const std::int64_t done_ns = now_ns, real_ns = done_ns - begin_ns;
   const std::int64_t target_end_ns =
       begin_ns + parts.slowness->target_ns(ready.program, ready.op, ready.step, real_ns);
+  const std::int64_t transfer_ns = meter.times.transfer_ns;
   for (std::int64_t left_ns = target_end_ns - done_ns; left_ns > 0 && !parts.gate->closed();
        left_ns = target_end_ns - base::now_nanoseconds()) {
+    if (const auto moved = move_transfers(); !moved) return base::fail(moved.error());
     if (const auto answered = answer(); !answered) return base::fail(answered.error());
     if (left_ns <= 2 * kAwakeBefore) std::this_thread::yield();
-    else if (answering)
+    else if (answering || (transfers && !transfers->empty()))
       transfers->wait(
           std::chrono::microseconds(std::min(left_ns - kAwakeBefore, kMaxSleep) / 1000));
     else
@@ -271,6 +274,8 @@ base::Result<std::int64_t> Interpreter::State::hold_back(const Frontier::Ready& 
     parts.rank_progress->ops_done.fetch_add(1, std::memory_order_relaxed);
   }
   lap();
+  meter.times.transfer_ns = transfer_ns;
+  is_at(ready);
   meter.record_slowed(parts.slowness->factor(ready.step), now_ns - done_ns,
                       parts.slowness->lateness_ns(ready.program, ready.op, ready.step, real_ns));
   return now_ns - done_ns;
