@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // simulate: the run on a virtual clock with the drawn speeds, compared with one device.
+#include <fmt/core.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <optional>
 
+#include "app/cli/interrupts.h"
 #include "app/cli/verbs.h"
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/machine.h"
 #include "core/base/units.h"
@@ -19,11 +24,13 @@
 
 namespace trainyard::cli {
 
-base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps) {
+base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps,
+                                    const sim::Watch& watch) {
   const auto plan = strategy::make_plan(resolved);
   if (!plan) return base::fail(plan.error());
   sim::Options options;
   options.steps = steps;
+  options.watch = watch;
   options.seed = resolved.document.training.seed;
   auto counts = session::row_counts(resolved, *plan);
   if (!counts) return base::fail(counts.error());
@@ -46,9 +53,9 @@ struct Comparison {
 };
 
 std::optional<Comparison> compare(const experiment::Resolved& resolved, const sim::Outcome& outcome,
-                                  std::int64_t steps) {
+                                  std::int64_t steps, const sim::Watch& watch) {
   if (resolved.world() == 1) return std::nullopt;
-  const auto other = simulate(experiment::on_one_device(resolved), steps);
+  const auto other = simulate(experiment::on_one_device(resolved), steps, watch);
   if (!other) return std::nullopt;
   return Comparison{other->median_step_seconds, sim::judge(outcome, *other)};
 }
@@ -151,12 +158,45 @@ void print(const experiment::Resolved& resolved, const sim::Outcome& o,
   std::printf("  fingerprint         %s\n", o.fingerprint.c_str());
 }
 
+// Shows the progress of a long simulation on the terminal, and cancels the simulation after Ctrl-C.
+class ProgressOnTerminal {
+ public:
+  sim::Watch watch() {
+    return {stop_.get_token(), [this](double fraction) { show(fraction); }};
+  }
+  void clear() {
+    if (shown_ns_ > 0) std::fputs("\r\033[K", stderr);
+    shown_ns_ = 0;
+  }
+
+ private:
+  void show(double fraction) {
+    constexpr std::int64_t kDelay = 1'000'000'000, kPeriod = kDelay / 5;
+    if (interrupts() > 0) stop_.request_stop();
+    const std::int64_t now = base::now_nanoseconds();
+    if (!on_terminal_ || now - begun_ns_ < kDelay || now - shown_ns_ < kPeriod) return;
+    shown_ns_ = now;
+    const auto left = sim::remaining_seconds(fraction, base::seconds(now - begun_ns_));
+    std::fprintf(stderr, "\r\033[Ksimulating: %.0f %%%s", 100 * fraction,
+                 left ? fmt::format(", about {} left", base::format_seconds(*left)).c_str() : "");
+    std::fflush(stderr);
+  }
+
+  std::stop_source stop_;
+  bool on_terminal_ = ::isatty(STDERR_FILENO) == 1;
+  std::int64_t begun_ns_ = base::now_nanoseconds(), shown_ns_ = 0;
+};
+
 int run_simulate(const SimulateArguments& arguments) {
   const auto resolved = load_resolved(arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
-  const auto outcome = simulate(*resolved, arguments.steps);
+  catch_signals();
+  ProgressOnTerminal progress;
+  const auto outcome = simulate(*resolved, arguments.steps, progress.watch());
+  const auto text = outcome ? compare(*resolved, *outcome, arguments.steps, progress.watch())
+                            : std::optional<Comparison>();
+  progress.clear();
   if (!outcome) return complain({outcome.error()}, arguments.json);
-  const auto text = compare(*resolved, *outcome, arguments.steps);
   if (arguments.json) print_json(result_json(*resolved, *outcome, text));
   else print(*resolved, *outcome, text);
   return 0;

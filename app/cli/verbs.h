@@ -87,7 +87,8 @@ std::string chosen_algorithm(const experiment::Resolved& resolved);
 void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved);
 
 // Simulates `steps` steps on a virtual clock with the drawn speeds.
-base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps);
+base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps,
+                                    const sim::Watch& watch = {});
 
 // Prints the data shard of each rank, one line per rank.
 void print_shards(const data::ShardTable& shards);

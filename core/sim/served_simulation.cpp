@@ -171,7 +171,7 @@ base::Result<Outcome> simulate_served(const plan::Plan& plan, const topology::Ne
   (*clock)->allow(std::min(plan.schedule.steps,
                            std::max(options.steps, is_lockstep ? kRounds : kRounds * workers)),
                   true);
-  const auto heard = listen(**clock, is_lockstep, workers, options.stop);
+  const auto heard = listen(**clock, is_lockstep, workers, options.watch.stop);
   if (!heard) return base::fail(heard.error());
   if (heard->ends_ns.empty())
     return base::fail({"plan_never_ends", base::ProblemCode::bad_input, "plan",

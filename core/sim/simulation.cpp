@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/base/units.h"
 #include "core/plan/text.h"
 
@@ -17,7 +19,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(
     const plan::Plan& plan, const plan::Schedule& schedule, std::int64_t steps,
     const topology::Network& network, const Options& options, EventSink::Listener listener) {
   std::unique_ptr<Simulation> simulation(
-      new Simulation(plan, network, options.stop, std::move(listener)));
+      new Simulation(plan, network, options.watch, std::move(listener)));
   for (int rank = 0; rank < plan.ranks; ++rank)
     if (const auto added = simulation->add_rank(rank, schedule, steps, options); !added)
       return base::fail(added.error());
@@ -29,6 +31,7 @@ base::Result<std::unique_ptr<Simulation>> Simulation::run(
 // memory.
 base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedule,
                                         std::int64_t steps, const Options& options) {
+  if (watch_.progress) watch_.progress(0);  // planning many ranks takes long
   if (auto ok = check_wanted(); !ok) return ok;
   const plan::RankPlan plan = plan_.rank_plan(number);
   const topology::DeviceId id = network_.ranks()[static_cast<std::size_t>(number)];
@@ -40,6 +43,9 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   if (auto ok = resolve_paths(*shared); !ok) return ok;
   auto script = ProgramSequence::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
+  for (std::int64_t step = 0; step < steps; ++step)
+    expected_ops_ += std::ssize(
+        shared->programs[static_cast<std::size_t>(shared->program(schedule.program(step)))].ops);
   ranks_.push_back(std::make_unique<VirtualRank>(plan, shared, std::move(*script),
                                                  options.lanes_per_thread, world_));
   ranks_.back()->wake(0);
@@ -61,6 +67,7 @@ base::Result<void> Simulation::resolve_paths(const RankModel& model) {
 
 base::Result<void> Simulation::loop() {
   while (true) {
+    report_progress();
     if (auto ok = check_wanted(); !ok) return ok;
     const Picoseconds next =
         world_.event_queue.empty() ? Links::kNever : world_.event_queue.top().time;
@@ -83,9 +90,17 @@ base::Result<void> Simulation::loop() {
 }
 
 base::Result<void> Simulation::check_wanted() const {
-  if (!stop_.stop_requested()) return {};
+  if (!watch_.stop.stop_requested()) return {};
   return base::fail(
       {"canceled", base::ProblemCode::canceled, "", "the simulation was canceled", "", ""});
+}
+
+void Simulation::report_progress() {
+  constexpr int kReportEvery = 4096;
+  if (!watch_.progress || ++unreported_ < kReportEvery) return;
+  unreported_ = 0;
+  watch_.progress(std::min(1.0, static_cast<double>(world_.finished_ops) /
+                                    static_cast<double>(std::max<std::int64_t>(1, expected_ops_))));
 }
 
 void Simulation::send_on(Picoseconds now) {

@@ -20,23 +20,23 @@ class Simulation {
   Picoseconds now() const { return now_; }
 
  private:
-  Simulation(const plan::Plan& plan, const topology::Network& network, std::stop_token stop,
+  Simulation(const plan::Plan& plan, const topology::Network& network, Watch watch,
              EventSink::Listener listener)
       : plan_(plan),
         network_(network),
-        stop_(std::move(stop)),
+        watch_(std::move(watch)),
         world_{Wire(network, plan.ranks),
                PendingCollectives(network),
                {},
                EventSink(std::move(listener)),
-               {},
-               0} {}
+               {}} {}
 
   base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps,
                               const Options& options);
   base::Result<void> resolve_paths(const RankModel& model);
   base::Result<void> loop();
   base::Result<void> check_wanted() const;
+  void report_progress();
   base::Result<void> advance(int number);
   void end_collective(int number);
   void send_on(Picoseconds now);
@@ -47,7 +47,9 @@ class Simulation {
 
   const plan::Plan& plan_;
   const topology::Network& network_;
-  std::stop_token stop_;
+  Watch watch_;
+  std::int64_t expected_ops_ = 0;  // ops of the training steps of all ranks
+  int unreported_ = 0;             // moments since the last report of progress
   SimulationState world_;
   std::vector<std::unique_ptr<VirtualRank>> ranks_;
   Picoseconds now_ = 0;

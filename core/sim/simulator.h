@@ -11,13 +11,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/plan/plan.h"
 #include "core/run/input/row_counts.h"
+#include "core/sim/watch.h"
 #include "core/telemetry/event.h"
 #include "core/topology/network.h"
 
@@ -45,8 +45,7 @@ struct Options {
   // function that returns the number of table rows that a worker pulls; empty: every worker pulls
   // the maximum number of rows
   run::RowCount row_count;
-  // requests the simulation to stop; it then soon fails with Problem `canceled`
-  std::stop_token stop;
+  Watch watch;
 };
 
 struct WireBytes {

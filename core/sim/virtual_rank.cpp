@@ -251,6 +251,7 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
 
 void VirtualRank::finish(const Work& work, Picoseconds end) {
   frontier_.finish(work.op->lane, work.ready);
+  ++world_.finished_ops;
   world_.event_sink.op(
       rank(), work.ready.program, work.ready.op, work.ready.step, work.begin, work.peer_ready, end,
       work.op->engine_bytes + work.op->bytes * static_cast<std::int64_t>(work.op->peers.size()));

@@ -29,6 +29,7 @@ struct SimulationState {
   double average_seconds = 0;        // longest time, over ranks, of the first average so far
   double end_seconds = 0;            // time that the slowest rank needs after the last step
   double start_seconds = 0;          // time at which the last rank reaches the first step
+  std::int64_t finished_ops = 0;     // ops that ranks have completed
 };
 
 class VirtualRank {

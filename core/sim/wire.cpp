@@ -12,12 +12,12 @@ Wire::Wire(const topology::Network& network, int ranks)
 }
 
 base::Result<const Path*> Wire::path(int from, int to) {
-  const auto known = paths_.find({from, to});
+  const auto known = paths_.find(pair_key(from, to));
   if (known != paths_.end()) return &known->second;
   const auto route =
       network_.route(ranks_[static_cast<std::size_t>(from)], ranks_[static_cast<std::size_t>(to)]);
   if (!route) return base::fail(route.error());
-  return &paths_.emplace(std::pair(from, to), Path(*route)).first->second;
+  return &paths_.emplace(pair_key(from, to), Path(*route)).first->second;
 }
 
 int Wire::take_number() {
@@ -34,8 +34,8 @@ int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose pur
                Picoseconds now) {
   const int number = take_number(), to = op.peers.front();
   at(number) = {from, to, &op, step, now};
-  lanes_[{to, from, op.channel}].push_back(number);
-  const Path& path = paths_.at({from, to});
+  lanes_[lane_key(to, from, op.channel)].push_back(number);
+  const Path& path = paths_.at(pair_key(from, to));
   links_.start(number, path, op.bytes, now);
   count(at(number), path, purpose);
   posted_.push_back(number);
@@ -66,7 +66,7 @@ void Wire::count(const Message& message, const Path& path, plan::Purpose purpose
 }
 
 int Wire::oldest(int to, int from, int channel) const {
-  const auto lane = lanes_.find({to, from, channel});
+  const auto lane = lanes_.find(lane_key(to, from, channel));
   if (lane == lanes_.end() || lane->second.empty()) return -1;
   return at(lane->second.front()).arrived ? lane->second.front() : -1;
 }
@@ -74,7 +74,7 @@ int Wire::oldest(int to, int from, int channel) const {
 void Wire::consume(int number) {
   Message& message = at(number);
   message.consumed = true;
-  lanes_[{message.to, message.from, message.op->channel}].pop_front();
+  lanes_[lane_key(message.to, message.from, message.op->channel)].pop_front();
   traffic_[static_cast<std::size_t>(message.from)][message.to].sent += message.op->bytes;
   traffic_[static_cast<std::size_t>(message.to)][message.from].received += message.op->bytes;
 }

@@ -4,9 +4,10 @@
 // and channel stay in order.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class Wire {
   std::vector<int> take_sent(Picoseconds now) {
     return links_.take_ended(now);
   }  // messages whose last bit was sent by `now`; they arrive one latency later
-  Picoseconds latency(int from, int to) const { return paths_.at({from, to}).latency; }
+  Picoseconds latency(int from, int to) const { return paths_.at(pair_key(from, to)).latency; }
 
   void arrive(int message) { at(message).arrived = true; }
   int oldest(int to, int from,
@@ -72,7 +73,6 @@ class Wire {
   const Sent& sent() const { return sent_; }
 
  private:
-  using Lane = std::tuple<int, int, int>;  // (to, from, channel)
   Message& at(int number) { return messages_[static_cast<std::size_t>(number)]; }
   const Message& at(int number) const { return messages_[static_cast<std::size_t>(number)]; }
   int take_number();
@@ -81,14 +81,21 @@ class Wire {
   const topology::Network& network_;
   std::vector<topology::DeviceId> ranks_;
   Links links_;
-  std::map<std::pair<int, int>, Path> paths_;
+  // Number of a pair of ranks, and of a lane between them.
+  std::uint64_t pair_key(int from, int to) const {
+    return static_cast<std::uint64_t>(from) * ranks_.size() + static_cast<std::uint64_t>(to);
+  }
+  std::uint64_t lane_key(int to, int from, int channel) const {
+    return static_cast<std::uint64_t>(channel) * ranks_.size() * ranks_.size() + pair_key(from, to);
+  }
+  std::unordered_map<std::uint64_t, Path> paths_;
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
   Sent sent_;
   // First step after which ranks average parameters, and first step after which they evaluate; -1
   // if there is none.
   std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
-  std::map<Lane, std::deque<int>> lanes_;
+  std::unordered_map<std::uint64_t, std::deque<int>> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
 };
 

@@ -6,6 +6,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "core/base/clock.h"
 #include "core/experiment/vertical.h"
 #include "core/session/advice/memory_problems.h"
 #include "core/strategy/strategy.h"
@@ -30,6 +31,7 @@ struct CostLine::CostComputation {
   void run() const;
 
  private:
+  std::function<void(double)> progress_reporter() const;
   AlgorithmOffersPtr offers(const base::Result<experiment::Resolved>& resolved) const;
   PipelinePlanPtr pipeline(const experiment::Resolved& resolved, const plan::Plan& plan) const;
   // Calls `show` on the GUI thread, unless the computation was canceled or the CostLine was
@@ -41,6 +43,18 @@ struct CostLine::CostComputation {
     });
   }
 };
+
+// Returns a function that shows the progress of a simulation, a few times a second, once it has
+// taken a second.
+std::function<void(double)> CostLine::CostComputation::progress_reporter() const {
+  constexpr double kDelay = 1, kPeriod = 0.2;
+  return [this, begun = base::now_nanoseconds(), shown = 0.0](double fraction) mutable {
+    const double elapsed = base::seconds(base::now_nanoseconds() - begun);
+    if (elapsed < kDelay || elapsed - shown < kPeriod) return;
+    shown = elapsed;
+    post([fraction, elapsed](CostLine& to) { to.show_progress(fraction, elapsed); });
+  };
+}
 
 // Returns the costs of the algorithms. If the algorithm that the experiment chooses cannot be used
 // on the drawing, the costs are computed as if it chose `auto`.
@@ -93,7 +107,8 @@ void CostLine::CostComputation::run() const {
   post([known = plan ? pipeline(*resolved, *plan) : nullptr](CostLine& to) {
     emit to.pipeline_known(known);
   });
-  const auto judged = plan ? judge(*resolved, *plan, stop) : base::Result<QString>(QString());
+  const auto judged = plan ? judge(*resolved, *plan, {stop, progress_reporter()})
+                           : base::Result<QString>(QString());
   const QString verdict =
       judged ? *judged
              : CostLine::tr("Not predicted: %1.").arg(QString::fromStdString(judged.error().what));
@@ -114,6 +129,7 @@ CostLine::CostLine(Document& document, QWidget* parent, Judge judge)
   cost_->setAccessibleName(tr("Cost of the plan"));
   verdict_->setAccessibleName(tr("Simulator verdict"));
   verdict_->hide();
+  connect(verdict_, &QLabel::linkActivated, this, &CostLine::cancel);
   pool_.setMaxThreadCount(1);
   delay_timer_.setSingleShot(true);
   delay_timer_.setInterval(kComputeDelayMilliseconds);
@@ -221,6 +237,16 @@ void CostLine::show_cost(const base::Result<Cost>& cost) {
                          : QString());
   verdict_->setText(tr("Simulating ..."));  // the shown verdict is about another experiment
   verdict_->setVisible(cost.has_value());
+}
+
+void CostLine::show_progress(double fraction, double elapsed_seconds) {
+  verdict_->setText(QStringLiteral("%1 <a href=\"cancel\">%2</a>")
+                        .arg(simulation_progress_text(fraction, elapsed_seconds), tr("Cancel")));
+}
+
+void CostLine::cancel() {
+  stop_.request_stop();
+  show_verdict(tr("Not predicted: the simulation was canceled. It starts again after an edit."));
 }
 
 void CostLine::show_verdict(const QString& verdict) {

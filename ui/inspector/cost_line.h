@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Line above the inspector with the plan's cost, before the plan is executed, and the simulator's
 // verdict. Both are computed on a separate thread soon after the last edit. A computation for an
-// older experiment is canceled immediately.
+// older experiment is canceled immediately. A long simulation shows its progress and can be
+// canceled by a link.
 #pragma once
 
 #include <QThreadPool>
@@ -24,9 +25,9 @@
 namespace trainyard::ui {
 
 // Function that returns a text about an experiment and its expanded plan, such as the verdict. It
-// may take long, but returns soon after `stop` is requested.
+// may take long, but returns soon after a stop is requested. It may report its progress.
 using Judge = std::function<base::Result<QString>(const experiment::Resolved&, const plan::Plan&,
-                                                  std::stop_token)>;
+                                                  const sim::Watch&)>;
 
 class CostLine : public QWidget {
   Q_OBJECT
@@ -73,6 +74,8 @@ class CostLine : public QWidget {
   void show_memory_problems(const DisplayProblems& problems);
   QString why_not(const base::Problem& problem) const;
   void show_verdict(const QString& verdict);
+  void show_progress(double fraction, double elapsed_seconds);
+  void cancel();
 
   Document& document_;
   Judge judge_;

@@ -27,7 +27,7 @@ struct Impatience {
 
   Options options() {
     Options options;
-    options.stop = stop.get_token();
+    options.watch.stop = stop.get_token();
     options.on_event = [this](int, const telemetry::Event&) {
       if (++events == at) give_up();
     };

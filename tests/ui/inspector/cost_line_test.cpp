@@ -9,6 +9,7 @@
 #include <atomic>
 #include <memory>
 
+#include "core/base/json.h"
 #include "tests/drawings.h"
 #include "tests/problem_matchers.h"
 #include "tests/ui/inspector/inspector_fixture.h"

@@ -48,7 +48,7 @@ base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& pla
                             std::stop_token stop) {
   sim::Options options;
   options.steps = plan.schedule.steps;
-  options.stop = std::move(stop);
+  options.watch.stop = std::move(stop);
   auto counts = session::row_counts(e, plan);
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);

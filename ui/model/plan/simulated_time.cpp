@@ -15,7 +15,7 @@ base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
   sim::Options options;
-  options.stop = std::move(stop);
+  options.watch.stop = std::move(stop);
   options.seed = resolved->document.training.seed;
   auto counts = session::row_counts(*resolved, *plan);
   if (!counts) return base::fail(counts.error());

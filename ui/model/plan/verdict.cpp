@@ -4,6 +4,7 @@
 #include <QCoreApplication>
 
 #include "core/base/machine.h"
+#include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
 #include "core/session/rank/recipe.h"
@@ -18,13 +19,13 @@ constexpr std::int64_t kSimulatedSteps = 3;
 }  // namespace
 
 base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experiment,
-                                            const plan::Plan& expanded, std::stop_token stop) {
+                                            const plan::Plan& expanded, const sim::Watch& watch) {
   const experiment::Resolved one_device = experiment::on_one_device(experiment);
   const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
   sim::Options options;
   options.steps = kSimulatedSteps;
-  options.stop = std::move(stop);
+  options.watch = watch;
   auto counts = session::row_counts(experiment, expanded);
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);
@@ -40,7 +41,7 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experim
   sim::Options options;
   options.steps = kSimulatedSteps;
   options.seed = experiment.document.training.seed;
-  options.stop = std::move(stop);
+  options.watch.stop = std::move(stop);
   auto counts = session::row_counts(experiment, *plan);
   if (!counts) return base::fail(counts.error());
   options.row_count = std::move(*counts);
@@ -52,25 +53,33 @@ base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experim
       });
 }
 
+QString simulation_progress_text(double fraction, double elapsed_seconds) {
+  const int percent = static_cast<int>(100 * fraction);
+  const auto left = sim::remaining_seconds(fraction, elapsed_seconds);
+  return left ? QCoreApplication::translate("verdict", "Simulating: %1 %, about %2 left.")
+                    .arg(percent)
+                    .arg(QString::fromStdString(base::format_seconds(*left)))
+              : QCoreApplication::translate("verdict", "Simulating: %1 %.").arg(percent);
+}
+
 base::Result<QString> verdict_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
-                                 std::stop_token stop) {
-  return simulate_verdict(experiment, expanded, std::move(stop))
-      .map([&](const sim::Verdict& verdict) {
-        const experiment::RunSpec& run = experiment.document.run;
-        const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
-        const QString drawn_as =
-            scaled ? QCoreApplication::translate("verdict", "With links %1")
-                         .arg(QString::fromStdString(experiment::link_speeds_line(run)))
-                   : QCoreApplication::translate("verdict", "As drawn");
-        QString trains_drawing =
-            QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
-        const auto shared = experiment::shared_cores_caveat(experiment.document.topology, run,
-                                                            base::usable_cores());
-        if (!shared) return trains_drawing;
-        return trains_drawing + " " +
-               QCoreApplication::translate("verdict", "In a real run on this machine, %1.")
-                   .arg(QString::fromStdString(*shared));
-      });
+                                 const sim::Watch& watch) {
+  return simulate_verdict(experiment, expanded, watch).map([&](const sim::Verdict& verdict) {
+    const experiment::RunSpec& run = experiment.document.run;
+    const bool scaled = run.links == experiment::LinkSpeed::imposed && run.link_scale != 1;
+    const QString drawn_as =
+        scaled ? QCoreApplication::translate("verdict", "With links %1")
+                     .arg(QString::fromStdString(experiment::link_speeds_line(run)))
+               : QCoreApplication::translate("verdict", "As drawn");
+    QString trains_drawing =
+        QStringLiteral("%1: %2.").arg(drawn_as, QString::fromStdString(verdict.sentence));
+    const auto shared =
+        experiment::shared_cores_caveat(experiment.document.topology, run, base::usable_cores());
+    if (!shared) return trains_drawing;
+    return trains_drawing + " " +
+           QCoreApplication::translate("verdict", "In a real run on this machine, %1.")
+               .arg(QString::fromStdString(*shared));
+  });
 }
 
 }  // namespace trainyard::ui
