@@ -22,11 +22,13 @@ Frontier::Frontier(const RankPlan& plan) : lanes_(plan.lanes.size()) {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       compiled.lane_ops[op.lane.index()].push_back(static_cast<int>(i));
-      compiled.after.push_back(op.after);
+      compiled.first_after.push_back(static_cast<std::uint32_t>(compiled.after.size()));
+      compiled.after.insert(compiled.after.end(), op.after.begin(), op.after.end());
       compiled.round.push_back(round_key(op));
       for (const Dependency& dependency : op.after)
         furthest_back_ = std::max<std::int64_t>(furthest_back_, dependency.steps_back);
     }
+    compiled.first_after.push_back(static_cast<std::uint32_t>(compiled.after.size()));
     programs_.push_back(std::move(compiled));
   }
   for (Instance& instance : instances_) instance.base.assign(plan.lanes.size(), 0);
@@ -98,8 +100,9 @@ std::optional<Frontier::Ready> Frontier::next(LaneId lane, bool in_order) const 
   const int op = compiled.lane_ops[lane.index()][state.position];
   const auto index = static_cast<std::size_t>(op);
   if (!may_join(state, compiled.round[index], instance, in_order)) return std::nullopt;
-  for (const Dependency& dependency : compiled.after[index])
-    if (!(in_order && dependency.lane == lane && dependency.steps_back == 0) &&
+  for (auto i = compiled.first_after[index]; i < compiled.first_after[index + 1]; ++i)
+    if (const Dependency& dependency = compiled.after[i];
+        !(in_order && dependency.lane == lane && dependency.steps_back == 0) &&
         !met(dependency, instance))
       return std::nullopt;
   return Ready{program, op, at(instance).step, instance, state.started};

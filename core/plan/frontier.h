@@ -61,8 +61,10 @@ class Frontier {
  private:
   // Program whose ops are grouped by lane.
   struct CompiledProgram {
-    std::vector<std::vector<int>> lane_ops;      // indices of ops in the program, in order, by lane
-    std::vector<std::vector<Dependency>> after;  // dependencies by op
+    std::vector<std::vector<int>> lane_ops;  // indices of ops in the program, in order, by lane
+    // dependencies of all ops, and for each op the index of its first one; a last index follows
+    std::vector<Dependency> after;
+    std::vector<std::uint32_t> first_after;
     // by op: key of its round, or -1 if it has none; ops with the same key may run at the same time
     std::vector<std::int64_t> round;
   };

@@ -37,6 +37,12 @@ struct OpModel {
   // Fields of messages, set only for sends and receives.
   int channel = -1, bucket = -1, round = -1, chunk = -1;
   std::vector<int> peers;
+  // Number of the lane (Wire::lane) of messages to or from the first peer, and from the others.
+  int first_lane = -1;
+  std::vector<int> other_lanes = {};
+  int message_lane(std::size_t peer) const {
+    return peer == 0 ? first_lane : other_lanes[peer - 1];
+  }
   std::int64_t bytes = 0;         // size of one message, or of the buffer of an engine's collective
   std::vector<int> members = {};  // members of an engine's collective
   int element_bytes = 1;

@@ -39,8 +39,8 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   auto model = model_rank(plan, plan_, device, host_link(device, network_.host(id)),
                           picoseconds(options.launch_seconds));
   if (!model) return base::fail(model.error());
+  if (auto ok = resolve_paths(*model); !ok) return ok;
   const auto shared = std::make_shared<const RankModel>(std::move(*model));
-  if (auto ok = resolve_paths(*shared); !ok) return ok;
   auto script = ProgramSequence::make(*shared, schedule, steps);
   if (!script) return base::fail(script.error());
   for (std::int64_t step = 0; step < steps; ++step)
@@ -52,12 +52,19 @@ base::Result<void> Simulation::add_rank(int number, const plan::Schedule& schedu
   return {};
 }
 
-base::Result<void> Simulation::resolve_paths(const RankModel& model) {
-  for (const ProgramModel& program : model.programs)
-    for (const OpModel& op : program.ops) {
+base::Result<void> Simulation::resolve_paths(RankModel& model) {
+  for (ProgramModel& program : model.programs)
+    for (OpModel& op : program.ops) {
       if (plan::coarse(op.kind))
         if (const auto known = world_.pending_collectives.duration(op); !known)
           return base::fail(known.error());
+      for (std::size_t i = 0; op.channel >= 0 && i < op.peers.size(); ++i) {
+        const bool sends = op.kind == plan::OpKind::send;
+        const int lane = world_.wire.lane(sends ? model.rank : op.peers[i],
+                                          sends ? op.peers[i] : model.rank, op.channel);
+        if (i == 0) op.first_lane = lane;
+        else op.other_lanes.push_back(lane);
+      }
       if (op.kind != plan::OpKind::send) continue;
       if (const auto path = world_.wire.path(model.rank, op.peers.front()); !path)
         return base::fail(path.error());
@@ -66,9 +73,11 @@ base::Result<void> Simulation::resolve_paths(const RankModel& model) {
 }
 
 base::Result<void> Simulation::loop() {
-  while (true) {
+  constexpr int kCheckEvery = 64;
+  for (int i = 0;; i = (i + 1) % kCheckEvery) {
     report_progress();
-    if (auto ok = check_wanted(); !ok) return ok;
+    if (i == 0)
+      if (auto ok = check_wanted(); !ok) return ok;
     const Picoseconds next =
         world_.event_queue.empty() ? Links::kNever : world_.event_queue.top().time;
     if (next > now_) {
@@ -107,7 +116,7 @@ void Simulation::send_on(Picoseconds now) {
   now_ = now;
   for (const int number : world_.wire.take_sent(now)) {
     const Message& message = world_.wire.message(number);
-    world_.event_queue.push({now + world_.wire.latency(message.from, message.to),
+    world_.event_queue.push({now + message.path->latency,
                              MomentKind::arrives, message.to, number});
   }
 }

@@ -33,7 +33,7 @@ class Simulation {
 
   base::Result<void> add_rank(int number, const plan::Schedule& schedule, std::int64_t steps,
                               const Options& options);
-  base::Result<void> resolve_paths(const RankModel& model);
+  base::Result<void> resolve_paths(RankModel& model);
   base::Result<void> loop();
   base::Result<void> check_wanted() const;
   void report_progress();

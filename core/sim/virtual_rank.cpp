@@ -192,8 +192,8 @@ base::Result<bool> VirtualRank::arrived(const Engine& engine, Work& work) const 
   for (std::size_t i = 0; i < engine.kept; ++i)
     if (turn_of_another(*engine.under_way[i].op, own)) return false;
   Picoseconds ready = work.begin;
-  for (const int peer : own.peers) {
-    const int number = world_.wire.oldest(rank(), peer, own.channel);
+  for (std::size_t i = 0; i < own.peers.size(); ++i) {
+    const int peer = own.peers[i], number = world_.wire.oldest(own.message_lane(i));
     if (number < 0) return false;
     const Message& message = world_.wire.message(number);
     const OpModel& sent = *message.op;
@@ -239,9 +239,10 @@ void VirtualRank::end_busy(std::size_t number, Picoseconds now) {
   if (engine.activity != Activity::adding) {
     finish(engine.work, now);
   } else {
-    for (const int peer : engine.work.op->peers) {
-      world_.wire.consume(world_.wire.oldest(rank(), peer, engine.work.op->channel));
-      heard_.push_back(peer);
+    const OpModel& op = *engine.work.op;
+    for (std::size_t i = 0; i < op.peers.size(); ++i) {
+      world_.wire.consume(world_.wire.oldest(op.message_lane(i)));
+      heard_.push_back(op.peers[i]);
     }
     engine.done.push_back(engine.work);
     ++engine.cursor;

@@ -33,9 +33,9 @@ int Wire::take_number() {
 int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose,
                Picoseconds now) {
   const int number = take_number(), to = op.peers.front();
-  at(number) = {from, to, &op, step, now};
-  lanes_[lane_key(to, from, op.channel)].push_back(number);
   const Path& path = paths_.at(pair_key(from, to));
+  at(number) = {from, to, &op, step, now, &path};
+  lanes_[static_cast<std::size_t>(op.first_lane)].messages.push_back(number);
   links_.start(number, path, op.bytes, now);
   count(at(number), path, purpose);
   posted_.push_back(number);
@@ -65,16 +65,26 @@ void Wire::count(const Message& message, const Path& path, plan::Purpose purpose
   });
 }
 
-int Wire::oldest(int to, int from, int channel) const {
-  const auto lane = lanes_.find(lane_key(to, from, channel));
-  if (lane == lanes_.end() || lane->second.empty()) return -1;
-  return at(lane->second.front()).arrived ? lane->second.front() : -1;
+int Wire::lane(int from, int to, int channel) {
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(channel) * ranks_.size() * ranks_.size() + pair_key(from, to);
+  const auto [at, is_new] = lane_numbers_.try_emplace(key, static_cast<int>(lanes_.size()));
+  if (is_new) lanes_.emplace_back();
+  return at->second;
+}
+
+int Wire::oldest(int lane) const {
+  const Lane& known = lanes_[static_cast<std::size_t>(lane)];
+  if (known.first == known.messages.size()) return -1;
+  const int number = known.messages[known.first];
+  return at(number).arrived ? number : -1;
 }
 
 void Wire::consume(int number) {
   Message& message = at(number);
   message.consumed = true;
-  lanes_[lane_key(message.to, message.from, message.op->channel)].pop_front();
+  Lane& lane = lanes_[static_cast<std::size_t>(message.op->first_lane)];
+  if (++lane.first == lane.messages.size()) lane.messages.clear(), lane.first = 0;
   traffic_[static_cast<std::size_t>(message.from)][message.to].sent += message.op->bytes;
   traffic_[static_cast<std::size_t>(message.to)][message.from].received += message.op->bytes;
 }

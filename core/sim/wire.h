@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -22,6 +21,7 @@ struct Message {
   const OpModel* op = nullptr;  // op that sends the message
   std::int64_t step = 0;
   Picoseconds posted = 0;
+  const Path* path = nullptr;
   bool arrived = false, consumed = false;
 };
 
@@ -45,6 +45,9 @@ class Wire {
   // Returns the path between two ranks. Fails if there is no route.
   base::Result<const Path*> path(int from, int to);
 
+  // Returns the number of the lane for messages between two ranks on a channel.
+  int lane(int from, int to, int channel);
+
   // Sends a message and returns its id. The message belongs to a training step, to program "start"
   // before the first step, or to the evaluation after a step. The path must have been requested
   // with `path` before.
@@ -56,11 +59,10 @@ class Wire {
   std::vector<int> take_sent(Picoseconds now) {
     return links_.take_ended(now);
   }  // messages whose last bit was sent by `now`; they arrive one latency later
-  Picoseconds latency(int from, int to) const { return paths_.at(pair_key(from, to)).latency; }
 
   void arrive(int message) { at(message).arrived = true; }
-  int oldest(int to, int from,
-             int channel) const;  // the receiver's next message if it has arrived, else -1
+  // Returns the receiver's next message on a lane if it has arrived, else -1.
+  int oldest(int lane) const;
   void consume(int message);
   // Frees the id of a message. Called after the sender has learned that the message was consumed.
   void forget(int message) { free_.push_back(message); }
@@ -85,9 +87,6 @@ class Wire {
   std::uint64_t pair_key(int from, int to) const {
     return static_cast<std::uint64_t>(from) * ranks_.size() + static_cast<std::uint64_t>(to);
   }
-  std::uint64_t lane_key(int to, int from, int channel) const {
-    return static_cast<std::uint64_t>(channel) * ranks_.size() * ranks_.size() + pair_key(from, to);
-  }
   std::unordered_map<std::uint64_t, Path> paths_;
   std::vector<Message> messages_;
   std::vector<int> free_, posted_;
@@ -95,7 +94,13 @@ class Wire {
   // First step after which ranks average parameters, and first step after which they evaluate; -1
   // if there is none.
   std::int64_t averaged_step_ = -1, evaluated_step_ = -1;
-  std::unordered_map<std::uint64_t, std::deque<int>> lanes_;
+  // Messages of a lane, in order: those before `first` are consumed.
+  struct Lane {
+    std::vector<int> messages;
+    std::size_t first = 0;
+  };
+  std::unordered_map<std::uint64_t, int> lane_numbers_;
+  std::vector<Lane> lanes_;
   std::vector<std::map<int, Traffic>> traffic_;  // by rank, by peer
 };
 
