@@ -60,6 +60,8 @@ class Wire {
     return links_.take_ended(now);
   }  // messages whose last bit was sent by `now`; they arrive one latency later
 
+  Picoseconds latency(int from, int to) const { return paths_.at(pair_key(from, to)).latency; }
+
   void arrive(int message) { at(message).arrived = true; }
   // Returns the receiver's next message on a lane if it has arrived, else -1.
   int oldest(int lane) const;
