@@ -128,7 +128,7 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_counted_by_tcp) {
   std::uint64_t before = 0;
   const auto outcomes = tests::train(
       resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
-        auto ends = tests::over_sockets(n, arena_bytes, memory, without_heartbeats());
+        auto ends = tests::over_sockets(n, arena_bytes, memory, {});
         for (auto& end : ends) end = std::make_unique<Borrowed>(std::move(end), back);
         before = settled();
         return ends;
