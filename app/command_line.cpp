@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 
+#include "app/address_space.h"
+
 namespace trainyard::app {
 
 struct ProgramState {
@@ -305,6 +307,7 @@ Program::Program(const std::string& name, const std::string& description,
                  const std::string& version)
     : state_(std::make_unique<ProgramState>()),
       app_(std::make_unique<CLI::App>(description, name)) {
+  add_address_space_check();
   app_->set_version_flag("--version", version);
   app_->get_formatter()->label("SUBCOMMAND", "VERB");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/launch.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -44,15 +45,17 @@ std::string rank_program() {
       .string();
 }
 
-// Returns the environment variables for a device with several cores. Such a device computes in
-// OpenMP regions of oneDNN and of our loops. Between regions, idle threads of libgomp would spin
-// for milliseconds. That would take time from peers on the same cores and from other threads of the
-// rank, and delay the all-reduce. With these variables, idle threads sleep immediately. Example:
-// two ranks of two cores each, on two cores, take 5 ms per step instead of 53 ms. OpenBLAS's idle
-// threads yield while they spin; making them sleep sooner had no effect.
+// Returns the environment variables for a device. OpenBLAS starts only as many threads as the
+// device has cores. A device with several cores computes in OpenMP regions of oneDNN and of our
+// loops. Between regions, idle threads of libgomp would spin for milliseconds. That would take time
+// from peers on the same cores and from other threads of the rank, and delay the all-reduce. With
+// these variables, idle threads sleep immediately. Example: two ranks of two cores each, on two
+// cores, take 5 ms per step instead of 53 ms. OpenBLAS's idle threads yield while they spin; making
+// them sleep sooner had no effect.
 std::vector<std::string> thread_settings(std::int64_t cores) {
-  if (cores <= 1) return {};
-  return {"OMP_WAIT_POLICY=passive"};
+  std::vector<std::string> settings{fmt::format("OPENBLAS_NUM_THREADS={}", cores)};
+  if (cores > 1) settings.emplace_back("OMP_WAIT_POLICY=passive");
+  return settings;
 }
 
 std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {

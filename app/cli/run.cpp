@@ -346,8 +346,10 @@ base::Problems measure_layers(experiment::Resolved& resolved) {
   return memory_problems(resolved);
 }
 
-// Prints the caveats of the run before its measurements.
-void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved) {
+// Prints the caveats of the run before its measurements. `ends_at_steps`: the user limited the
+// steps with --steps, so it is clear that training.epochs has no effect.
+void print_notes(const experiment::Experiment& given, const experiment::Resolved& resolved,
+                 bool ends_at_steps) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
     if (text) std::fprintf(stderr, "note: %s\n", base::printable(*text).c_str());
@@ -355,7 +357,9 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
   if (const auto emulated = experiment::emulation_caveat(document.topology))
     note("EMULATED: " + *emulated);
   for (const experiment::Note& setting : experiment::all_notes(resolved)) note(to_string(setting));
-  for (const std::string& unused : unused_setting_notes(given)) note(unused);
+  experiment::Experiment set = given;
+  if (ends_at_steps) set.training.epochs = experiment::TrainingSpec{}.epochs;
+  for (const std::string& unused : unused_setting_notes(set)) note(unused);
   note(experiment::shared_cores_caveat(document.topology, document.run, base::usable_cores()));
   note(experiment::shared_gpus_caveat(document.topology));
   note(experiment::equivalence_caveats(document));
@@ -449,7 +453,7 @@ int run_experiment(const RunArguments& arguments) {
         arguments.json);
   if (const auto problems = measure_layers(*resolved); !problems.empty())
     return complain(problems, arguments.json);
-  if (!arguments.json) print_notes(*given, *resolved);
+  if (!arguments.json) print_notes(*given, *resolved, arguments.steps > 0);
   const auto outcome = coordinate(effective, *given, std::move(*resolved), *skipped, started_ns);
   if (!outcome) return complain({outcome.error()}, arguments.json);
   if (arguments.json) print_json(outcome->result);

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Strategies, EvaluatedState,
                                          StrategyKind::central_storage, StrategyKind::gossip,
                                          StrategyKind::local_sgd, StrategyKind::fsdp,
                                          StrategyKind::hybrid),
-                         [](const auto& info) { return std::string(base::name_of(info.param)); });
+                         [](const auto& kind) { return std::string(base::name_of(kind.param)); });
 
 }  // namespace
 }  // namespace trainyard::tests

@@ -102,6 +102,19 @@ TEST(RealInputs, incomplete_group_of_softsync_is_unused) {
   }
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// A library that cannot start its threads would end the program, or wait for ever.
+TEST(RealInputs, too_small_an_address_space_is_refused) {
+  const Home home;
+  for (const char* limit : {"100000", "150000", "300000"}) {
+    const Ran ran = shell(std::string("ulimit -v ") + limit + "; timeout -s KILL 20 \"$CLI\" run " +
+                          kMirrored + " --steps 2");
+    EXPECT_EQ(ran.exit_code, 3) << limit << ": " << ran.err;
+    EXPECT_THAT(ran.err, testing::HasSubstr("ulimit -v")) << limit;
+  }
+}
+#endif
+
 TEST(RealInputs, replay_and_csv_spell_nan_and_infinity_in_one_way) {
   const Home home;
   const auto arguments =
