@@ -107,7 +107,7 @@ class Trial:
             harm_coordinator = self.random.random() < 0.1
             if self.wait_for_moment():
                 self.harm_coordinator() if harm_coordinator else self.harm_rank()
-            if not self.violations:
+            if self.expect(self.run.ended(), "the run did not end"):
                 self.violations += self.run.left_behind()
         finally:
             self.run.kill_all()
