@@ -70,8 +70,8 @@ echo 0 >"$work/id"
 scripts_parse() {
   local script
   for script in packaging/{setup,run,test,bundle,functions.sh} tests/gpu/{run,run_test.sh} \
-    tests/gpu/parts/{rows,libraries,steps,tests,figures,peers}.sh tests/soak/verify_examples.sh \
-    .ci/run; do
+    tests/gpu/parts/{rows,libraries,steps,tests,figures,peers}.sh \
+    tests/soak/{fuzz,verify_examples,many_ranks}.sh .ci/run; do
     expect "$script parses" bash -n "$root/$script"
     expect "$script names its license" \
       grep -q 'SPDX-License-Identifier: GPL-3.0-or-later' "$root/$script"
