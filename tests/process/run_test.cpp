@@ -210,5 +210,15 @@ TEST(Run, accepts_an_output_directory_that_is_not_utf_8) {
   EXPECT_EQ(Json::parse(read(std::filesystem::path(out) / "result.json"))["status"], "completed");
 }
 
+// Every rank has a connection to each of the others. Half of tests/soak/many_ranks.sh.
+TEST(Run, of_32_ranks_over_sockets_completes) {
+  const base::Json result =
+      completed(short_run(kMirrored, 4,
+                          {"run.transport=zmq", "training.batch_per_rank=2",
+                           R"(topology.hosts[0].devices=[{"name": "cpu", "count": 32}])"}));
+  EXPECT_EQ(result["ranks"].size(), 32u);
+  EXPECT_EQ(weights_of(result).size(), 1u);
+}
+
 }  // namespace
 }  // namespace trainyard::process
