@@ -73,11 +73,9 @@ base::Result<void> Simulation::resolve_paths(RankModel& model) {
 }
 
 base::Result<void> Simulation::loop() {
-  constexpr int kCheckEvery = 64;
-  for (int i = 0;; i = (i + 1) % kCheckEvery) {
+  while (true) {
     report_progress();
-    if (i == 0)
-      if (auto ok = check_wanted(); !ok) return ok;
+    if (auto ok = check_wanted(); !ok) return ok;
     const Picoseconds next =
         world_.event_queue.empty() ? Links::kNever : world_.event_queue.top().time;
     if (next > now_) {

@@ -44,22 +44,27 @@ std::map<int, std::vector<std::int32_t>> ranks_by_root(const plan::Plan& plan,
   return by_root;
 }
 
-// Makes the first ops of a program wait for the lane, which has ops only in "evaluate_state". Other
-// ops follow these on their lanes.
-void wait_for(LaneId lane, plan::Program& program) {
-  std::vector<LaneId> seen;
-  for (Op& op : program.ops) {
-    if (op.lane != kInput && op.lane != kCompute) continue;
-    if (std::ranges::count(seen, op.lane) > 0) continue;
-    seen.push_back(op.lane);
-    op.after.push_back({lane, Dependency::end, 1});
-  }
+// Makes a program wait for the lane, which has ops only in "evaluate_state": its first load,
+// because earlier compute ops read the samples, and its first op that accesses the running
+// statistics. Later ops follow these two on their lanes.
+void wait_for(LaneId lane, const plan::Access& running, plan::Program& program) {
+  const auto order = [&](auto is) {
+    const auto first = std::ranges::find_if(program.ops, is);
+    if (first != program.ops.end()) first->after.push_back({lane, Dependency::end, 1});
+  };
+  const auto accesses = [&](const std::vector<plan::Access>& list) {
+    return std::ranges::count(list, running.buffer, &plan::Access::buffer) > 0;
+  };
+  order([](const Op& op) { return op.lane == kInput; });
+  order([&](const Op& op) {
+    return op.lane == kCompute && (accesses(op.reads) || accesses(op.writes));
+  });
 }
 
 plan::RankPlan with_program(plan::RankPlan rank, std::int32_t group, std::int32_t root) {
   const LaneId lane = add_comm_lane(rank, group);
-  for (plan::Program& program : rank.programs) wait_for(lane, program);
   const plan::Access running = whole(rank, kRunning);
+  for (plan::Program& program : rank.programs) wait_for(lane, running, program);
   rank.buffers[running.buffer.index()].shared = true;  // peers read the statistics in place
   Op op = rooted(plan::OpKind::broadcast, lane, group, 0, root, running);
   op.after = {{kCompute, Dependency::end, 1}};

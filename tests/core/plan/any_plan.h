@@ -85,7 +85,7 @@ inline RankPlan any_rank(std::int32_t number) {
                  *rc::gen::element<std::int64_t>(-1, 0, 7)};
   for (int n = any_count(2); n > 0; --n) {
     rank.pairs.push_back({any_count(9), {}, any_size()});
-    for (int passive = any_count(3); passive > 0; --passive)
+    for (int passive = 1 + any_count(3); passive > 0; --passive)
       rank.pairs.back().passive.push_back(any_count(9));
   }
   for (int n = 1 + any_count(4); n > 0; --n)

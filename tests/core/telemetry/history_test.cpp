@@ -428,17 +428,18 @@ TEST(History, fills_a_long_gap_between_distances_with_its_first_and_last_steps) 
   EXPECT_DOUBLE_EQ(decay[History::kDecaySteps + 1].value, std::pow(0.999, 5000));
 }
 
-// No run writes such frames, but a damaged or foreign recording may have them.
+// No run writes such frames, but a damaged or foreign recording may have them. Later steps are
+// ignored.
 TEST(History, handles_the_longest_gap_between_distances) {
   History history;
   auto header = small_header(1);
   header["lambda_2"] = 0.5;
   take_json(history, FrameType::header, -1, header);
-  constexpr int kLast = std::numeric_limits<std::int32_t>::max(),
-                kFirst = std::numeric_limits<std::int32_t>::min();
+  constexpr int kLast = std::numeric_limits<std::int32_t>::max() / 4, kFirst = -1;
   take_events(history, 0,
               {metric(Metric::squared_consensus_distance, kFirst, 1, 1),
-               metric(Metric::squared_consensus_distance, kLast, 1, 2)});
+               metric(Metric::squared_consensus_distance, kLast, 1, 2),
+               metric(Metric::squared_consensus_distance, kLast + 1, 1, 3)});
   const auto& decay = history.consensus_decay();
   ASSERT_EQ(decay.size(), 1u + History::kDecaySteps + 2);
   EXPECT_EQ(decay.back().step, kLast);
