@@ -22,6 +22,8 @@ ConnectionGate::ConnectionGate(::zmq::context_t& context, ::zmq::socket_t& socke
                          ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED) != 0)
     throw ::zmq::error_t();
   watched_.reset(socket.handle());
+  // without a limit, because a full monitor would stop the thread that accepts connections
+  monitor_.set(::zmq::sockopt::rcvhwm, 0);
   monitor_.connect(endpoint);
 }
 

@@ -286,8 +286,9 @@ class Client final : public session::ControlClient {
 
 Result<std::unique_ptr<session::ControlServer>> serve(const std::string& endpoint,
                                                       const ServeOptions& options) {
-  for (const std::string& address : {endpoint, options.rank_endpoint})
-    if (const auto ok = check_bind_endpoint(address); !ok && !address.empty())
+  if (const auto ok = check_bind_endpoint(endpoint); !ok) return base::fail(ok.error());
+  if (!options.rank_endpoint.empty())
+    if (const auto ok = check_bind_endpoint(options.rank_endpoint); !ok)
       return base::fail(ok.error());
   try {
     return std::make_unique<Server>(endpoint, options);

@@ -2,6 +2,7 @@
 #include "core/experiment/sent_bytes.h"
 
 #include <numeric>
+#include <utility>
 
 #include "core/experiment/compression.h"
 #include "core/experiment/fsdp.h"
@@ -229,11 +230,31 @@ class MeshBytes {
 
 }  // namespace
 
+namespace {
+
+// Adds the bytes of the broadcasts of running statistics. Returns nothing if a root is not the
+// first rank of its group, for which there is no formula.
+std::optional<std::vector<std::int64_t>> with_state(const Resolved& e,
+                                                    std::vector<std::int64_t> sent) {
+  Sent broadcasts(e);
+  for (const StateGroup& group : state_groups(e)) {
+    if (group.root != group.ranks.front()) return std::nullopt;
+    broadcasts.among(group.ranks, Payload{Collective::broadcast, gradient_dtype(e), group.elements},
+                     count_evaluations(e));
+  }
+  const std::vector<std::int64_t> added = broadcasts.take();
+  for (std::size_t rank = 0; rank < sent.size(); ++rank) sent[rank] += added[rank];
+  return sent;
+}
+
+}  // namespace
+
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
   const StrategySpec& strategy = e.document.strategy;
   std::vector<std::int64_t> sent(e.ranks.size(), 0);
   if (e.world() < 2) return sent;
-  if (splits_model(strategy.kind) && strategy.engine == Engine::own) return MeshBytes(e).of_run();
+  if (splits_model(strategy.kind) && strategy.engine == Engine::own)
+    return with_state(e, MeshBytes(e).of_run());
   if (fixed_algorithm(strategy.kind) || strategy.kind == StrategyKind::gossip ||
       strategy.engine != Engine::own)
     return std::nullopt;
@@ -262,7 +283,7 @@ std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& e) {
     if (exchange.backward)
       add_work(exchanged(e, exchange.rows, collective::Collective::all_gather), exchange.times);
   }
-  return sent;
+  return with_state(e, std::move(sent));
 }
 
 }  // namespace trainyard::experiment

@@ -19,6 +19,8 @@ namespace trainyard::experiment {
 //   only the former in evaluations. Member p of n, with rows O numbers of which c[p] are its
 //   own, sends S - c[p], and (n - 1) c[p] (direct) or S - c[p + 1] (ring);
 // - ddp: one broadcast of the parameters before the first step;
+// - batch normalization that is not synchronized: one broadcast of the running statistics of the
+//   chief's replica before every evaluation;
 // - local SGD: parameters instead of gradients, only after every H-th step, for every
 //   evaluation, and after the last step;
 // - meshes that split the model (mesh.h): for every micro-batch the activations between
@@ -27,8 +29,9 @@ namespace trainyard::experiment {
 //   norms are summed;
 // - fsdp and sharded replicas: see core/strategy/strategy.h, within each shard group.
 //
-// Returns zeros for a single rank. Returns nothing for strategies that are not listed above, and if
-// the engine is not `own`.
+// Returns zeros for a single rank. Returns nothing for strategies that are not listed above, if the
+// engine is not `own`, and if running statistics are broadcast from another rank than the first one
+// of their group.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/experiment/mesh.h"
-#include "core/experiment/servers.h"
 #include "core/experiment/sync_batch_norm.h"
 #include "core/strategy/edit.h"
 #include "core/strategy/lanes.h"
@@ -20,29 +18,6 @@ using plan::LaneId;
 using plan::Op;
 
 constexpr const char* kRunning = "running";
-
-// True if several ranks evaluate with running statistics that may differ between them.
-bool has_separate_state(const experiment::Resolved& e) {
-  using Kind = experiment::StrategyKind;
-  const Kind kind = e.document.strategy.kind;
-  const bool is_one_rank = e.world() < 2 || kind == Kind::one_device || kind == Kind::data_parallel;
-  return e.data.held_out_samples > 0 && e.evaluators == 0 && !is_one_rank &&
-         !experiment::has_servers(kind) && experiment::has_local_statistics(e.model);
-}
-
-// Returns the ranks with running statistics, by the rank whose statistics they evaluate with.
-std::map<int, std::vector<std::int32_t>> ranks_by_root(const plan::Plan& plan,
-                                                       const experiment::Resolved& e) {
-  const bool splits = experiment::splits_model(e.document.strategy.kind);
-  std::map<int, std::vector<std::int32_t>> by_root;
-  for (std::int32_t rank = 0; rank < plan.ranks; ++rank)
-    if (plan.rank_plan(rank).buffer(kRunning).valid())
-      by_root[splits ? experiment::peer_in_chief_replica(e, rank) : e.chief].push_back(rank);
-  std::erase_if(by_root, [](const auto& entry) {
-    return entry.second.size() < 2 || !std::ranges::count(entry.second, entry.first);
-  });
-  return by_root;
-}
 
 // Makes a program wait for the lane, which has ops only in "evaluate_state": its first load,
 // because earlier compute ops read the samples, and its first op that accesses the running
@@ -75,16 +50,21 @@ plan::RankPlan with_program(plan::RankPlan rank, std::int32_t group, std::int32_
 }  // namespace
 
 plan::Plan with_evaluated_state(plan::Plan plan, const experiment::Resolved& experiment) {
-  if (!has_separate_state(experiment)) return plan;
   struct Member {
     std::int32_t group, root;
   };
   std::map<std::int32_t, Member> members;
-  for (auto& [root, ranks] : ranks_by_root(plan, experiment)) {
+  for (const experiment::StateGroup& group : experiment::state_groups(experiment)) {
+    // the storage of central_storage takes no samples, so it has no running statistics
+    std::vector<std::int32_t> ranks(group.ranks.begin(), group.ranks.end());
+    std::erase_if(
+        ranks, [&](std::int32_t rank) { return !plan.rank_plan(rank).buffer(kRunning).valid(); });
+    if (ranks.size() < 2 || std::ranges::count(ranks, group.root) == 0) continue;
     for (const std::int32_t rank : ranks)
-      members[rank] = {static_cast<std::int32_t>(plan.groups.size()), root};
+      members[rank] = {static_cast<std::int32_t>(plan.groups.size()), group.root};
     plan.groups.push_back({std::move(ranks)});
   }
+  if (members.empty()) return plan;
   plan.rank_plan = [made = std::move(plan.rank_plan), members](std::int32_t number) {
     const auto member = members.find(number);
     plan::RankPlan rank = made(number);

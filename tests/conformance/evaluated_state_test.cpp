@@ -61,9 +61,8 @@ TEST_P(EvaluatedState, passes_the_check) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, EvaluatedState,
                          testing::Values(StrategyKind::mirrored, StrategyKind::ddp,
-                                         StrategyKind::central_storage, StrategyKind::gossip,
-                                         StrategyKind::local_sgd, StrategyKind::fsdp,
-                                         StrategyKind::hybrid),
+                                         StrategyKind::gossip, StrategyKind::local_sgd,
+                                         StrategyKind::fsdp, StrategyKind::hybrid),
                          [](const auto& kind) { return std::string(base::name_of(kind.param)); });
 
 }  // namespace

@@ -172,8 +172,8 @@ void StepMeter::step_done(std::int64_t step, std::int64_t end_ns, const BoundPro
 // Reports gradient norms, without the loss scale. The reduced gradient is the mean over all samples
 // of the step; only ranks that update report its norm. The local norm is the norm of the mean
 // gradient over the rank's local samples. If the rank's program counts no samples, the mean is over
-// the samples of its share. The norm is zero without samples. Segments whose gradient the rank never
-// holds in full have no local norm in this step.
+// the samples of its share. The norm is zero without samples. A segment has no local norm in this
+// step if the rank never holds its full gradient.
 void StepMeter::gradient_metrics(std::int64_t step, const BoundProgram& program,
                                  std::int64_t share) {
   const double scale = captured(step).loss_scale;

@@ -158,7 +158,8 @@ TEST(ZmqPeer, with_a_gap_in_the_sequence_is_named) {
   header.to = 1;
   header.sequence = 3;
   const auto frame = encode(header);
-  out.send(::zmq::const_buffer(frame.data(), frame.size()), ::zmq::send_flags::none);
+  out.send(::zmq::const_buffer(frame.data(), frame.size()), ::zmq::send_flags::sndmore);
+  out.send(::zmq::message_t(0), ::zmq::send_flags::none);
   const auto message = comm::await_expected(**end, 0, 0, {{5, 0, 1}, 0}, patient);
   ASSERT_FALSE(message);
   EXPECT_THAT(message.error(),
