@@ -11,6 +11,7 @@
 #include "core/experiment/precision.h"
 #include "core/experiment/rank_duties.h"
 #include "core/experiment/stages.h"
+#include "core/experiment/state_groups.h"
 #include "core/experiment/sync_batch_norm.h"
 #include "core/experiment/tensor.h"
 #include "core/experiment/ties.h"

@@ -16,17 +16,6 @@ bool synchronizes(const Resolved& experiment);
 // because the layer is not synchronized.
 bool has_local_statistics(const model::Model& model);
 
-// Ranks that evaluate with the running statistics of the rank `root`, which is in the chief's
-// replica and one of them.
-struct StateGroup {
-  int root = 0;
-  std::vector<int> ranks;     // ascending
-  std::int64_t elements = 0;  // running statistics of a rank
-};
-// Returns the groups of at least two ranks. Empty if running statistics do not differ between
-// ranks, or if a single rank evaluates.
-std::vector<StateGroup> state_groups(const Resolved& experiment);
-
 // True if the backward pass of a batch normalization layer also needs sums over ranks, that is, if
 // the layer computes an input gradient.
 bool sums_gradients(const model::Model& model, int segment);

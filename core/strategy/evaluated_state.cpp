@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/experiment/sync_batch_norm.h"
+#include "core/experiment/state_groups.h"
 #include "core/strategy/edit.h"
 #include "core/strategy/lanes.h"
 
