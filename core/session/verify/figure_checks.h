@@ -3,8 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "core/session/verify/verify.h"
+#include "core/session/verify/figure_check.h"
 
 namespace trainyard::session {
 

@@ -13,25 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/base/names.h"
 #include "core/session/verify/checkpoint_evaluation.h"
+#include "core/session/verify/figure_check.h"
 
 namespace trainyard::session {
 
 inline constexpr double kSumTolerance = 1e-12;
 inline constexpr double kEvaluationTolerance = 1e-5, kRoundedTolerance = 1e-3;
-
-enum class CheckStatus : std::uint8_t { ok, mismatch, not_checked };
-
-// Comparison of one figure.
-struct FigureCheck {
-  std::string name;  // Key in the result, such as "wire_bytes.payload".
-  // Null if not known. Numbers that are not finite are null, as in the result.
-  base::Json stated, recomputed;
-  CheckStatus status = CheckStatus::ok;
-  std::string note;  // Reason why the figure is not checked, or what the comparison means.
-};
 
 struct Verification {
   std::vector<FigureCheck> checks;
@@ -47,10 +35,3 @@ base::Result<Verification> verify_run(const std::filesystem::path& run_directory
                                       const MakeCompute& make_compute);
 
 }  // namespace trainyard::session
-
-template <>
-struct trainyard::base::Names<trainyard::session::CheckStatus> {
-  using S = trainyard::session::CheckStatus;
-  static constexpr std::pair<S, std::string_view> table[] = {
-      {S::ok, "ok"}, {S::mismatch, "mismatch"}, {S::not_checked, "not_checked"}};
-};
