@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <string>
 
 #include "app/cli/verbs.h"
 #include "core/base/json.h"
+#include "core/base/units.h"
 #include "core/experiment/validation_result.h"
 #include "core/experiment/vertical.h"
 #include "core/session/advice/memory_problems.h"
@@ -48,12 +51,22 @@ base::Json problems_json(const base::Problems& problems) {
   return list;
 }
 
+// Prints each problem once, and at most kMaxPrinted of them.
 int complain(const base::Problems& problems, bool json) {
+  constexpr std::size_t kMaxPrinted = 20;
   int exit_code = 0;
+  std::set<std::string> printed;
   for (const base::Problem& problem : problems) {
-    std::fprintf(stderr, "error: %s\n", base::to_string(problem).c_str());
     exit_code = std::max(exit_code, exit_code_of(problem));
+    const std::string text = base::to_string(problem);
+    if (printed.insert(text).second && printed.size() <= kMaxPrinted)
+      std::fprintf(stderr, "error: %s\n", text.c_str());
   }
+  if (printed.size() > kMaxPrinted)
+    std::fprintf(
+        stderr, "error: %s follow (--json prints all of them)\n",
+        base::counted(static_cast<std::int64_t>(printed.size() - kMaxPrinted), "more problem")
+            .c_str());
   if (json)
     print_json({{"type", "result"},
                 {"status", status_text(exit_code)},

@@ -162,7 +162,11 @@ void print(const experiment::Resolved& resolved, const std::vector<std::string>&
 int run_validate(const ExperimentArguments& arguments) {
   std::vector<std::string> notes;
   const auto given = load(arguments, &notes);
-  if (!given) return complain(given.error(), arguments.json);
+  if (!given) {
+    for (const std::string& note : notes)
+      std::fprintf(stderr, "note: %s\n", base::printable(note).c_str());
+    return complain(given.error(), arguments.json);
+  }
   const auto resolved = resolve(*given, arguments);
   if (!resolved) return complain(resolved.error(), arguments.json);
   if (const auto problems = memory_problems(*resolved); !problems.empty())

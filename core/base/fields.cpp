@@ -39,12 +39,14 @@ std::string range_text(const Range& range) {
   return "any";
 }
 
+constexpr double kMaxExact = 9007199254740992;  // 2^53
+
 // True if the number is an integer. Like JSON Schema, accepts 1e6 as an integer. Rejects values
 // above 2^53, for which a double cannot distinguish adjacent integers.
 bool is_integer(const Json& value) {
   if (!value.is_number_float()) return value.is_number_integer();
   const double number = value.get<double>();
-  return std::abs(number) <= 9007199254740992.0 && std::trunc(number) == number;
+  return std::abs(number) <= kMaxExact && std::trunc(number) == number;
 }
 
 Json schema_of_kind(FieldKind kind, const FieldDescription& d) {
@@ -128,7 +130,8 @@ std::string found(const Json& value) {
 
 bool check_number(const Json& value, bool whole, const Range& range, const std::string& path,
                   Problems& problems) {
-  if (!value.is_number() || (whole && !is_integer(value))) {
+  const bool too_large = value.is_number_float() && std::abs(value.get<double>()) > kMaxExact;
+  if (!value.is_number() || (whole && !too_large && !is_integer(value))) {
     report(problems, "wrong_type", path,
            fmt::format("expected a {}, found {}", whole ? "whole number" : "number", found(value)),
            range_text(range), fmt::format("Write a {}.", whole ? "whole number" : "number"));
@@ -137,7 +140,8 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
   const double number = value.get<double>();
   const bool beyond_int64 =
       whole && value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{1} << 62;
-  if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64)
+  if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64 &&
+      !(whole && too_large))
     return true;
   report(problems, "out_of_range", path, found(value) + " is out of range", range_text(range),
          "Choose a value in this range.");

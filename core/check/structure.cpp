@@ -56,8 +56,7 @@ std::int64_t elements_of(const std::vector<Access>& accesses) {
 }
 
 std::string below(std::size_t count) {
-  return count == 0 ? "no number, because there are no such objects"
-                    : fmt::format("0 to {}", count - 1);
+  return count == 0 ? "none, because the plan has none" : fmt::format("0 to {}", count - 1);
 }
 
 // Checks one rank of the plan.
@@ -322,8 +321,9 @@ class Inspector {
     const bool of_worker =
         op.kind == OpKind::turn || op.kind == OpKind::push || op.kind == OpKind::pull;
     if (of_worker == rank_.rule.has_value())
-      report(fmt::format("the op is in the plan of a {}", of_worker ? "server" : "worker"),
-             of_worker ? "an op of a server" : "an op of a worker");
+      report(fmt::format("the plan of a {} contains an op of a {}", of_worker ? "server" : "worker",
+                         of_worker ? "worker" : "server"),
+             of_worker ? "ops of a server" : "ops of a worker");
     if (of_worker && (group.position(op.peer) < 0 || op.peer == location_.rank))
       report_peer(op, "a server of the group");
     inspect_payload(op);

@@ -40,8 +40,8 @@ Vertical::Vertical(const Scope& scope, const std::string& program, const Buckets
     if (programs[r] != nullptr) check_columns_of(static_cast<std::int32_t>(r), *programs[r]);
 }
 
-// Finds the segments with an op PART, if ranks load only some columns of the samples. If all ranks
-// load full samples, PART belongs to a split layer (layers.h).
+// If ranks load only some columns, finds the segments with a PART op. Otherwise PART ops belong to
+// split layers (layers.h).
 void Vertical::find_segments(const std::vector<const plan::Program*>& programs) {
   const auto loads_columns = [](const plan::Program* program) {
     return program != nullptr &&

@@ -57,7 +57,8 @@ Result<ByteSource> ByteSource::open(const std::filesystem::path& path) {
     return fail({"unreadable_file", ProblemCode::unavailable, path.string(),
                  fmt::format("cannot open the file: {}", std::strerror(errno)), "",
                  "Check its permissions."});
-  if (size == 0) return fail(source.problem("the file is empty"));
+  if (size == 0)
+    return fail(source.problem("the file is empty", "a file with samples", "Name another file."));
   return source.sniff().map([&] { return std::move(source); });
 }
 

@@ -262,7 +262,7 @@ Problem suggest_other_points(Problem problem) {
   if (problem.code == ProblemCode::unavailable && problem.advice.empty())
     problem.advice =
         "Copy the file there, set data.file to another file, or set data.kind to blobs or spirals, "
-        "which need no file";
+        "which need no file.";
   return problem;
 }
 

@@ -68,6 +68,7 @@ class Reader {
         max_bytes_(max_bytes),
         complete_(start.size() < kDetectionBytes) {
     table_.dialect = detect_dialect(start, complete_, spec, label_column);
+    ends_with_delimiter_ = ends_with_delimiter(start);
     records_.emplace(std::move(start), complete_ ? nullptr : source, table_.dialect.delimiter);
   }
 
@@ -134,6 +135,19 @@ class Reader {
     }
   }
 
+  // True if each of the first lines, of which there are several, ends with an empty field.
+  bool ends_with_delimiter(const std::string& start) const {
+    CsvRecords records(start, nullptr, table_.dialect.delimiter);
+    std::int64_t ended = 0, others = 0;
+    bool last_is_other = false;
+    while (records.next() == CsvRecords::Outcome::record) {
+      last_is_other = !trimmed(records.fields().back()).empty();
+      ++(last_is_other ? others : ended);
+    }
+    if (!complete_ && last_is_other) --others;  // the last line may be cut off
+    return ended > 1 && others == 0;
+  }
+
   // Text of the file as UTF-8.
   std::string text_of(std::string_view field) {
     if (utf8::is_valid(field.begin(), field.end())) return std::string(field);
@@ -170,6 +184,8 @@ class Reader {
 
   Result<void> choose_columns() {
     label_ = names_.size() - 1;
+    const bool is_unnamed = !table_.dialect.header || names_.back().empty();
+    if (ends_with_delimiter_ && is_unnamed && names_.size() > 2) --label_;
     if (!label_column_.empty()) {
       const auto found = column(label_column_);
       if (!found) return fail(found.error());
@@ -184,7 +200,8 @@ class Reader {
       ColumnState state;
       state.field = i;
       state.forced = forced[i];
-      state.trailing = table_.dialect.header && i + 1 == names_.size() && names_[i].empty();
+      state.trailing = i + 1 == names_.size() &&
+                       (table_.dialect.header ? names_[i].empty() : ends_with_delimiter_);
       states_.push_back(std::move(state));
       table_.features.push_back({names_[i], forced[i], {}, {}});
     }
@@ -377,6 +394,7 @@ class Reader {
   const std::filesystem::path& path_;
   std::size_t max_bytes_;
   bool complete_;  // the text at the start is the entire file
+  bool ends_with_delimiter_ = false;
   std::optional<CsvRecords> records_;
   std::vector<std::string> names_;
   std::size_t label_ = 0;

@@ -170,7 +170,8 @@ void CharacterReader::add_character(char32_t code_point) {
   CharacterNumbers& last = characters_.last;
   if (characters_.count++ < keep_first_) return characters_.first.push_back(number);
   last.push_back(number);
-  // dropping half of the numbers at once takes constant time per character
+  // drops old numbers only when there are twice as many as needed, so that the cost per character
+  // is constant on average
   const auto keep = static_cast<std::size_t>(keep_last_);
   if (last.size() > 2 * keep + (std::size_t{1} << 16)) last.drop(last.size() - keep);
 }

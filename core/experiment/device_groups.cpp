@@ -85,7 +85,8 @@ void append_members(const Json& group, std::int64_t count, Json& devices) {
   const std::int64_t gpu = gpu_of(group);
   for (std::int64_t i = 0; i < count; ++i) {
     Json device = group;
-    device["name"] = name.member(i);
+    if (!group.contains("name")) device.erase("name");  // each device lacks its name
+    else device["name"] = name.member(i);
     if (gpu >= 0) device["gpu"] = gpu + i;
     devices.push_back(std::move(device));
   }

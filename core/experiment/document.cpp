@@ -230,7 +230,15 @@ Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
     Json rest = json;
     std::vector<base::ForeignKey> foreign;
     base::remove_foreign_keys(rest, experiment, "", foreign);
-    for (const base::ForeignKey& key : foreign) problems.push_back(foreign_key_problem(key));
+    // the kind of an object is not known if it could not be read
+    const auto has_known_kind = [&](const base::ForeignKey& key) {
+      const std::string kind = key.path.substr(0, key.path.rfind('.') + 1) + "kind";
+      return std::ranges::count(problems, kind, &Problem::where) == 0;
+    };
+    Problems refused;
+    for (const base::ForeignKey& key : foreign)
+      if (has_known_kind(key)) refused.push_back(foreign_key_problem(key));
+    std::ranges::move(refused, std::back_inserter(problems));
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));
   complete(experiment, json);

@@ -715,7 +715,7 @@ struct Fields<experiment::Experiment> {
   static constexpr std::string_view title = "Trainyard experiment";
   static auto table() {
     return std::tuple{
-        field("version", &E::version, "", {1, 1000}, "Version of the file format"),
+        field("version", &E::version, "", {1, experiment::kVersion}, "Version of the file format"),
         field("name", &E::name, "", {0, 200}, "Name of the experiment"),
         field("notes", &E::notes, "", {0, 100000}, "Free text"),
         field("topology", &E::topology, "", {}, "Hosts, devices, switches and links"),

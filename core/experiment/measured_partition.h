@@ -27,7 +27,7 @@ void set_measured_times(Resolved& resolved, std::vector<SegmentTime> times);
 // times are not measured yet, the text says so. Empty for other partitions.
 std::string segment_times_text(const Resolved& resolved);
 
-// Returns problems of times that are given in the document.
+// Validates the layer times that the document contains.
 base::Problems time_problems(const StageSpec& stages, const model::Model& model);
 
 }  // namespace trainyard::experiment

@@ -116,8 +116,8 @@ class WaitsOfLanes {
   }
 
   const plan::RankPlan& rank_;
-  // Sequence number up to which a lane already waits for another lane. One map for each lane; its
-  // key is {other lane, steps back, also waits for peers}
+  // For each lane: the last op of another lane that it already waits for. Key: the other lane, how
+  // many steps earlier, and whether the lane also waits for peers.
   std::vector<std::map<std::tuple<std::int32_t, std::int32_t, bool>, std::int32_t>> known_;
 };
 

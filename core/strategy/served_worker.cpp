@@ -57,9 +57,8 @@ class WorkerPlan {
   }
 
  private:
-  // Returns the rank whose samples determine the worker's programs. Under asynchronous rules a
-  // worker may get any batch of the epoch, so it has the programs of a single worker that processes
-  // all batches.
+  // Returns the rank whose batches the programs are made for: the rank itself if all workers
+  // compute the same step, otherwise 0, because any worker may get any batch of the epoch.
   std::int32_t sampling_rank(std::int32_t rank) const {
     return s_.rule.answers_after_update ? rank : 0;
   }

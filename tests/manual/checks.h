@@ -28,6 +28,8 @@ base::Problems check_links(const Manual& manual, const std::filesystem::path& di
 // The tables of problems list every id that a source file below `source` gives a problem, and no
 // other id.
 base::Problems check_problem_ids(const Manual& manual, const std::filesystem::path& source);
+// The workbench has every label that the manual quotes in italics.
+base::Problems check_labels(const Manual& manual, const std::filesystem::path& source);
 base::Problems check_example_names(const Manual& manual, const std::filesystem::path& source);
 
 // Arguments and options of a verb, read from its help.

@@ -79,6 +79,9 @@ TEST(Manual, documents_existing_problem_ids) {
 TEST(Manual, names_existing_experiments) {
   EXPECT_THAT(check_example_names(real_manual(), kSource), IsEmpty());
 }
+TEST(Manual, quotes_labels_of_the_workbench) {
+  EXPECT_THAT(check_labels(real_manual(), kSource), IsEmpty());
+}
 TEST(Manual, contains_valid_commands) {
   ASSERT_TRUE(real_usage().contains("bench allreduce"));
   ASSERT_TRUE(real_usage().at("run").options.contains("--set"));
@@ -135,6 +138,15 @@ TEST(BrokenManual, reports_unknown_problem_ids) {
                     Contains(AllOf(IsProblem("problem_id_not_listed", "problems.md"),
                                    Mentions("deadlock"))),
                     Not(Contains(Mentions("rank_died")))));
+}
+
+TEST(BrokenManual, reports_unknown_labels) {
+  const auto found = [](const std::string& text) {
+    return check_labels(manual_of("# A\n" + text + "\n"), kSource);
+  };
+  EXPECT_THAT(found("Open *View > Fly to the moon* or *Show location*."),
+              ElementsAre(AllOf(IsProblem("unknown_label", "a.md"), Mentions("Fly to the moon"))));
+  EXPECT_THAT(found("*Slow down rank n in this run* and `*No label*`; **Bold**"), IsEmpty());
 }
 
 TEST(BrokenManual, reports_missing_experiments) {

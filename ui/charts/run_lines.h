@@ -78,7 +78,7 @@ QString gradient_owner_text(const telemetry::History& history, int rank);  // "w
 // True if the history contains counters of sent bytes.
 bool sends(const telemetry::History& history);
 
-// The data that the user has chosen to see.
+// Selection of the data in the charts.
 struct LineChoice {
   // Index of the segment whose gradients are shown. -1: all segments, reduced gradients only. If
   // the segment has no gradient, the first segment with a gradient is shown.
@@ -160,8 +160,7 @@ class ProgressCounter {
  public:
   // Reads new reports. `over`: true if the run has ended, so that the history will not grow.
   bool read(const telemetry::History& history, bool over);
-  // Requests that progress includes simulated time. Until it is available, progress is unknown at
-  // every step.
+  // Includes simulated time in progress. Until the simulation is finished, progress is unknown.
   void request_simulation(bool wanted) { wants_simulated_ = wanted; }
   void set_simulated(SimulatedTime time) { simulated_ = std::move(time); }
   bool lacks_simulated() const { return wants_simulated_ && !simulated_; }

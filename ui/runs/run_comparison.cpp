@@ -72,6 +72,9 @@ class Settings {
     for (const RunEntry& run : runs) {
       resolved_.push_back(canonical_json(*run.experiment));
       given_.push_back(canonical_json((*run.given).is_object() ? *run.given : *run.experiment));
+      // the resolved document states steps, and its canonical form thus no epochs
+      if (const auto epochs = base::value_at(given_.back(), "training.epochs"))
+        resolved_.back()["training"]["epochs"] = *epochs;
     }
   }
   std::vector<ComparisonRow> rows() {

@@ -105,7 +105,8 @@ Result<void> Server::State::send_rows(Worker& to, std::size_t op) {
   return {};
 }
 
-// Returns the index in `arrival` of the op that takes the gradients for the share of `of_share`.
+// Returns the index of the op in `arrival` that receives the gradients of the same bucket as
+// `of_share`.
 std::size_t Server::State::arrival_of(const BoundOp& of_share) const {
   const auto same = [&](const BoundOp& op) { return op.bucket == of_share.bucket; };
   return static_cast<std::size_t>(std::find_if(arrival.ops.begin(), arrival.ops.end(), same) -

@@ -313,7 +313,16 @@ TEST_F(Csv, converts_latin_1_and_refuses_utf_16_and_web_pages) {
 }
 
 TEST_F(Csv, names_a_comma_at_the_end_of_the_header) {
-  EXPECT_THAT(problem("x,kind,\n1,a,\n2,b,\n"), AllOf(problem_at(2), Reports("ends with a comma")));
+  EXPECT_THAT(problem("x,kind,\n1,a,\n2,b,c\n3,b,\n"),
+              AllOf(problem_at(2), Reports("ends with a comma")));
+}
+
+TEST_F(Csv, label_is_the_last_column_with_values_if_lines_end_with_a_delimiter) {
+  for (const char* text : {"x,kind,\n1,a,\n2,b,\n3,a,\n", "1;5;a;\n2;6;b;\n3;7;a;\n"}) {
+    const auto set = open_text(text);
+    ASSERT_TRUE(set) << base::to_string(set.error());
+    EXPECT_EQ((*set)->summary().classes, 2) << text;
+  }
 }
 
 TEST_F(Csv, leaves_out_a_last_column_without_name_and_values) {

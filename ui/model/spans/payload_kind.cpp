@@ -90,6 +90,7 @@ const std::map<std::string_view, Holds>& all_buffers() {
                                                      {"sample_numbers", samples},
                                                      {"rows", rows},
                                                      {"statistics", statistics},
+                                                     {"running", statistics},
                                                      {"local_norms", statistics},
                                                      {"reduced_norms", statistics},
                                                      {"sums", statistics},

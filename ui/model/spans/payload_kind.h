@@ -24,7 +24,7 @@ enum class PayloadKind : std::uint8_t {
   compressed_gradients,
   samples,
   table_rows,  // rows of embedding tables that a worker requests
-  statistics,  // norms, losses, and sums for normalization
+  statistics,  // norms, losses, and sums or running statistics of normalization
   turns,       // messages that assign rounds to workers
   other,
 };
