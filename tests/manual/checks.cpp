@@ -213,6 +213,24 @@ base::Problems check_field_tables(const Manual& manual, const std::vector<std::s
   return problems;
 }
 
+base::Problems check_strategy_fields(const Manual& manual) {
+  base::Problems problems;
+  for (const auto& [value, name] : base::Names<experiment::StrategyKind>::table) {
+    const std::string kind(name);
+    const auto place = manual.strategy(kind);
+    experiment::StrategySpec strategy;
+    strategy.kind = value;
+    const std::string fields = place ? manual.text({place->file, "fields", ""}) : "";
+    for (const base::FieldDescription& field : base::describe(strategy)) {
+      const std::string path = "strategy." + field.name;
+      if (field.used && field.name != "engine" && field.name != "compression" &&
+          fields.find("`" + path + "`") == std::string::npos)
+        problems.push_back(problem("missing_row", kind, "the page lacks a row for " + path));
+    }
+  }
+  return problems;
+}
+
 base::Problems check_contents(const Manual& manual) {
   std::set<std::string> known{std::string(kContentsPage)};
   for (const ContentsGroup& group : manual.contents())

@@ -23,6 +23,9 @@ std::vector<std::string> experiment_fields();
 base::Problems check_names(const Manual& manual, const Names& names);
 // "Fields" tables contain only fields, and one row without a link for each field.
 base::Problems check_field_tables(const Manual& manual, const std::vector<std::string>& fields);
+// The page of a strategy has a row for each field that the strategy uses. Engines and compression
+// are left out, because many strategies use them with one value only.
+base::Problems check_strategy_fields(const Manual& manual);
 base::Problems check_contents(const Manual& manual);  // index.md must list every page
 base::Problems check_links(const Manual& manual, const std::filesystem::path& directory);
 // The tables of problems list every id that a source file below `source` gives a problem, and no

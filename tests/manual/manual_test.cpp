@@ -66,6 +66,9 @@ TEST(Manual, documents_every_field_strategy_algorithm_and_verb) {
 TEST(Manual, has_one_row_for_each_field) {
   EXPECT_THAT(check_field_tables(real_manual(), experiment_fields()), IsEmpty());
 }
+TEST(Manual, has_rows_for_the_fields_that_a_strategy_uses) {
+  EXPECT_THAT(check_strategy_fields(real_manual()), IsEmpty());
+}
 TEST(Manual, lists_every_page_in_its_contents) {
   EXPECT_THAT(check_contents(real_manual()), IsEmpty());
 }
@@ -108,6 +111,11 @@ TEST(BrokenManual, reports_unknown_fields_and_duplicate_rows) {
   EXPECT_THAT(check_field_tables(manual, {"run.clock"}),
               ElementsAre(AllOf(IsProblem("duplicate_row", "b.md"), Mentions("run.clock")),
                           AllOf(IsProblem("unknown_field", "a.md"), Mentions("x is"))));
+}
+
+TEST(BrokenManual, reports_missing_rows_of_strategies) {
+  EXPECT_THAT(check_strategy_fields(manual_of("# A\n")),
+              Contains(AllOf(IsProblem("missing_row", "gossip"), Mentions("strategy.gossip"))));
 }
 
 TEST(BrokenManual, reports_unlisted_pages_and_missing_titles) {
