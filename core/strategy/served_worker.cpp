@@ -37,6 +37,8 @@ class WorkerPlan {
   }
 
   plan::RankPlan make() {
+    for (const plan::Program& program : plan_.programs)
+      if (is_training(program)) most_samples_ = std::max(most_samples_, program.global_samples);
     for (plan::Program& program : plan_.programs) {
       wait_for_parameters(program);
       if (!is_training(program)) continue;
@@ -266,16 +268,19 @@ class WorkerPlan {
     }
   }
 
-  // Returns the number of samples of an update, over which gradients are averaged. `samples`:
-  // number of samples in a step.
+  // Returns the number of samples by which the workers of an update divide their gradients.
+  // `samples`: number of samples in a step. Under softsync, an update may take gradients of steps
+  // of different size; all are divided by the same number (core/run/servers/update_average.h).
   std::int64_t scaled(std::int64_t samples) const {
-    return s_.rule.answers_after_update
-               ? std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers)
-               : samples * s_.rule.gradients_per_update;
+    if (s_.rule.answers_after_update)
+      return std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers);
+    return s_.rule.gradients_per_update == 1 ? samples
+                                             : most_samples_ * s_.rule.gradients_per_update;
   }
 
   const Serving& s_;
   plan::RankPlan plan_;
+  std::int64_t most_samples_ = 0;  // maximum number of samples in a step
   plan::BufferId parameters_, gradients_;
   Access wish_, turn_, counts_;
   // for each share of a table: the buffer for row lists (`lists_`), and the buffer for packed rows

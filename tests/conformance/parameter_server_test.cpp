@@ -10,6 +10,7 @@
 #include "core/experiment/fields.h"
 #include "core/experiment/servers.h"
 #include "tests/conformance/served_case.h"
+#include "tests/conformance/served_training.h"
 #include "tests/conformance/trained_in_process.h"
 
 namespace trainyard::tests {
@@ -73,6 +74,31 @@ INSTANTIATE_TEST_SUITE_P(Servers, AsynchronousServers,
                                          ServedCase{ServerMode::asynchronous, 8, 3},
                                          ServedCase{ServerMode::stale_synchronous, 4, 2},
                                          ServedCase{ServerMode::softsync, 4, 1}));
+
+// An epoch of three batches, of which the last is half as large. The first update takes all three
+// gradients, so it equals an update of one device with all samples in one batch.
+class WeightedUpdate : public testing::TestWithParam<ServedCase> {};
+INSTANTIATE_TEST_SUITE_P(
+    Softsync, WeightedUpdate,
+    testing::Values(ServedCase{ServerMode::softsync, 3, 1}, ServedCase{ServerMode::softsync, 3, 2},
+                    ServedCase{
+                        ServerMode::softsync, 3, 1, {}, experiment::OptimizerKind::sgd, 1, true}));
+
+TEST_P(WeightedUpdate, averages_gradients_by_samples) {
+  const ServedCase& c = GetParam();
+  experiment::Experiment e = c.training(), one = c.task();
+  const std::int64_t samples = experiment::resolve(e, ".").value().shares().epoch_samples();
+  e.training.batch_per_rank = samples * 2 / 5;
+  one.training.batch_per_rank = samples;
+  one.strategy.kind = experiment::StrategyKind::one_device;
+  e.training.steps = 3, one.training.steps = 1;
+  const auto expected = trained(one), real = trained(e);
+  expect_same_end(real, c.workers);
+  EXPECT_LE(distance(real[0].parameters, expected[0].parameters), 1e-13);
+  const ServedOutcome replayed = train_virtually(e);
+  ASSERT_EQ(replayed.problem, base::Problem{});
+  EXPECT_LE(distance(replayed.parameters[0], expected[0].parameters), 1e-13);
+}
 
 // Every batch of the run is taken once, by any worker, as one device would.
 TEST_P(AsynchronousServers, uses_every_sample_once_per_epoch) {

@@ -16,6 +16,7 @@
 #include "core/run/meters/step_meter.h"
 #include "core/run/replay/server_replay_binding.h"
 #include "core/run/servers/server_share.h"
+#include "core/run/servers/update_average.h"
 
 namespace trainyard::run {
 namespace {
@@ -108,8 +109,10 @@ struct ServerReplay::State {
   bool one_at_a_time = false;
   SharedMemory shared;
   std::int64_t gradients = 0;
+  UpdateAverage average;
 
-  explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
+  explicit State(ServedTrainingParts p)
+      : parts(std::move(p)), queue(parts.compute->make_queue()), average(*parts.plan) {}
 
   Result<void> open();
   Result<void> add_worker(int rank);
@@ -332,6 +335,7 @@ Result<void> ServerReplay::State::update(Server& server, int number, std::int64_
   for (std::size_t op = 0; op < sources.size(); ++op)
     if (!sources[op].empty()) server.share->add(op, sources[op]);
   server.held.clear();
+  if (auto ok = server.share->scale(average.factor(server.taken)); !ok) return ok;
   const double rate = server.share->begin_update(++server.version, server.done - 1, server.stale,
                                                  server.share->place());
   server.stale.clear();

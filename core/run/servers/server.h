@@ -15,6 +15,7 @@
 
 #include "core/run/control/order_log.h"
 #include "core/run/interpreter/interpreter.h"
+#include "core/run/servers/update_average.h"
 
 namespace trainyard::run {
 
@@ -47,6 +48,7 @@ struct ServerParts {
   std::function<void(std::int64_t step, std::int64_t version)> save = {};
   // factor lambda of delay compensation; used if the plan has buffers for delay compensation
   double delay_compensation = 0;
+  UpdateAverage average = {};
 };
 
 class Server {

@@ -137,6 +137,18 @@ void ServerShare::forget_rows(std::size_t op) {
   touched_[op].clear();
 }
 
+base::Result<void> ServerShare::scale(double factor) {
+  for (const BoundOp& takes : arrival().ops) {
+    if (factor == 1 || takes.bucket < 0) continue;
+    const compute::Tensor sum{takes.dtype, {takes.elements}, takes.data};
+    const auto scales = parts_.compute->prepare(compute::Scale{sum, sum, factor});
+    if (!scales) return base::fail(scales.error());
+    (*scales)->enqueue(*queue_);
+    if (auto ok = compute::finish(*queue_); !ok) return ok;
+  }
+  return {};
+}
+
 double ServerShare::begin_update(std::int64_t version, std::int64_t step,
                                  std::span<const std::int64_t> staleness, int to) {
   to_ = to;

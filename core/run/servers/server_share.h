@@ -58,6 +58,8 @@ class ServerShare {
   // without a copy.
   std::span<const std::byte> rows_wanted(const BoundOp& gives, int worker, int place);
 
+  // Multiplies the collected gradients by a factor (UpdateAverage). Does nothing for factor 1.
+  base::Result<void> scale(double factor);
   // Starts the update to version `version` in step `step`, from gradients of the given staleness,
   // and returns its learning rate. `run_update` must then run its ops in order, and `end_update`
   // makes the result the current version. The result is written to slot `to`, which must have no

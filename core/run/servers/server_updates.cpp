@@ -88,6 +88,7 @@ Result<void> Server::State::make_update() {
   is_at("update");
   const auto place = await_free_slot();
   if (!place) return base::fail(place.error());
+  if (auto ok = share.scale(parts.average.factor(taken)); !ok) return ok;
   const double rate = share.begin_update(arrivals.version(), arrivals.steps() - 1, stale, *place);
   stale.clear();
   taken.clear();

@@ -142,7 +142,8 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .first_step = e.first_step,
           .first_version = e.first_version,
           .save_every_steps = e.document.run.checkpoint_every_steps,
-          .delay_compensation = e.document.strategy.servers.delay_compensation};
+          .delay_compensation = e.document.strategy.servers.delay_compensation,
+          .average = run::UpdateAverage(plan)};
 }
 
 base::Result<run::RowCount> row_counts(const experiment::Resolved& e, const plan::Plan& plan) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Weights of gradients in an update of parameter servers. An update uses the mean gradient over the
+// samples of all gradients in it: sum_i n_i g_i / sum_i n_i, with n_i samples and mean gradient g_i
+// of worker i. A worker pushes n_i g_i / D, where D (plan::Program::global_samples) is the same for
+// all gradients of an update. The server adds what is pushed, and multiplies the sum by
+// D / sum_i n_i. The factor is 1 unless batches differ in size: in the last step of an epoch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plan/plan.h"
+
+namespace trainyard::run {
+
+class UpdateAverage {
+ public:
+  UpdateAverage() = default;  // for plans without servers
+  explicit UpdateAverage(const plan::Plan& plan);
+
+  // Returns D / sum_i n_i. `taken`: worker and step of each gradient in the update.
+  double factor(std::span<const std::pair<int, std::int64_t>> taken) const;
+
+ private:
+  struct Samples {
+    std::int64_t own = 0, divisor = 0;  // n_i and D
+  };
+  plan::Schedule schedule_;
+  std::vector<std::map<std::string, Samples>> workers_;  // by worker and program
+};
+
+}  // namespace trainyard::run
