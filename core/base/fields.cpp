@@ -152,9 +152,13 @@ bool check_length(std::size_t length, const Range& range, const char* unit, cons
                   Problems& problems) {
   const auto size = static_cast<double>(length);
   if (size >= range.low && size <= range.high) return true;
-  report(problems, "wrong_length", path, fmt::format("has {} {}", length, unit),
+  const bool is_empty_text = length == 0 && std::string_view(unit) == "characters";
+  report(problems, "wrong_length", path,
+         is_empty_text ? "is empty or missing" : fmt::format("has {} {}", length, unit),
          fmt::format("{} {}", range_text(range), unit),
-         size < range.low ? fmt::format("Add {}.", unit) : fmt::format("Remove {}.", unit));
+         is_empty_text      ? "Enter a value."
+         : size < range.low ? fmt::format("Add {}.", unit)
+                            : fmt::format("Remove {}.", unit));
   return false;
 }
 
