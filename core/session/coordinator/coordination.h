@@ -101,7 +101,7 @@ class Coordination {
   void kill_remaining_ranks();
   base::Result<CoordinatorResult> close();
   base::Json result(std::int64_t now) const;
-  std::string resume_advice() const;
+  std::string resume_advice(bool was_training) const;
   // Returns the step of the newest complete checkpoint, from which another run can resume.
   std::optional<std::int64_t> resumable_step() const;
   void cannot_record(const base::Problem& problem);

@@ -333,13 +333,16 @@ void Coordination::finish() {
 
 void Coordination::end(RunState state, std::optional<Problem> problem) {
   if (ended_) return;
+  const bool was_training = training();
   ended_ = true;
   problem_ = std::move(problem);
-  if (problem_ && state == RunState::failed) await_checkpoint();
-  if (problem_ && state == RunState::failed) problem_->advice += resume_advice();
-  if (problem_ && state != RunState::canceled) say("error", base::to_string(*problem_));
-  set_state(state);
+  set_state(state);  // before waiting for the checkpoint, so that views show a failure at once
   if (!ended_well(state) && problem_) broadcast(Abort{*problem_});
+  if (problem_ && state == RunState::failed) {
+    await_checkpoint();
+    problem_->advice += resume_advice(was_training);
+  }
+  if (problem_ && state != RunState::canceled) say("error", base::to_string(*problem_));
   kill_ns_ = base::now_nanoseconds() + (ended_well(state) ? kEndLimit : kAbortLimit);
 }
 
@@ -379,14 +382,13 @@ std::optional<std::int64_t> Coordination::resumable_step() const {
 }
 
 // Returns the last sentence of the advice for a run that failed in training: how to resume it.
-std::string Coordination::resume_advice() const {
+std::string Coordination::resume_advice(bool was_training) const {
   if (const auto step = resumable_step())
     return fmt::format(
         " The checkpoint of step {} is complete: resume from it with --resume {} "
         "(run.resume_from).",
         base::format_count(*step), p_.run_directory.string());
-  if (p_.resolved.servers == 0 || !committer_ || state_ < RunState::running || has_ended(state_))
-    return "";
+  if (p_.resolved.servers == 0 || !committer_ || !was_training) return "";
   const std::int64_t every = p_.resolved.document.run.checkpoint_every_steps;
   return every > 0 ? fmt::format(
                          " No checkpoint was complete yet. One is written every {} steps "

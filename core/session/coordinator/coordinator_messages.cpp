@@ -135,8 +135,11 @@ void Coordination::take(const PeerId& from, const Failed& failed) {
   if (p_.resolved.is_evaluator(failed.rank) && can_continue_without(*entry))
     return mark_lost(*entry, fmt::format("failed: {}", failed.problem.what));
   entry->reported_end = true;
-  // Ignores the report if the rank only repeats the problem of the Abort that it received.
-  if (problem_ && failed.problem == *problem_) return;
+  // Ignores the report if the rank only repeats the problem of the Abort that it received. Advice
+  // may have been added since.
+  if (problem_ && failed.problem.id == problem_->id && failed.problem.where == problem_->where &&
+      failed.problem.what == problem_->what)
+    return;
   say("error", base::to_string(failed.problem), failed.rank);
   if (!reported_) reported_ = failed.problem;
 }
