@@ -143,7 +143,8 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
   if (std::isfinite(number) && number >= range.low && number <= range.high && !beyond_int64 &&
       !(whole && too_large))
     return true;
-  report(problems, "out_of_range", path, found(value) + " is out of range", range_text(range),
+  report(problems, "out_of_range", path, found(value) + " is out of range",
+         whole && too_large && !is_bound(range.high) ? "-2^53 to 2^53" : range_text(range),
          "Choose a value in this range.");
   return false;
 }

@@ -270,12 +270,13 @@ class WorkerPlan {
 
   // Returns the number of samples by which the workers of an update divide their gradients.
   // `samples`: number of samples in a step. Under softsync, an update may take gradients of steps
-  // of different size; all are divided by the same number (core/run/servers/update_average.h).
+  // of different size. A single server weights them (core/run/servers/update_average.h), if all
+  // are divided by the same number. Of several servers, only the first knows the steps.
   std::int64_t scaled(std::int64_t samples) const {
     if (s_.rule.answers_after_update)
       return std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers);
-    return s_.rule.gradients_per_update == 1 ? samples
-                                             : most_samples_ * s_.rule.gradients_per_update;
+    const bool is_weighted = s_.rule.gradients_per_update > 1 && s_.servers() == 1;
+    return (is_weighted ? most_samples_ : samples) * s_.rule.gradients_per_update;
   }
 
   const Serving& s_;

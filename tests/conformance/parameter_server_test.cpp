@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, AsynchronousServers,
 class WeightedUpdate : public testing::TestWithParam<ServedCase> {};
 INSTANTIATE_TEST_SUITE_P(
     Softsync, WeightedUpdate,
-    testing::Values(ServedCase{ServerMode::softsync, 3, 1}, ServedCase{ServerMode::softsync, 3, 2},
+    testing::Values(ServedCase{ServerMode::softsync, 3, 1},
                     ServedCase{
                         ServerMode::softsync, 3, 1, {}, experiment::OptimizerKind::sgd, 1, true}));
 

@@ -50,11 +50,8 @@ std::vector<std::string> labels_of(const Page& page) {
        at != std::sregex_iterator(); ++at) {
     std::istringstream parts(std::regex_replace((*at)[2].str(), spaces, " "));
     for (std::string part; std::getline(parts, part, '>');) {
-      for (const char* omitted : {"...", ":"})
-        if (const auto found = part.find(omitted); found != std::string::npos)
-          part.erase(found, std::string(omitted).size());
       part.erase(0, part.find_first_not_of(' '));
-      part.erase(part.find_last_not_of(' ') + 1);
+      part.erase(part.find_last_not_of(" .:") + 1);
       labels.push_back(part);
     }
   }

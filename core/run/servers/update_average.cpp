@@ -5,9 +5,13 @@ namespace trainyard::run {
 
 UpdateAverage::UpdateAverage(const plan::Plan& plan) : schedule_(plan.schedule) {
   const std::vector<std::string> training = schedule_.training();
+  int servers = 0;
   for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
     const plan::RankPlan worker = plan.rank_plan(rank);
-    if (worker.rule) break;  // servers follow the workers
+    if (worker.rule) {
+      ++servers;
+      continue;
+    }
     auto& samples = workers_.emplace_back();
     for (const std::string& name : training)
       if (const int number = worker.program(name); number >= 0) {
@@ -15,9 +19,11 @@ UpdateAverage::UpdateAverage(const plan::Plan& plan) : schedule_(plan.schedule) 
         samples[name] = {program.samples, program.global_samples};
       }
   }
+  if (servers > 1) workers_.clear();
 }
 
 double UpdateAverage::factor(std::span<const std::pair<int, std::int64_t>> taken) const {
+  if (workers_.empty()) return 1;
   std::int64_t samples = 0, divisor = 0;
   for (const auto& [worker, step] : taken) {
     const Samples& of = workers_[static_cast<std::size_t>(worker)].at(schedule_.program(step));

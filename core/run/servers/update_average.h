@@ -3,7 +3,8 @@
 // samples of all gradients in it: sum_i n_i g_i / sum_i n_i, with n_i samples and mean gradient g_i
 // of worker i. A worker pushes n_i g_i / D, where D (plan::Program::global_samples) is the same for
 // all gradients of an update. The server adds what is pushed, and multiplies the sum by
-// D / sum_i n_i. The factor is 1 unless batches differ in size: in the last step of an epoch.
+// D / sum_i n_i. The factor is 1 unless batches differ in size: in the last step of an epoch. With
+// several servers it is always 1, because only the first server knows which step a worker computed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace trainyard::run {
 
 class UpdateAverage {
  public:
-  UpdateAverage() = default;  // for plans without servers
+  UpdateAverage() = default;  // the factor is always 1
   explicit UpdateAverage(const plan::Plan& plan);
 
   // Returns D / sum_i n_i. `taken`: worker and step of each gradient in the update.
@@ -30,7 +31,7 @@ class UpdateAverage {
     std::int64_t own = 0, divisor = 0;  // n_i and D
   };
   plan::Schedule schedule_;
-  std::vector<std::map<std::string, Samples>> workers_;  // by worker and program
+  std::vector<std::map<std::string, Samples>> workers_;  // by worker and program; may be empty
 };
 
 }  // namespace trainyard::run

@@ -112,7 +112,7 @@ TEST(ReadPresent, keeps_valid_values_beside_invalid_ones) {
   Problems problems;
   const Train train = present(json, problems);
   EXPECT_THAT(problems, UnorderedElementsAre(IsProblem("wrong_type", "engines"),
-                                             IsProblem("wrong_type", "wagons[0].axles")));
+                                             IsProblem("out_of_range", "wagons[0].axles")));
   EXPECT_EQ(train.engines, 1);
   ASSERT_EQ(train.wagons.size(), 1u);
   EXPECT_EQ(train.wagons[0].name, "a");

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"beyond_int64", "{\"version\": 1, \"training\": {\"seed\": 18446744073709551615}}",
             "training.seed", "out_of_range"},
         Bad{"beyond_uint64", "{\"version\": 1, \"training\": {\"seed\": 99999999999999999999}}",
-            "training.seed", "wrong_type"},
+            "training.seed", "out_of_range"},
         Bad{"huge_double", "{\"version\": 1, \"training\": {\"clip_norm\": 1e300}}",
             "training.clip_norm", "out_of_range"},
         Bad{"no_layers", "{\"version\": 1, \"model\": {\"layers\": []}}", "model.layers",

@@ -8,18 +8,21 @@ namespace {
 
 using Taken = std::vector<std::pair<int, std::int64_t>>;
 
-// Returns a plan of workers and one server. `counts`: samples of each worker in a step, and number
+// Returns a plan of workers and servers. `counts`: samples of each worker in a step, and number
 // by which gradients are divided; for steps 0 to 2, and for step 3, the last of the epoch.
 plan::Plan plan_of(const std::vector<std::pair<std::int64_t, std::int64_t>>& train,
-                   const std::vector<std::pair<std::int64_t, std::int64_t>>& tail) {
-  std::vector<plan::RankPlan> ranks(train.size() + 1);
+                   const std::vector<std::pair<std::int64_t, std::int64_t>>& tail,
+                   std::size_t servers = 1) {
+  std::vector<plan::RankPlan> ranks(train.size() + servers);
   for (std::size_t i = 0; i < train.size(); ++i) {
     ranks[i].rank = static_cast<std::int32_t>(i);
     ranks[i].programs = {{"train", train[i].first, train[i].second, 1, {}, {}},
                          {"tail", tail[i].first, tail[i].second, 1, {}, {}}};
   }
-  ranks.back().rank = static_cast<std::int32_t>(train.size());
-  ranks.back().rule = plan::ArrivalRule{};
+  for (std::size_t i = train.size(); i < ranks.size(); ++i) {
+    ranks[i].rank = static_cast<std::int32_t>(i);
+    ranks[i].rule = plan::ArrivalRule{};
+  }
   plan::Schedule schedule;
   schedule.steps = 8;
   schedule.full_steps_per_epoch = 3;
@@ -37,6 +40,11 @@ TEST(UpdateAverage, is_weighted_by_samples) {
   const UpdateAverage average(plan_of({{8, 16}, {8, 16}}, {{4, 16}, {4, 16}}));
   EXPECT_EQ(average.factor(Taken{{0, 2}, {1, 3}}), 16.0 / 12);
   EXPECT_EQ(average.factor(Taken{{0, 3}, {1, 7}}), 2);
+}
+
+TEST(UpdateAverage, of_several_servers_has_no_weights) {
+  const UpdateAverage average(plan_of({{8, 16}, {8, 16}}, {{4, 16}, {4, 16}}, 2));
+  EXPECT_EQ(average.factor(Taken{{0, 2}, {1, 3}}), 1);
 }
 
 // 10 samples of 3 workers; an update takes the gradients of 2 workers
