@@ -114,8 +114,7 @@ void Simulation::send_on(Picoseconds now) {
   now_ = now;
   for (const int number : world_.wire.take_sent(now)) {
     const Message& message = world_.wire.message(number);
-    world_.event_queue.push({now + message.path->latency,
-                             MomentKind::arrives, message.to, number});
+    world_.event_queue.push({now + message.path->latency, MomentKind::arrives, message.to, number});
   }
 }
 

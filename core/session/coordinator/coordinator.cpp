@@ -31,7 +31,7 @@ using base::Result;
 
 constexpr std::chrono::milliseconds kTick{10};
 constexpr std::int64_t kSecond = 1'000'000'000;      // One second in nanoseconds.
-constexpr std::int64_t kSuspension = kSecond / 2;      // Longer ticks count as a suspension.
+constexpr std::int64_t kSuspension = kSecond / 2;    // Longer ticks count as a suspension.
 constexpr std::int64_t kFlushPeriod = kSecond / 20;  // Time between two flushes of the recording.
 // A starting process that uses no CPU time for this long hangs.
 constexpr std::int64_t kIdleLimit = 4 * kSecond;
