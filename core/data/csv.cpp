@@ -49,17 +49,25 @@ void standardize(const std::vector<double>& values, Rows train, float* features,
   const auto rounded = [&](std::int64_t row) -> double { return static_cast<float>(exact(row)); };
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
-  const auto write = [&](const Moments& moments, double least_relative_deviation,
-                         const auto& value) {
-    const bool varies = moments.deviation > least_relative_deviation * std::abs(moments.mean);
+  const auto is_spread = [](const Moments& moments, double least) {
+    return moments.deviation > least * std::abs(moments.mean);
+  };
+  const auto write = [&](const Moments& moments, bool varies, const auto& value) {
     const double scale = varies ? 1.0 / moments.deviation : 0.0;
     for (std::int64_t row = 0; row < std::ssize(values); ++row)
       features[static_cast<std::size_t>(row) * stride] =
           static_cast<float>((value(row) - moments.mean) * scale);
   };
   const Moments of_rounded = moments_of(train, rounded);
-  if (largest * 0x1p-24 <= of_rounded.deviation * 0x1p-14) write(of_rounded, 1e-7, rounded);
-  else write(moments_of(train, exact), 1e-13, exact);
+  if (largest * 0x1p-24 <= of_rounded.deviation * 0x1p-14)
+    return write(of_rounded, is_spread(of_rounded, 1e-7), rounded);
+  const Moments of_exact = moments_of(train, exact);
+  if (is_spread(of_exact, 1e-13)) return write(of_exact, true, exact);
+  // A small spread around a large mean: differences from one of the values are exact.
+  const double origin = exact(train.front());
+  const auto relative = [&](std::int64_t row) { return exact(row) - origin; };
+  const Moments of_relative = moments_of(train, relative);
+  write(of_relative, of_relative.deviation > 0, relative);
 }
 
 // Encodes a category as one feature for each text of the training samples, in sorted order: 1 for

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -149,6 +151,19 @@ Result<void> read_rows(
   });
 }
 
+namespace {
+
+// True if all numbers of a sample are finite, and fp32 can represent their size.
+bool all_fit_floats(const IdxFile& file, std::span<const std::uint8_t> row) {
+  if (file.type != ElementType::float32 && file.type != ElementType::float64) return true;
+  for (std::size_t at = 0; at < row.size(); at += file.width())
+    if (!(std::abs(element_value(file.type, row.data() + at)) <= std::numeric_limits<float>::max()))
+      return false;
+  return true;
+}
+
+}  // namespace
+
 Result<void> check_complete(IdxFile& file, const std::filesystem::path& path) {
   struct Version {
     std::uintmax_t size = 0;
@@ -167,10 +182,19 @@ Result<void> check_complete(IdxFile& file, const std::filesystem::path& path) {
         !error && known != checked.end() && known->second == now)
       return {};
   }
-  return read_rows(file, [](std::int64_t, std::span<const std::uint8_t>) {}).map([&] {
-    const std::scoped_lock lock(mutex);
-    if (!error) checked[absolute] = now;
+  std::int64_t wrong = -1;
+  const auto read = read_rows(file, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
+    if (wrong < 0 && !all_fit_floats(file, row)) wrong = sample;
   });
+  if (!read) return read;
+  if (wrong >= 0)
+    return fail(file.source.problem(
+        fmt::format("sample {} contains a number that is not finite or too large",
+                    format_count(wrong)),
+        "numbers up to 3.4e+38", "Remove the sample from both files, or correct the number."));
+  const std::scoped_lock lock(mutex);
+  if (!error) checked[absolute] = now;
+  return {};
 }
 
 }  // namespace trainyard::data

@@ -132,7 +132,7 @@ std::vector<Bad> documents() {
       {"wrong_type", edited([](Json& e) { e["training"]["batch_per_rank"] = "many"; }),
        "wrong_type", EndsWith("/e.json: training.batch_per_rank")},
       {"huge_number", edited([](Json& e) { e["training"]["batch_per_rank"] = 1e300; }),
-       "wrong_type", EndsWith("/e.json: training.batch_per_rank")},
+       "out_of_range", EndsWith("/e.json: training.batch_per_rank")},
       {"number_beyond_all", text("{\"version\": 1, \"training\": {\"clip_norm\": 1e400}}"),
        "bad_json", EndsWith("/e.json")},
       {"not_a_number",

@@ -133,10 +133,38 @@ TEST_F(CliVerify, finds_an_altered_loss_accuracy_or_time) {
 TEST_F(CliVerify, finds_an_altered_hash_and_a_removed_figure) {
   const Ran hash = with_stated("/ranks/0/parameters_xxh64", "0123456789abcdef");
   EXPECT_EQ(hash.exit_code, 3);
-  EXPECT_THAT(names_with(hash, "mismatch"), ElementsAre("ranks.0.parameters_xxh64"));
+  EXPECT_THAT(names_with(hash, "mismatch"), ElementsAre("result.json", "ranks.0.parameters_xxh64"));
   const Ran removed = with_stated("/train_loss", nullptr);
   EXPECT_EQ(removed.exit_code, 3);
-  EXPECT_THAT(names_with(removed, "mismatch"), ElementsAre("train_loss"));
+  EXPECT_THAT(names_with(removed, "mismatch"), ElementsAre("result.json", "train_loss"));
+}
+
+// Figures that cannot be recomputed are compared with the recording.
+TEST_F(CliVerify, finds_every_other_altered_value) {
+  for (const auto& [pointer, value] : {std::pair<const char*, Json>{"/status", "failed"},
+                                       {"/samples_per_second", 1e9},
+                                       {"/wall_seconds", 1e-9},
+                                       {"/ranks", Json::array()},
+                                       {"/engine", "gloo"},
+                                       {"/problem", {{"id", "x"}}}}) {
+    const Ran ran = with_stated(pointer, value);
+    EXPECT_EQ(ran.exit_code, 3) << pointer;
+    EXPECT_THAT(names_with(ran, "mismatch"), Contains("result.json")) << pointer;
+    EXPECT_THAT(checks_of(ran)["result.json"]["note"].get<std::string>(),
+                HasSubstr(std::string(pointer).substr(1)));
+  }
+}
+
+TEST_F(CliVerify, finds_a_missing_result_and_an_altered_experiment) {
+  const fs::path missing = copy("missing_result"), altered = copy("altered_experiment");
+  fs::remove(missing / "result.json");
+  EXPECT_THAT(names_with(cli({"verify", missing, "--json"}), "mismatch"),
+              ElementsAre("result.json"));
+  Json resolved = Json::parse(read(altered / "resolved.json"));
+  resolved["training"]["optimizer"]["learning_rate"] = 7;
+  scratch_->write("altered_experiment/resolved.json", resolved.dump());
+  EXPECT_THAT(names_with(cli({"verify", altered, "--json"}), "mismatch"),
+              Contains("resolved.json"));
 }
 
 TEST_F(CliVerify, without_a_checkpoint_checks_the_rest) {
@@ -187,6 +215,23 @@ TEST(CliVerifyRuns, names_ops_that_were_not_recorded) {
   EXPECT_EQ(ran.exit_code, 0) << ran.out;
   EXPECT_THAT(names_with(ran, "not_checked"), ElementsAre("op_bytes"));
   EXPECT_THAT(checks_of(ran)["op_bytes"]["note"].get<std::string>(), HasSubstr("run.record_ops"));
+}
+
+// An update of softsync takes 2 gradients, and that of backup_workers 3 of 4.
+TEST(CliVerifyRuns, of_gradients_that_are_not_applied_agree) {
+  const Scratch scratch;
+  int number = 0;
+  for (const std::vector<std::string>& servers :
+       {std::vector<std::string>{"strategy.servers.mode=softsync", "strategy.servers.softsync=2"},
+        {"strategy.servers.mode=softsync", "strategy.servers.softsync=1", "run.clock=virtual"},
+        {"strategy.servers.mode=backup_workers"}}) {
+    const std::string run = scratch / ("run" + std::to_string(++number));
+    ASSERT_EQ(cli(with(small_run(kServed, 9, servers), {"--out", run})).exit_code, 0);
+    const Ran ran = cli({"verify", run, "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.out;
+    EXPECT_EQ(checks_of(ran)["assigned_samples"]["status"], "ok");
+    EXPECT_EQ(checks_of(ran)["train_loss"]["status"], "ok");
+  }
 }
 
 TEST(CliVerifyRuns, of_other_strategies_agree) {

@@ -7,9 +7,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "core/base/units.h"
+#include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
 
 namespace trainyard::session {
@@ -50,6 +52,12 @@ struct Reports {
   Sum loss, correct, samples;
 };
 
+// Reports of one step by rank, if only ranks count whose gradients were applied.
+struct RankReports {
+  std::map<int, Reports> of_rank;
+  std::set<int> applied;
+};
+
 // Reports on one kind of samples, training or held-out, by step.
 class StepReports {
  public:
@@ -57,10 +65,12 @@ class StepReports {
       : loss_(loss), correct_(correct), samples_(samples) {}
 
   void set_needed(std::int64_t needed) { needed_ = static_cast<int>(needed); }
+  void count_only_applied() { only_applied_ = true; }
+  void take_applied(std::int32_t step, int rank) { by_rank_[step].applied.insert(rank); }
 
-  void take(Metric metric, const Event& event) {
+  void take(Metric metric, int rank, const Event& event) {
     if (metric != loss_ && metric != correct_ && metric != samples_) return;
-    Reports& reports = steps_[event.step];
+    Reports& reports = only_applied_ ? by_rank_[event.step].of_rank[rank] : steps_[event.step];
     // Reports that arrive after the needed ones belong to gradients that were not used.
     if (reports.samples.reports >= needed_) return;
     if (metric == loss_) reports.loss.add(event.value);
@@ -68,7 +78,12 @@ class StepReports {
     if (metric == samples_) reports.samples.add(event.value);
   }
 
-  LastFigures last() const {
+  LastFigures last() {
+    for (const auto& [step, reports] : by_rank_)
+      for (const int rank : reports.applied)
+        if (const auto at = reports.of_rank.find(rank); at != reports.of_rank.end())
+          add(at->second, steps_[step]);
+    by_rank_.clear();
     for (auto at = steps_.rbegin(); at != steps_.rend(); ++at) {
       const auto& [step, reports] = *at;
       const double samples = reports.samples.total;
@@ -82,9 +97,18 @@ class StepReports {
   }
 
  private:
+  static void add(const Reports& reports, Reports& to) {
+    for (Sum Reports::*sum : {&Reports::loss, &Reports::correct, &Reports::samples}) {
+      (to.*sum).total += (reports.*sum).total;
+      (to.*sum).reports += (reports.*sum).reports;
+    }
+  }
+
   Metric loss_, correct_, samples_;
   int needed_ = 1;  // Number of ranks that report a step.
+  bool only_applied_ = false;
   std::map<std::int32_t, Reports> steps_;
+  std::map<std::int32_t, RankReports> by_rank_;
 };
 
 // For each program of a rank, by index: which ops send.
@@ -109,17 +133,29 @@ class Adder {
       return telemetry::events_of(frame).map([&](const std::vector<Event>& events) {
         for (const Event& event : events) take(frame.rank, event);
       });
-    if (frame.type != FrameType::header && frame.type != FrameType::result) return {};
+    if (frame.type != FrameType::header && frame.type != FrameType::state &&
+        frame.type != FrameType::result)
+      return {};
     return telemetry::json_of(frame).map([&](const Json& json) {
-      if (frame.type == FrameType::result) totals_.result = json;
-      else if (json.is_object()) take_header(json);
+      base::Problems problems;
+      if (frame.type == FrameType::state) telemetry::read_state(json, problems);
+      if (frame.type == FrameType::result) {
+        telemetry::read_result(json, problems);
+        totals_.result = json;
+      }
+      if (frame.type == FrameType::header) {
+        telemetry::read_header(json, problems);
+        if (json.is_object()) take_header(json);
+      }
+      totals_.invalid_values.insert(totals_.invalid_values.end(), problems.begin(), problems.end());
     });
   }
 
   RecordedTotals finish(std::string damage) {
     totals_.damage = std::move(damage);
     add_counters();
-    add_dropped_samples();
+    add_samples(dropped_, &RankTotals::dropped_samples);
+    add_samples(unapplied_, &RankTotals::unapplied_samples);
     add_steps();
     totals_.train = train_.last();
     totals_.held_out = held_out_.last();
@@ -139,6 +175,7 @@ class Adder {
     needed_ = integer_at(header, "reports_of_step", ranks);
     train_.set_needed(needed_);
     held_out_.set_needed(integer_at(header, "reports_of_evaluation", ranks));
+    if (header.value("only_applied", Json(false)) == true) train_.count_only_applied();
   }
 
   void take(int rank, const Event& event) {
@@ -157,8 +194,8 @@ class Adder {
   }
 
   void take_metric(int rank, const Event& event, Metric metric) {
-    train_.take(metric, event);
-    held_out_.take(metric, event);
+    train_.take(metric, rank, event);
+    held_out_.take(metric, rank, event);
     switch (metric) {
       case Metric::samples:
         totals_.ranks[static_cast<std::size_t>(rank)].samples += event.value;
@@ -179,6 +216,7 @@ class Adder {
         dropped_.emplace_back(event.index, event.step);
         dropped_totals_[{rank, event.index}] = event.value;
         break;
+      case Metric::unapplied_gradients: unapplied_.emplace_back(event.index, event.step); break;
       case Metric::staleness: take_staleness(rank, event); break;
       case Metric::squared_consensus_distance: distances_[event.step].add(event.value); break;
       default: break;
@@ -188,8 +226,9 @@ class Adder {
   // Every server reports the staleness of its share of a gradient; only the first server counts. A
   // rank that updates after every micro-batch reports its own gradients.
   void take_staleness(int rank, const Event& event) {
-    if (rank == integer_at(totals_.header, "first_server", -1) || rank == event.index)
-      totals_.staleness.push_back(event.value);
+    const bool of_server = rank == integer_at(totals_.header, "first_server", -1);
+    if (of_server) train_.take_applied(event.step, event.index);
+    if (of_server || rank == event.index) totals_.staleness.push_back(event.value);
   }
 
   void add_counters() {
@@ -206,12 +245,14 @@ class Adder {
     for (const auto& [key, total] : dropped_totals_) totals_.dropped_gradients += total;
   }
 
-  void add_dropped_samples() {
-    for (const auto& [worker, step] : dropped_) {
+  using Gradients = std::vector<std::pair<int, std::int32_t>>;  // Worker and step.
+
+  void add_samples(const Gradients& gradients, double RankTotals::*figure) {
+    for (const auto& [worker, step] : gradients) {
       if (worker >= std::ssize(samples_)) continue;
       const auto& steps = samples_[static_cast<std::size_t>(worker)];
       if (const auto at = steps.find(step); at != steps.end())
-        totals_.ranks[static_cast<std::size_t>(worker)].dropped_samples += at->second;
+        totals_.ranks[static_cast<std::size_t>(worker)].*figure += at->second;
     }
   }
 
@@ -235,7 +276,7 @@ class Adder {
   std::map<std::int32_t, StepTime> times_;
   std::vector<std::map<std::int32_t, double>> samples_;  // By rank and step.
   std::map<std::tuple<Metric, int, int>, Counter> counters_;
-  std::vector<std::pair<int, std::int32_t>> dropped_;  // Worker and step of dropped gradients.
+  Gradients dropped_, unapplied_;
   std::map<std::pair<int, int>, double> dropped_totals_;
   std::map<std::int32_t, Sum> distances_;
   std::vector<std::vector<std::vector<bool>>> sends_;  // By rank, program and op.

@@ -17,8 +17,9 @@ namespace trainyard::session {
 
 // Totals of one rank over all processes that it had.
 struct RankTotals {
-  double samples = 0;  // Samples of all steps, including steps whose gradient was dropped.
+  double samples = 0;  // Samples of all steps, including steps whose gradient was not applied.
   double dropped_samples = 0;
+  double unapplied_samples = 0;  // Samples of gradients in an update that was never complete.
   double sent_payload_bytes = 0, received_payload_bytes = 0;
   double sent_header_bytes = 0, received_header_bytes = 0;
   double dropped_events = 0;  // Events that are missing in the recording.
@@ -35,6 +36,8 @@ struct RecordedTotals {
   base::Json header = base::Json::object();
   base::Json result;   // Result in the recording; null if the recording has none.
   std::string damage;  // Reason why the rest of the recording cannot be read; empty: none.
+  // Values of JSON frames that are invalid, such as a text instead of a number.
+  base::Problems invalid_values;
   std::vector<RankTotals> ranks;
   std::int64_t steps = 0;  // Steps that every rank involved has finished.
   // Times of the slowest rank of each of these steps, sorted.

@@ -18,6 +18,7 @@
 #include "core/session/verify/figure_checks.h"
 #include "core/session/verify/recorded_totals.h"
 #include "core/strategy/strategy.h"
+#include "core/telemetry/compare.h"
 #include "core/telemetry/summary.h"
 
 namespace trainyard::session {
@@ -60,6 +61,7 @@ class Verifier {
 
   Verification verify(const MakeCompute& make_compute) {
     check_recording();
+    check_documents();
     check_plan();
     check_steps();
     check_samples();
@@ -79,12 +81,35 @@ class Verifier {
     if (!totals_.damage.empty()) found = "damaged";
     else if (!totals_.result.is_object())
       found = "incomplete", note = "the recording ends before the result of the run";
+    else if (!totals_.invalid_values.empty())
+      found = "damaged", note = base::to_string(totals_.invalid_values.front());
     checks_.compare_values("recording", "complete", found, 0, note);
     if (found != "complete") unreadable_ = "the recording is " + found;
     double dropped = totals_.sum(&RankTotals::dropped_events);
     if (unreadable_.empty() && dropped > 0)
       lacks_events_ = fmt::format("the recording lacks {} that ranks could not send",
                                   base::counted(std::llround(dropped), "event"));
+  }
+
+  // A run writes its result and its resolved experiment both to files and to the recording.
+  void check_documents() {
+    if (!unreadable_.empty()) return;
+    check_document(kResultFile, totals_.result);
+    check_document(kResolvedFile, totals_.header.value("experiment", Json()));
+  }
+
+  void check_document(const char* name, const Json& recorded) {
+    std::string found = "as recorded", note;
+    const auto file = base::read_json(directory_ / name);
+    if (!file) {
+      found = "unreadable", note = base::to_string(file.error());
+    } else if (const auto all = telemetry::differences(std::vector<Json>{*file, recorded});
+               !all.empty()) {
+      found = "altered";
+      note = fmt::format("differs from the recording in {}", all.front().path);
+      if (all.size() > 1) note += fmt::format(" and {} more", all.size() - 1);
+    }
+    checks_.compare_values(name, "as recorded", found, 0, note);
   }
 
   // Returns the reason why figures that are sums over all events cannot be recomputed; empty if
@@ -124,7 +149,8 @@ class Verifier {
     if (const std::string why = lacks(); !why.empty())
       return checks_.skip("samples", why), checks_.skip("dropped_samples", why);
     const double dropped = totals_.sum(&RankTotals::dropped_samples),
-                 used = totals_.sum(&RankTotals::samples) - dropped;
+                 unapplied = totals_.sum(&RankTotals::unapplied_samples),
+                 used = totals_.sum(&RankTotals::samples) - dropped - unapplied;
     checks_.compare("samples", whole(used));
     if (dropped > 0 || !checks_.stated("dropped_samples").is_null())
       checks_.compare("dropped_samples", whole(dropped));

@@ -237,6 +237,23 @@ TEST_F(Idx, refuses_numbers_that_are_not_finite) {
   images[2] = '\x0d';
   write(images, good_labels());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("sample 2")));
+  const auto surveyed = survey(spec_, folder_.path());
+  ASSERT_FALSE(surveyed);
+  EXPECT_THAT(surveyed.error(),
+              AllOf(IsProblem("bad_data_file", path("images")), Reports("sample 2")));
+}
+
+TEST_F(Idx, survey_refuses_numbers_that_are_too_large) {
+  std::string elements;
+  for (std::int64_t i = 0; i < kImages * kPixels; ++i)
+    elements += big_endian(i == 20 ? 1e300 : static_cast<double>(i));
+  std::string images = idx({kImages, 2, 3}, elements);
+  images[2] = '\x0e';
+  write(images, good_labels());
+  const auto surveyed = survey(spec_, folder_.path());
+  ASSERT_FALSE(surveyed);
+  EXPECT_THAT(surveyed.error(),
+              AllOf(IsProblem("bad_data_file", path("images")), Reports("sample 3")));
 }
 
 // QMNIST: eight int32 numbers for each label; the first is the class.

@@ -95,6 +95,32 @@ TEST(RecordedTotals, of_dropped_gradients_are_the_samples_of_their_steps) {
   EXPECT_EQ(totals.sum(&RankTotals::samples), 11);
 }
 
+TEST(RecordedTotals, of_incomplete_updates_are_the_samples_of_their_steps) {
+  const auto totals = totals_of({joined({step(0, 4, 8, 1), step(2, 3, 3, 1)}),
+                                 joined({step(1, 4, 8, 1)}),
+                                 {metric_event(Metric::unapplied_gradients, 2, 1, 0)}},
+                                {{"reports_of_step", 1}, {"first_server", 2}});
+  EXPECT_EQ(totals.sum(&RankTotals::unapplied_samples), 3);
+  EXPECT_EQ(totals.sum(&RankTotals::dropped_samples), 0);
+}
+
+TEST(RecordedTotals, of_losses_count_only_applied_gradients_if_the_header_says_so) {
+  const auto totals = totals_of(
+      {step(0, 4, 8, 1),
+       step(0, 4, 6, 1),
+       step(0, 4, 4, 1),
+       {metric_event(Metric::staleness, 0, 0, 1), metric_event(Metric::staleness, 0, 0, 2)}},
+      {{"reports_of_step", 2}, {"only_applied", true}, {"first_server", 3}});
+  ASSERT_TRUE(totals.train.loss);
+  EXPECT_DOUBLE_EQ(*totals.train.loss, 10.0 / 8);
+}
+
+TEST(RecordedTotals, list_invalid_values) {
+  const auto totals = totals_of({step(0, 4, 8, 1)}, {{"first_server", "x"}});
+  EXPECT_THAT(totals.invalid_values,
+              testing::Contains(testing::Field(&base::Problem::where, "first_server")));
+}
+
 TEST(RecordedTotals, of_staleness_are_those_of_the_first_server) {
   const auto totals = totals_of(
       {{},
