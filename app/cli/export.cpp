@@ -9,6 +9,7 @@
 #include "app/cli/output_file.h"
 #include "app/cli/verbs.h"
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint/model_weights.h"
@@ -79,7 +80,7 @@ int report_written(const ExportArguments& arguments, const base::Json& more) {
                     {"bytes", error ? 0 : bytes}};
   result.update(more);
   if (arguments.json) print_json(result);
-  else std::fprintf(stderr, "wrote %s\n", arguments.out.c_str());
+  else std::fprintf(stderr, "wrote %s\n", base::printable(arguments.out).c_str());
   return 0;
 }
 
@@ -104,8 +105,9 @@ base::Result<StepWeights> weights_of(const ExportArguments& arguments,
     return StepWeights{session::initial_weights(resolved), 0};
   if (arguments.step == 0)
     return base::fail(no_weights_of_step(
-        arguments, fmt::format("the run was resumed at step {}, so step 0 is in another run",
-                               base::format_count(resolved.first_step))));
+        arguments,
+        fmt::format("the run resumed at step {} from {}; export step 0 of that run",
+                    base::format_count(resolved.first_step), resolved.document.run.resume_from)));
   StepWeights newest{session::ModelWeights(resolved), 0};
   const auto read =
       session::read_checkpoint(fs::path(arguments.directory) / session::kCheckpointsDirectory,

@@ -253,7 +253,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
   for (const base::Json& fault : r.value("faults", base::Json::array()))
     std::printf("  FAULT               %s\n",
                 telemetry::words(telemetry::fault_from(fault)).c_str());
-  std::printf("  run directory       %s\n", r["run_directory"].get<std::string>().c_str());
+  std::printf("  run directory       %s\n",
+              base::printable(r["run_directory"].get<std::string>()).c_str());
 }
 
 int exit_code_of(const session::CoordinatorResult& outcome) {
@@ -401,6 +402,10 @@ base::Problem missing_resume_directory(const std::string& directory) {
 base::Problems order_file_problems(const RunArguments& arguments) {
   std::error_code error;
   const auto directory = std::filesystem::absolute(arguments.dump_order, error).parent_path();
+  if (std::filesystem::is_directory(arguments.dump_order, error))
+    return {{"not_a_file", base::ProblemCode::bad_usage, "--dump-order",
+             fmt::format("{} is a directory", arguments.dump_order), "a file",
+             "Add the name of a file."}};
   if (arguments.dump_order.empty() || std::filesystem::is_directory(directory, error)) return {};
   return {{"missing_directory", base::ProblemCode::bad_usage, "--dump-order",
            fmt::format("{} is not a directory", directory.string()), "a file in a directory",

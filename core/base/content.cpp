@@ -73,13 +73,20 @@ std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
                                 std::int64_t start) {
   const auto wrong = utf8::find_invalid(text.begin(), text.end());
   if (wrong == text.end()) return std::nullopt;
-  return Problem{"not_utf8",
-                 ProblemCode::bad_input,
-                 file,
-                 fmt::format("the text is not UTF-8: byte {} does not begin a character",
-                             format_count(start + (wrong - text.begin()))),
-                 "text in UTF-8",
-                 "Convert the file, for example with iconv -f LATIN1 -t UTF-8."};
+  constexpr std::string_view kGzip = "\x1f\x8b";
+  const bool is_binary = text.find('\0') != std::string_view::npos;
+  return Problem{
+      "not_utf8",
+      ProblemCode::bad_input,
+      file,
+      fmt::format("the text is not UTF-8: byte {} does not begin a character",
+                  format_count(start + (wrong - text.begin()))),
+      "text in UTF-8",
+      start == 0 && text.starts_with(kGzip) ? "The file is compressed: decompress it with gunzip."
+      : is_binary
+          ? "The file seems to be binary: choose a text file."
+          : "Convert the file from its encoding, such as Latin-1 (iconv -f LATIN1 -t UTF-8) "
+            "or Windows-1252 (iconv -f CP1252 -t UTF-8)."};
 }
 
 std::string utf8_of_latin1(std::string_view text) {
