@@ -200,7 +200,7 @@ class Encoder {
     if (2 * column.words.size() > column.values.size())
       note +=
           "; most texts occur only once, so list the column in data.csv.ignored if it holds "
-          "names, or set data.csv.decimal if it holds numbers";
+          "names; if it holds numbers, set data.csv.decimal, and remove thousands separators";
     if (other > 0)
       note +=
           fmt::format("; {} outside the training samples have other categories (all features 0)",

@@ -58,6 +58,13 @@ struct ColumnState {
   WordList words;
 };
 
+// Advice for a first line that has only one column.
+std::string advice_for_one_column(const std::string& line) {
+  if (line.starts_with("sep=")) return "Remove this line, which only states the delimiter.";
+  if (line.starts_with('#')) return "Remove comment lines: a CSV file has none.";
+  return "If columns are separated by another character, convert the file.";
+}
+
 class Reader {
  public:
   Reader(const CsvSpec& spec, const std::string& label_column, const std::filesystem::path& path,
@@ -171,12 +178,12 @@ class Reader {
                                return csv_number(name, table_.dialect.decimal_comma).has_value();
                              });
     if (names_.size() < 2)
-      return fail(problem_here(
-          fmt::format("the first line has only one column if columns are {}",
-                      table_.dialect.delimiter == ',' ? "separated by commas, semicolons or tabs"
-                                                      : "separated as data.csv.delimiter states"),
-          "the label and at least one feature",
-          "If columns are separated by another character, convert the file."));
+      return fail(problem_here(fmt::format("the first line has only one column if columns are {}",
+                                           spec_.delimiter == CsvDelimiter::detect
+                                               ? "separated by commas, semicolons or tabs"
+                                               : "separated as data.csv.delimiter states"),
+                               "the label and at least one feature",
+                               advice_for_one_column(fields.front())));
     auto columns = choose_columns();
     if (columns && !table_.dialect.header) return read_sample(fields);
     return columns;

@@ -122,6 +122,11 @@ TEST_F(Csv, reports_line_and_column_of_an_invalid_number) {
         << bad;
 }
 
+TEST_F(Csv, advises_to_remove_lines_before_the_header) {
+  EXPECT_THAT(problem("sep=;\nx;kind\n1;a\n2;b\n"), Advises("only states the delimiter"));
+  EXPECT_THAT(problem("# made today\nx,kind\n1,a\n2,b\n"), Advises("comment lines"));
+}
+
 // Values around an offset of 1.7e12, such as milliseconds since 1970, have steps of 131,072 in
 // fp32. Around 10^15, the spread is 2e-14 of the mean.
 TEST_F(Csv, standardizes_in_double_precision) {
