@@ -139,6 +139,12 @@ Result<std::size_t> ByteSource::read_gzip(std::span<std::uint8_t> bytes) {
     const int code = inflate(stream_.get(), Z_NO_FLUSH);
     unused_ = unused_.last(stream_->avail_in);
     done += room - stream_->avail_out;
+    expanded_ += room - stream_->avail_out;
+    if (expanded_ > std::max(kMinExpanded, kMaxExpansion * size_))
+      return fail(
+          problem(fmt::format("the gzip data expands to more than {} times the size of the file",
+                              kMaxExpansion),
+                  "a data set", "If the file is what you expect, decompress it with gunzip."));
     if (code == Z_STREAM_END) {
       if (auto next = end_member(); !next) return fail(next.error());
     } else if (code != Z_OK && code != Z_BUF_ERROR) {

@@ -30,6 +30,10 @@ class ByteSource {
   // Reads all remaining data; returns a Problem if there are more than `max_bytes`.
   base::Result<std::string> read_all(std::size_t max_bytes);
 
+  // Compressed data sets expand at most about 20 times. A file that expands more than
+  // kMaxExpansion times, to more than kMinExpanded bytes, is refused while it is read.
+  static constexpr std::uint64_t kMaxExpansion = 100, kMinExpanded = std::uint64_t{64} << 20;
+
   // Upper bound of the uncompressed size: the file size, times the maximum ratio of deflate if
   // compressed.
   std::uint64_t max_bytes() const { return gzip_ ? size_ * kMaxPerByte : size_; }
@@ -63,6 +67,7 @@ class ByteSource {
   std::unique_ptr<std::array<std::uint8_t, 1 << 16>> block_;
   std::span<const std::uint8_t> unused_;  // Bytes of the block that were not returned yet.
   bool gzip_ = false, ended_ = false;
+  std::uint64_t expanded_ = 0;  // Bytes that were decompressed.
   std::unique_ptr<z_stream, EndInflate> stream_;
 };
 

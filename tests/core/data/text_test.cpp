@@ -109,6 +109,15 @@ TEST_F(Text, reports_a_character_that_the_end_cuts_off) {
   EXPECT_THAT(problem("abcdefghi\xc3"), AllOf(IsProblem("not_utf8", path()), Reports("byte 9")));
 }
 
+TEST_F(Text, refuses_gzip_data_that_expands_without_limit) {
+  EXPECT_THAT(problem(gzip(std::string(80'000'000, 'a'))),
+              AllOf(IsProblem("bad_data_file", path()), Reports("100 times"), Advises("gunzip")));
+}
+
+TEST_F(Text, names_binary_files) {
+  EXPECT_THAT(problem("\xff" + std::string(1, '\0') + "abcdefghi"), Advises("binary"));
+}
+
 // Blocks of a file cut characters of several bytes; only the first and last characters are kept.
 TEST_F(Text, large_file_gives_the_same_windows_as_its_ends) {
   std::string text = "αβγδε", end = "ζηθικλμνξ";
