@@ -22,6 +22,7 @@ class Notes {
   std::vector<Note> take() {
     note_schedule();
     note_intervals();
+    note_text();
     note_batch_norm();
     note_links();
     return std::move(notes_);
@@ -53,6 +54,21 @@ class Notes {
     if (schedule.kind == ScheduleKind::cosine && schedule.final_fraction == 1)
       add("training.schedule.final_fraction",
           "the final fraction is 1, so the learning rate never decays");
+    if (schedule.kind == ScheduleKind::cosine && schedule.warmup_steps == r_.steps)
+      add("training.schedule.warmup_steps",
+          fmt::format("the warm-up takes all {} of the run, so the learning rate never decays",
+                      steps_));
+  }
+
+  void note_text() {
+    const RunSpec &run = r_.document.run, defaults;
+    const bool has_text = r_.data.sequences();
+    if (has_text && run.sampled_characters > 0) return;
+    const char* why = has_text ? "run.sampled_characters is 0, so no text is generated"
+                               : "data.kind is neither grammar nor text, so no text is generated";
+    if (!has_text && run.sampled_characters != defaults.sampled_characters)
+      add("run.sampled_characters", why);
+    if (run.temperature != defaults.temperature) add("run.temperature", why);
   }
 
   // Notes intervals that are longer than the run.

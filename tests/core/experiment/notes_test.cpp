@@ -6,6 +6,7 @@
 
 #include "core/experiment/validation_result.h"
 #include "tests/core/experiment/samples.h"
+#include "tests/core/strategy/experiments.h"
 
 namespace trainyard::experiment {
 namespace {
@@ -27,6 +28,17 @@ std::vector<std::string> noted(const Experiment& e) {
 
 TEST(Notes, an_experiment_without_such_settings_has_none) {
   EXPECT_THAT(noted(small(1, 2)), IsEmpty());
+}
+
+TEST(Notes, settings_of_text_that_is_not_generated) {
+  Experiment e = small(1, 2);
+  e.run.sampled_characters = 50, e.run.temperature = 2;
+  EXPECT_THAT(noted(e), ElementsAre("run.sampled_characters", "run.temperature"));
+  Experiment text = strategy::small_gpt(1);
+  text.run.temperature = 2;
+  EXPECT_THAT(noted(text), IsEmpty());
+  text.run.sampled_characters = 0;
+  EXPECT_THAT(noted(text), ElementsAre("run.temperature"));
 }
 
 TEST(Notes, schedule_that_has_no_effect_in_the_run) {
