@@ -84,7 +84,8 @@ TEST_F(CliPeer, weights_are_bounded_by_the_number_of_inputs) {
       0);
   const std::string bytes = read(file);
   const std::map<std::string, double> inputs{{"0", 784}, {"2", 256}, {"4", 128}};
-  for (const session::NamedTensor& tensor : session::read_safetensors(bytes, file).value()) {
+  const auto tensors = session::read_safetensors(bytes, file).value();
+  for (const session::NamedTensor& tensor : tensors) {
     float most = 0;
     for (std::size_t i = 0; i < tensor.data.size(); i += 4) {
       float value = 0;
