@@ -172,6 +172,8 @@ TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
   for (const char* file :
        {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json"})
     EXPECT_TRUE(std::filesystem::exists(directory / file)) << file;
+  EXPECT_EQ(cli({"verify", directory}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(directory / "checkpoints"));
 }
 
 // Text generation combines the parts of all ranks, also of those without parameters.

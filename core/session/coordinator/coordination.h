@@ -147,6 +147,7 @@ class Coordination {
   bool ended_ = false, canceling_ = false, recording_failed_ = false;
   // Problem of committing the last complete checkpoint; none if it was committed.
   std::optional<base::Problem> uncommitted_;
+  std::optional<base::Problem> removed_;  // Problem of files that were removed during the run.
   bool trained_ = false;  // True once training has ended and evaluators have been notified.
   std::int64_t latest_event_ns_ = 0;  // Time of the latest event reported by ranks.
   std::int64_t unknown_peers_ = 0, restarts_ = 0;

@@ -326,6 +326,7 @@ void Coordination::finish() {
   for (const std::vector<int>& alike : experiment::identical_parameter_groups(p_.resolved))
     if (auto problem = different_weights(entries_, alike))
       return end(RunState::failed, std::move(problem));
+  if (removed_) return end(RunState::failed, removed_);
   if (uncommitted_) return end(RunState::failed, uncommitted_);
   if (canceling_) return end(RunState::canceled, canceled());
   end(pacer_.horizon() < p_.resolved.steps ? RunState::stopped : RunState::finished, std::nullopt);
@@ -436,7 +437,8 @@ Json Coordination::result(std::int64_t now) const {
 }
 
 // Ends the run in order if the recording cannot be written, for example on a full disk. What was
-// recorded so far stays valid.
+// recorded so far stays valid. If files were only removed, and are there again, the run stops after
+// the current step, so that the ranks save their weights.
 void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
@@ -447,6 +449,10 @@ void Coordination::cannot_record(const Problem& problem) {
         "Free space, or make the run directory writable, and run again; what was recorded until "
         "now "
         "can be opened.";
+  if (problem.id == "recording_removed" && training()) {
+    removed_ = text;
+    return stop();
+  }
   if (!ended_) return end(RunState::failed, text);
   // Keeps the problem of a run that has already failed, because the earlier failure explains more.
   if (!ended_well(state_)) return;
