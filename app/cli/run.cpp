@@ -403,7 +403,7 @@ base::Problems order_file_problems(const RunArguments& arguments) {
   std::error_code error;
   const auto directory = std::filesystem::absolute(arguments.dump_order, error).parent_path();
   if (std::filesystem::is_directory(arguments.dump_order, error))
-    return {{"not_a_file", base::ProblemCode::bad_usage, "--dump-order",
+    return {{"not_a_regular_file", base::ProblemCode::bad_usage, "--dump-order",
              fmt::format("{} is a directory", arguments.dump_order), "a file",
              "Add the name of a file."}};
   if (arguments.dump_order.empty() || std::filesystem::is_directory(directory, error)) return {};

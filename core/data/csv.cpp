@@ -67,7 +67,8 @@ void standardize(const std::vector<double>& values, Rows train, float* features,
   const double origin = exact(train.front());
   const auto relative = [&](std::int64_t row) { return exact(row) - origin; };
   const Moments of_relative = moments_of(train, relative);
-  write(of_relative, of_relative.deviation > 0, relative);
+  if (of_relative.deviation > 0) write(of_relative, true, relative);
+  else write(of_exact, false, exact);
 }
 
 // Encodes a category as one feature for each text of the training samples, in sorted order: 1 for

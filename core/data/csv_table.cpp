@@ -60,7 +60,6 @@ struct ColumnState {
 
 // Advice for a first line that has only one column.
 std::string advice_for_one_column(const std::string& line) {
-  if (line.starts_with("sep=")) return "Remove this line, which only states the delimiter.";
   if (line.starts_with('#')) return "Remove comment lines: a CSV file has none.";
   return "If columns are separated by another character, convert the file.";
 }
@@ -169,6 +168,9 @@ class Reader {
                           "Set data.file to a file with samples."));
     if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
     const std::vector<std::string> fields = records_->fields();
+    if (fields.front() == "sep=")
+      return fail(problem_here("the line only states the delimiter", "a header line or a sample",
+                               "Remove this line."));
     for (std::size_t i = 0; i < fields.size(); ++i)
       names_.push_back(table_.dialect.header ? text_of(trimmed(fields[i]))
                                              : fmt::format("column {}", i + 1));

@@ -122,8 +122,8 @@ TEST_F(Csv, reports_line_and_column_of_an_invalid_number) {
         << bad;
 }
 
-TEST_F(Csv, advises_to_remove_lines_before_the_header) {
-  EXPECT_THAT(problem("sep=;\nx;kind\n1;a\n2;b\n"), Advises("only states the delimiter"));
+TEST_F(Csv, names_lines_before_the_header) {
+  EXPECT_THAT(problem("sep=;\nx;kind\n1;a\n2;b\n"), Reports("only states the delimiter"));
   EXPECT_THAT(problem("# made today\nx,kind\n1,a\n2,b\n"), Advises("comment lines"));
 }
 
