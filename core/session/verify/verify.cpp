@@ -99,6 +99,13 @@ class Verifier {
   }
 
   void check_document(const char* name, const Json& recorded) {
+    std::error_code error;
+    if (!fs::exists(directory_ / name, error))
+      return checks_.add({name,
+                          {},
+                          {},
+                          CheckStatus::not_checked,
+                          "the file is missing; the recording has a copy"});
     std::string found = "as recorded", note;
     const auto file = base::read_json(directory_ / name);
     if (!file) {
