@@ -164,6 +164,21 @@ std::string against_simulated(const base::Json& r) {
       base::number_text(r["step_seconds"]["median"].get<double>() / seconds, "%.2f"));
 }
 
+void print_staleness(const base::Json& r) {
+  const base::Json& staleness = r["staleness"];
+  std::printf("  staleness           mean %s, p95 %s, maximum %s",
+              number_of(staleness["mean"], "%.2f").c_str(),
+              number_of(staleness["p95"], "%.0f").c_str(),
+              number_of(staleness["max"], "%.0f").c_str());
+  if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
+    std::printf("; %s gradients arrived too late, so %s samples were not used",
+                base::format_count(dropped->get<std::int64_t>()).c_str(),
+                base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
+  if (const auto unused = r.value("unused_samples", std::int64_t{0}); unused > 0)
+    std::printf("; %s assigned samples had no effect", base::format_count(unused).c_str());
+  std::printf("\n");
+}
+
 void print_summary(const base::Json& r, const experiment::Experiment& given) {
   const base::Json& step = r["step_seconds"];
   const std::int64_t first = r.value("first_step", std::int64_t{0});
@@ -193,20 +208,8 @@ void print_summary(const base::Json& r, const experiment::Experiment& given) {
                 base::format_seconds(step["p95"].get<double>()).c_str(),
                 against_simulated(r).c_str());
   if (experiment::has_servers(given.strategy.kind) ||
-      experiment::updates_each_micro_batch(given.strategy)) {
-    const base::Json& staleness = r["staleness"];
-    std::printf("  staleness           mean %s, p95 %s, maximum %s",
-                number_of(staleness["mean"], "%.2f").c_str(),
-                number_of(staleness["p95"], "%.0f").c_str(),
-                number_of(staleness["max"], "%.0f").c_str());
-    if (const auto dropped = r.find("dropped_gradients"); dropped != r.end())
-      std::printf("; %s gradients arrived too late, so %s samples were not used",
-                  base::format_count(dropped->get<std::int64_t>()).c_str(),
-                  base::format_count(r.value("dropped_samples", std::int64_t{0})).c_str());
-    if (const auto unused = r.value("unused_samples", std::int64_t{0}); unused > 0)
-      std::printf("; %s assigned samples had no effect", base::format_count(unused).c_str());
-    std::printf("\n");
-  }
+      experiment::updates_each_micro_batch(given.strategy))
+    print_staleness(r);
   if (const base::Json& wire = r["wire_bytes"]; wire.is_object())
     std::printf("  sent                %s of payload, %s of headers\n",
                 base::format_bytes(wire["payload"].get<double>()).c_str(),

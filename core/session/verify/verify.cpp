@@ -255,7 +255,7 @@ class Verifier {
   // if they must.
   std::string ops_reason() const {
     if (!e_.document.run.record_ops) return "ops were not recorded (run.record_ops is false)";
-    if (const std::string why = lacks(); !why.empty()) return why;
+    if (std::string why = lacks(); !why.empty()) return why;
     if (!same_plan_) return "the plan differs, so the recorded ops cannot be named";
     if (e_.servers > 0) return "ops of parameter servers and their workers are not one per message";
     if (e_.world() > 1 && experiment::is_asynchronous_gossip(e_.document.strategy))
