@@ -33,9 +33,11 @@ int Wire::take_number() {
 int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose purpose,
                Picoseconds now) {
   const int number = take_number(), to = op.peers.front();
-  const Path& path = paths_.at(pair_key(from, to));
+  Lane& lane = lanes_[static_cast<std::size_t>(op.first_lane)];
+  if (lane.path == nullptr) lane.path = &paths_.at(pair_key(from, to));
+  const Path& path = *lane.path;
   at(number) = {from, to, &op, step, now, &path};
-  lanes_[static_cast<std::size_t>(op.first_lane)].messages.push_back(number);
+  lane.messages.push_back(number);
   links_.start(number, path, op.bytes, now);
   count(at(number), path, purpose);
   posted_.push_back(number);

@@ -100,6 +100,7 @@ class Wire {
   struct Lane {
     std::vector<int> messages;
     std::size_t first = 0;
+    const Path* path = nullptr;  // set by the first message
   };
   std::unordered_map<std::uint64_t, int> lane_numbers_;
   std::vector<Lane> lanes_;
