@@ -183,7 +183,7 @@ Result<void> check_complete(IdxFile& file, const std::filesystem::path& path) {
       return {};
   }
   std::int64_t wrong = -1;
-  const auto read = read_rows(file, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
+  auto read = read_rows(file, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
     if (wrong < 0 && !all_fit_floats(file, row)) wrong = sample;
   });
   if (!read) return read;
