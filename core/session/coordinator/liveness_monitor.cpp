@@ -67,7 +67,7 @@ void LivenessMonitor::exclude_own_pause(std::int64_t now_ns) {
     if (rank.heard_ns != kNever) rank.heard_ns = std::min(rank.heard_ns + gap, now_ns);
 }
 
-std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns) const {
+std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!is_unresponsive(static_cast<int>(r), now_ns)) continue;
     return Problem{
@@ -82,7 +82,8 @@ std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns
   return std::nullopt;
 }
 
-bool LivenessMonitor::is_unresponsive(int rank, std::int64_t now_ns) const {
+bool LivenessMonitor::is_unresponsive(int rank, std::int64_t now_ns) {
+  exclude_own_pause(now_ns);
   const RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
   return !seen.done && seen.heard_ns != kNever &&
          now_ns - seen.heard_ns > nanoseconds(limits_.unresponsive_seconds);

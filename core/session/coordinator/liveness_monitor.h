@@ -41,7 +41,7 @@ class LivenessMonitor {
   // Returns a Problem if a rank is unresponsive or the run hangs. Ranks that wait at `horizon` have
   // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
-  bool is_unresponsive(int rank, std::int64_t now_ns) const;
+  bool is_unresponsive(int rank, std::int64_t now_ns);
   // Returns the problem of a rank whose process ended early. `how`: text from `Process::ended`.
   base::Problem died(int rank, const std::string& how) const;
 
@@ -62,7 +62,7 @@ class LivenessMonitor {
     bool done = false;
   };
   void exclude_own_pause(std::int64_t now_ns);
-  std::optional<base::Problem> unresponsive_problem(std::int64_t now_ns) const;
+  std::optional<base::Problem> unresponsive_problem(std::int64_t now_ns);
   base::Problem hung() const;
   double patience() const;
   int find_hung_rank() const;

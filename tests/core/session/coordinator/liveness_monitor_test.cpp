@@ -137,6 +137,15 @@ TEST_F(LivenessMonitorTest, ignores_its_own_suspension) {
   EXPECT_FALSE(liveness_monitor_.judge(kFar, 100 * kSecond));  // the machine slept
 }
 
+// The coordinator asks for single ranks before it judges the run.
+TEST_F(LivenessMonitorTest, ignores_its_own_suspension_for_single_ranks) {
+  for (int r = 0; r < 3; ++r) beat(r, 1);
+  EXPECT_FALSE(liveness_monitor_.judge(kFar, kSecond / 10));
+  for (int r = 0; r < 3; ++r)
+    EXPECT_FALSE(liveness_monitor_.is_unresponsive(r, 100 * kSecond)) << r;
+  EXPECT_FALSE(liveness_monitor_.judge(kFar, 100 * kSecond));
+}
+
 TEST_F(LivenessMonitorTest, expects_no_heartbeats_of_a_finished_rank) {
   liveness_monitor_.done(2);
   std::uint64_t ops = 0;
