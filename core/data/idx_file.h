@@ -55,8 +55,9 @@ base::Result<void> read_rows(
     IdxFile& file,
     const std::function<void(std::int64_t sample, std::span<const std::uint8_t> row)>& use);
 
-// Checks that the file is complete, and that its numbers are finite and fit into fp32. A file that did not change since the last check is not read
-// again, because a workbench validates after every edit.
+// Checks that the file is complete, and that its numbers are finite and fit into fp32. A file that
+// did not change since the last check is not read again, because a workbench validates after every
+// edit.
 base::Result<void> check_complete(IdxFile& file, const std::filesystem::path& path);
 
 }  // namespace trainyard::data

@@ -65,7 +65,7 @@ class Wire {
   void arrive(int message) { at(message).arrived = true; }
   // Returns the receiver's next message on a lane if it has arrived, else -1.
   int oldest(int lane) const;
-  void consume(int message);
+  void consume(int number);
   // Frees the id of a message. Called after the sender has learned that the message was consumed.
   void forget(int message) { free_.push_back(message); }
 
