@@ -126,13 +126,14 @@ TEST_P(TrainingOverTcp, sends_the_bytes_of_its_plan_as_counted_by_tcp) {
   std::deque<tests::Lines> memory;
   std::vector<std::unique_ptr<comm::Transport>> back;
   std::uint64_t before = 0;
-  const auto outcomes = tests::train(
-      resolved, compute::reference::make, [&, n = ranks](int, std::size_t arena_bytes) {
-        auto ends = tests::over_sockets(n, arena_bytes, memory, {});
-        for (auto& end : ends) end = std::make_unique<Borrowed>(std::move(end), back);
-        before = settled();
-        return ends;
-      });
+  const auto outcomes = tests::train(resolved, compute::reference::make,
+                                     [&, n = ranks](int, std::size_t arena_bytes) {
+                                       auto ends = tests::over_sockets(n, arena_bytes, memory, {});
+                                       for (auto& end : ends)
+                                         end = std::make_unique<Borrowed>(std::move(end), back);
+                                       before = settled();
+                                       return ends;
+                                     });
   const std::uint64_t on_tcp = settled() - before;
   comm::Traffic all;
   for (const tests::RankOutcome& rank : outcomes) {
