@@ -91,7 +91,8 @@ TEST(CliCompletion, completes_verbs_options_and_their_values) {
   EXPECT_THAT(completions("trainyard-cli ''"),
               testing::AllOf(Contains("bench"), testing::Not(Contains("bench-rank"))));
   EXPECT_THAT(completions("trainyard-cli plan --ex"), ElementsAre("--expand"));
-  EXPECT_THAT(completions("trainyard-cli export --format ''"), ElementsAre("csv", "trace", "safetensors"));
+  EXPECT_THAT(completions("trainyard-cli export --format ''"),
+              ElementsAre("csv", "trace", "safetensors"));
   EXPECT_THAT(completions("trainyard-cli list str"), ElementsAre("strategies"));
   EXPECT_THAT(completions("trainyard-cli bench ''"), ElementsAre("allreduce"));
   EXPECT_THAT(completions("trainyard-cli bench allreduce --transport z"), ElementsAre("zmq"));
