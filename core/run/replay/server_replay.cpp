@@ -111,8 +111,7 @@ struct ServerReplay::State {
   std::int64_t gradients = 0;
   UpdateAverage average;
 
-  explicit State(ServedTrainingParts p)
-      : parts(std::move(p)), queue(parts.compute->make_queue()), average(*parts.plan) {}
+  explicit State(ServedTrainingParts p) : parts(std::move(p)), queue(parts.compute->make_queue()) {}
 
   Result<void> open();
   Result<void> add_worker(int rank);
@@ -214,6 +213,8 @@ Result<void> ServerReplay::State::open() {
   for (int rank = 0; rank < parts.plan->ranks; ++rank)
     if (!parts.plan->rank_plan(rank).rule)
       if (auto ok = add_worker(rank); !ok) return ok;
+  average = UpdateAverage(*parts.plan, *servers.front().rank->plan.rule,
+                          static_cast<int>(servers.size()));
   for (Worker& worker : workers)
     worker.has.resize(servers.size()), worker.owes.resize(servers.size());
   // Initializes the servers last: a worker may use a server's memory in place, which must then hold

@@ -3,15 +3,14 @@
 
 namespace trainyard::run {
 
-UpdateAverage::UpdateAverage(const plan::Plan& plan) : schedule_(plan.schedule) {
+UpdateAverage::UpdateAverage(const plan::Plan& plan, const plan::ArrivalRule& rule, int servers)
+    : schedule_(plan.schedule) {
+  // one gradient, or those of all workers in the same step
+  const int trivial = rule.answers_after_update ? rule.workers : 1;
+  if (servers > 1 || rule.gradients_per_update == trivial) return;
   const std::vector<std::string> training = schedule_.training();
-  int servers = 0;
-  for (std::int32_t rank = 0; rank < plan.ranks; ++rank) {
+  for (std::int32_t rank = 0; rank < rule.workers; ++rank) {
     const plan::RankPlan worker = plan.rank_plan(rank);
-    if (worker.rule) {
-      ++servers;
-      continue;
-    }
     auto& samples = workers_.emplace_back();
     for (const std::string& name : training)
       if (const int number = worker.program(name); number >= 0) {
@@ -19,7 +18,6 @@ UpdateAverage::UpdateAverage(const plan::Plan& plan) : schedule_(plan.schedule) 
         samples[name] = {program.samples, program.global_samples};
       }
   }
-  if (servers > 1) workers_.clear();
 }
 
 double UpdateAverage::factor(std::span<const std::pair<int, std::int64_t>> taken) const {

@@ -21,7 +21,8 @@ namespace trainyard::run {
 class UpdateAverage {
  public:
   UpdateAverage() = default;  // the factor is always 1
-  explicit UpdateAverage(const plan::Plan& plan);
+  // Reads the plans of the workers only if batches of an update may differ in size.
+  UpdateAverage(const plan::Plan& plan, const plan::ArrivalRule& rule, int servers);
 
   // Returns D / sum_i n_i. `taken`: worker and step of each gradient in the update.
   double factor(std::span<const std::pair<int, std::int64_t>> taken) const;

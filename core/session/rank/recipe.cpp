@@ -143,7 +143,7 @@ run::ServerParts server_parts(const experiment::Resolved& e, const plan::Plan& p
           .first_version = e.first_version,
           .save_every_steps = e.document.run.checkpoint_every_steps,
           .delay_compensation = e.document.strategy.servers.delay_compensation,
-          .average = run::UpdateAverage(plan)};
+          .average = run::UpdateAverage(plan, *parts.plan->rule, e.servers)};
 }
 
 base::Result<run::RowCount> row_counts(const experiment::Resolved& e, const plan::Plan& plan) {
