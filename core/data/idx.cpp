@@ -261,19 +261,15 @@ Result<std::shared_ptr<const Dataset>> read_number_images(Pair pair, const FileS
                                                           UsedRows used) {
   const IdxFile& images = pair.images;
   std::vector<double> numbers;
-  std::int64_t not_finite = -1;
+  std::optional<Problem> wrong;
   auto read = read_rows(pair.images, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
     if (used.position[static_cast<std::size_t>(sample)] < 0) return;
-    for (std::size_t at = 0; at < row.size(); at += images.width()) {
+    if (!wrong) wrong = wrong_number(images, sample, row);
+    for (std::size_t at = 0; at < row.size(); at += images.width())
       numbers.push_back(element_value(images.type, row.data() + at));
-      if (not_finite < 0 && !std::isfinite(numbers.back())) not_finite = sample;
-    }
   });
   if (!read) return fail(read.error());
-  if (not_finite >= 0)
-    return fail(images.source.problem(
-        fmt::format("sample {} contains a number that is not finite", format_count(not_finite)),
-        "finite numbers"));
+  if (wrong) return fail(*wrong);
   const auto width = images.row();
   auto features = standardized(numbers, split, used, width);
   return std::make_shared<NumberImages>(std::move(pair.summary), split,

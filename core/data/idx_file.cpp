@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "core/base/units.h"
 
@@ -151,18 +152,17 @@ Result<void> read_rows(
   });
 }
 
-namespace {
-
-// True if all numbers of a sample are finite, and fp32 can represent their size.
-bool all_fit_floats(const IdxFile& file, std::span<const std::uint8_t> row) {
-  if (file.type != ElementType::float32 && file.type != ElementType::float64) return true;
+std::optional<base::Problem> wrong_number(const IdxFile& file, std::int64_t sample,
+                                          std::span<const std::uint8_t> row) {
+  if (file.type != ElementType::float32 && file.type != ElementType::float64) return std::nullopt;
   for (std::size_t at = 0; at < row.size(); at += file.width())
     if (!(std::abs(element_value(file.type, row.data() + at)) <= std::numeric_limits<float>::max()))
-      return false;
-  return true;
+      return file.source.problem(
+          fmt::format("sample {} contains a number that is not finite or too large",
+                      format_count(sample)),
+          "numbers up to 3.4e+38", "Remove the sample from both files, or correct the number.");
+  return std::nullopt;
 }
-
-}  // namespace
 
 Result<void> check_complete(IdxFile& file, const std::filesystem::path& path) {
   struct Version {
@@ -182,16 +182,12 @@ Result<void> check_complete(IdxFile& file, const std::filesystem::path& path) {
         !error && known != checked.end() && known->second == now)
       return {};
   }
-  std::int64_t wrong = -1;
+  std::optional<base::Problem> wrong;
   auto read = read_rows(file, [&](std::int64_t sample, std::span<const std::uint8_t> row) {
-    if (wrong < 0 && !all_fit_floats(file, row)) wrong = sample;
+    if (!wrong) wrong = wrong_number(file, sample, row);
   });
   if (!read) return read;
-  if (wrong >= 0)
-    return fail(file.source.problem(
-        fmt::format("sample {} contains a number that is not finite or too large",
-                    format_count(wrong)),
-        "numbers up to 3.4e+38", "Remove the sample from both files, or correct the number."));
+  if (wrong) return fail(*wrong);
   const std::scoped_lock lock(mutex);
   if (!error) checked[absolute] = now;
   return {};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,11 @@ base::Result<IdxFile> open_idx_file(const std::filesystem::path& path, int min_r
 base::Result<void> read_rows(
     IdxFile& file,
     const std::function<void(std::int64_t sample, std::span<const std::uint8_t> row)>& use);
+
+// Returns a problem if a number of a sample is not finite, or too large for fp32. `row`: bytes of
+// the sample's elements.
+std::optional<base::Problem> wrong_number(const IdxFile& file, std::int64_t sample,
+                                          std::span<const std::uint8_t> row);
 
 // Checks that the file is complete, and that its numbers are finite and fit into fp32. A file that
 // did not change since the last check is not read again, because a workbench validates after every
