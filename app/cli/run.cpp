@@ -25,7 +25,6 @@
 #include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/imposed.h"
 #include "core/experiment/measured_partition.h"
 #include "core/experiment/notes.h"
 #include "core/experiment/placement.h"
