@@ -3,6 +3,7 @@
 // no samples.
 #include "core/check/check.h"
 
+#include <cmath>
 #include <cstdio>
 
 #include "app/cli/verbs.h"
@@ -14,6 +15,7 @@
 #include "core/run/bind/memory_use.h"
 #include "core/run/input/row_counts.h"
 #include "core/session/advice/memory_problems.h"
+#include "core/session/advice/recording_estimate.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::cli {
@@ -75,6 +77,7 @@ struct Checked {
   const check::Report& report;
   std::vector<run::MemoryUse> memory = session::memory_of(plan);  // by rank, like `excess_bytes`
   std::vector<std::int64_t> excess_bytes = session::excess_bytes(experiment, memory);
+  session::RecordingEstimate recording = session::estimate_recording(experiment, plan);
 };
 
 Json rank_json(const Checked& checked, std::size_t rank) {
@@ -128,6 +131,9 @@ void print_json_report(const Checked& checked, const base::Problems& shortages) 
               {"ranks", Json::array()}};
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank)
     result["ranks"].push_back(rank_json(checked, rank));
+  result["recording"] = {{"bytes", std::llround(checked.recording.bytes)},
+                         {"complete_bytes", std::llround(checked.recording.complete_bytes)},
+                         {"thinned_from_step", checked.recording.thinned_from_step}};
   if (const auto awaited = experiment::times_pending_line(checked.experiment.document.strategy))
     result["notes"] = {*awaited};
   if (!shortages.empty()) result["problems"] = problems_json(shortages);
@@ -177,6 +183,7 @@ void print_report(const Checked& checked) {
   if (const std::string engine = engine_of(plan); !engine.empty()) print_engine(plan, engine);
   std::printf("memory\n");
   for (std::size_t rank = 0; rank < report.memory.size(); ++rank) print_memory(checked, rank);
+  std::printf("recording of the run: %s\n", session::recording_line(checked.recording).c_str());
   if (const auto awaited = experiment::times_pending_line(checked.experiment.document.strategy))
     std::printf("note: %s\n", awaited->c_str());
   std::printf("plan %s\n", plan::hash(plan).c_str());

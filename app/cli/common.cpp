@@ -16,6 +16,7 @@
 #include "core/session/system/run_directory.h"
 #include "core/strategy/strategy.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/summary.h"
 
 namespace trainyard::cli {
 
@@ -220,6 +221,8 @@ base::Result<telemetry::History> load_history(const std::string& run_directory) 
     return base::fail(problem);
   }
   if (!history->damage().empty()) std::fprintf(stderr, "warning: %s\n", history->damage().c_str());
+  if (history->thinned_until() >= 0)
+    std::fprintf(stderr, "note: %s\n", telemetry::thinning_text(history->thinning()).c_str());
   return history;
 }
 

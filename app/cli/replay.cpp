@@ -26,6 +26,7 @@ using base::Json;
 using telemetry::History;
 using telemetry::RecordedResult;
 using telemetry::StepValue;
+using telemetry::StepValues;
 
 struct ReplayArguments {
   std::string directory;
@@ -43,7 +44,7 @@ struct Moment {
 
 // Returns the value for a step in a series of values that is sorted by step; null if the series has
 // no value for it.
-const StepValue* at_step(const std::vector<StepValue>& values, std::int32_t step) {
+const StepValue* at_step(const StepValues& values, std::int32_t step) {
   const auto at =
       std::lower_bound(values.begin(), values.end(), step,
                        [](const StepValue& value, std::int32_t s) { return value.step < s; });

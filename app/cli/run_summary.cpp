@@ -141,6 +141,11 @@ void print_run_summary(const base::Json& r, const experiment::Experiment& given)
         "  slower than drawn   by %s of compute, because this machine is slower than the drawn "
         "devices\n",
         base::format_seconds(late).c_str());
+  if (const auto thinned = r.find("recording"); thinned != r.end()) {
+    base::Problems ignored;
+    std::printf("  recording           %s\n",
+                telemetry::thinning_text(telemetry::read_thinning(*thinned, ignored)).c_str());
+  }
   for (const base::Json& fault : r.value("faults", base::Json::array()))
     std::printf("  FAULT               %s\n",
                 telemetry::words(telemetry::fault_from(fault)).c_str());

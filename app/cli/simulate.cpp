@@ -29,7 +29,7 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
   const auto plan = strategy::make_plan(resolved);
   if (!plan) return base::fail(plan.error());
   sim::Options options;
-  options.steps = steps;
+  options.steps = steps > 0 ? steps : sim::automatic_steps(*plan);
   options.watch = watch;
   options.seed = resolved.document.training.seed;
   auto counts = session::row_counts(resolved, *plan);
@@ -44,7 +44,7 @@ namespace {
 using base::Json;
 
 struct SimulateArguments : ExperimentArguments {
-  std::int64_t steps = 20;
+  std::int64_t steps = 0;  // 0: sim::automatic_steps.
 };
 
 struct Comparison {
@@ -209,8 +209,10 @@ void add_simulate(Verb& program) {
                                "Simulate an experiment on a virtual clock with the drawn speeds");
   SimulateArguments& arguments = verb.on_run(run_simulate);
   arguments.add_to(verb);
-  verb.option("--steps", arguments.steps,
-              "Number of steps to simulate; the others are predicted from them (default: 20)")
+  verb.option(
+          "--steps", arguments.steps,
+          "Number of steps to simulate; the others are predicted from them (default: 20; fewer, at "
+          "least 8, if many ranks have very many ops)")
       .range(1, 1'000'000'000);
   verb.examples(
       "Examples:\n"

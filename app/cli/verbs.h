@@ -86,7 +86,7 @@ std::string chosen_algorithm(const experiment::Resolved& resolved);
 // names an algorithm.
 void add_chosen_algorithm(base::Json& result, const experiment::Resolved& resolved);
 
-// Simulates `steps` steps on a virtual clock with the drawn speeds.
+// Simulates `steps` steps on a virtual clock with the drawn speeds; 0: sim::automatic_steps.
 base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::int64_t steps,
                                     const sim::Watch& watch = {});
 

@@ -464,7 +464,9 @@ struct RunSpec {
   std::int64_t evaluate_every_steps = 0;
   double seconds_per_step = 0;  // Pace dial: minimum duration of a step; 0: full speed.
   bool emulate = true;  // Runs a drawn tpu, or a gpu not mapped to one of this machine, on its CPU.
-  bool record_ops = true;    // Record op events, each with begin and end.
+  bool record_ops = true;  // Record op events, each with begin and end.
+  // Limit of the size of the recording (telemetry/bounded_recording.h); 0: none.
+  std::int64_t recording_limit_bytes = 200'000'000;
   double hang_seconds = 20;  // A run without progress for this long is considered hung.
   std::int64_t checkpoint_every_steps = 0;  // Interval of checkpoints; 0: only at the end.
   // Run directory whose newest checkpoint this run resumes from; empty: start from scratch.

@@ -689,6 +689,10 @@ struct Fields<experiment::RunSpec> {
               "Emulation: devices of kind tpu, and devices of kind gpu that are not mapped to a "
               "GPU of this machine, run on the CPU. Results are labeled EMULATED"),
         field("record_ops", &R::record_ops, "", {}, "Record the begin and end of every op"),
+        field("recording_limit_bytes", &R::recording_limit_bytes, "B", {0, 1e15},
+              "Size limit of the recording. A longer run is recorded completely at its start and "
+              "at its end; in between, ops and times are thinned. Loss, gradient norms, samples "
+              "and totals are recorded at every step. 0: no limit"),
         field("hang_seconds", &R::hang_seconds, "s", {0.5, 86400},
               "Timeout after which a run without progress is reported as hung"),
         field("checkpoint_every_steps", &R::checkpoint_every_steps, "steps", {0, 1e12},

@@ -48,6 +48,10 @@ struct Options {
   Watch watch;
 };
 
+// Returns the number of steps to simulate if the user does not choose it: 20, or fewer if the ranks
+// have more than 24 million ops in 20 steps together, but at least 8.
+std::int64_t automatic_steps(const plan::Plan& plan);
+
 struct WireBytes {
   int from = 0, to = 0;
   // Payload bytes from one rank to another in the first step. If ranks synchronize only every H

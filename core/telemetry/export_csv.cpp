@@ -45,8 +45,7 @@ void write_series(std::ostream& out, const SeriesKey& key, const Series& series)
     write_row(out, prefix, series.steps[i], series.seconds[i], series.values[i]);
 }
 
-void write_gathered(std::ostream& out, const std::string& name,
-                    const std::vector<StepValue>& values) {
+void write_gathered(std::ostream& out, const std::string& name, const StepValues& values) {
   for (const StepValue& at : values) write_row(out, name + ",-1,0,", at.step, at.seconds, at.value);
 }
 

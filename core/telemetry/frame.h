@@ -9,7 +9,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <vector>
 
 #include "core/base/result.h"
 
@@ -48,6 +50,15 @@ FrameHeader make_frame_header(std::uint32_t type, std::int32_t rank, std::size_t
 // not begin with a frame header, or if the frame is damaged or too long. The caller adds the file
 // name.
 base::Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes);
+
+// Copies the bytes into values of type T. Ignores an incomplete value at the end. `bytes` may be
+// unaligned.
+template <class T>
+std::vector<T> copy_as(std::span<const std::byte> bytes) {
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
 
 // Returns the payload of a complete frame, or a Problem if its checksum does not match.
 base::Result<std::span<const std::byte>> payload_of(std::span<const std::byte> frame);

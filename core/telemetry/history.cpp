@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/base/whole_number.h"
+#include "core/telemetry/thinned_indices.h"
 
 namespace trainyard::telemetry {
 namespace {
@@ -41,13 +42,49 @@ base::Result<base::Json> object_of(const Frame& frame) {
 
 bool is_json(FrameType type) {
   return type == FrameType::header || type == FrameType::log || type == FrameType::state ||
-         type == FrameType::result;
+         type == FrameType::result || type == FrameType::thinning;
+}
+
+// Returns the value at a step; 0 if there is none.
+double value_at_step(const Series& series, std::int32_t step) {
+  const auto at = std::lower_bound(series.steps.begin(), series.steps.end(), step);
+  return at != series.steps.end() && *at == step
+             ? series.values[static_cast<std::size_t>(at - series.steps.begin())]
+             : 0;
 }
 
 }  // namespace
 
+void Series::add(std::int32_t step, double seconds_at_step, double value) {
+  steps.push_back(step);
+  seconds.push_back(seconds_at_step);
+  values.push_back(value);
+}
+
+void Series::thin_older_half() {
+  const std::size_t half = values.size() / 2;
+  const auto kept = thinned_indices(
+      half, [&](std::size_t i) { return static_cast<double>(steps[i]); },
+      [&](std::size_t i) { return values[i]; });
+  if (half > 0) thinned_until = std::max(thinned_until, steps[half - 1]);
+  number_removed += half - kept.size();
+  keep_indices(steps, kept, half);
+  keep_indices(seconds, kept, half);
+  keep_indices(values, kept, half);
+  if (!sums.empty()) keep_indices(sums, kept, half);
+}
+
+History::History(std::size_t kept_values) : kept_values_(kept_values) {
+  for (StepValues* list : {&train_.losses, &train_.accuracies, &held_out_.losses,
+                           &held_out_.accuracies, &consensus_, &consensus_decay_})
+    list->set_limit(2 * kept_values);
+  staleness_.set_limit(2 * kept_values);
+}
+
 base::Result<void> History::take(const Frame& frame) {
-  if (frame.type == FrameType::events) return take_events(frame);
+  if (frame.type == FrameType::events || frame.type == FrameType::metrics)
+    return take_events(frame);
+  if (frame.type == FrameType::blocks) return take_blocks(frame);
   if (frame.type == FrameType::samples) return take_values(frame);
   if (frame.type == FrameType::plan)
     plans_[frame.rank].assign(reinterpret_cast<const char*>(frame.payload.data()),
@@ -58,6 +95,7 @@ base::Result<void> History::take(const Frame& frame) {
   if (frame.type == FrameType::header) return take_header(*json);
   if (frame.type == FrameType::log) take_log(frame.rank, *json);
   if (frame.type == FrameType::state) take_state(*json);
+  if (frame.type == FrameType::thinning) take_thinning(*json);
   if (frame.type == FrameType::result) take_result(std::move(*json));
   return {};
 }
@@ -108,6 +146,7 @@ void History::take_reports() {
   }
   first_server_ = header.first_server;
   train_.needed = header.reports_of_step > 0 ? header.reports_of_step : ranks_;
+  step_statistics_.set_needed(train_.needed);
   held_out_.needed = header.reports_of_evaluation > 0 ? header.reports_of_evaluation : ranks_;
   if (header.steps_apart == 0) return;
   train_.stride = 1;
@@ -161,14 +200,46 @@ bool History::is_possible(const Event& event) {
 }
 
 base::Result<void> History::take_events(const Frame& frame) {
-  const auto events = events_of(frame);
+  const auto events = rank_events_of(frame);
   if (!events) return base::fail(events.error());
-  for (const Event& event : *events) {
+  for (const auto& [rank, event] : *events) {
     if (event.kind != EventKind::op && event.kind != EventKind::metric)
       return base::fail(not_understood("an event is neither an op nor a metric", "kind 1 or 2"));
     if (!is_possible(event)) continue;
-    if (event.kind == EventKind::op) take_op(frame.rank, event);
-    else take_metric(frame.rank, event);
+    if (frame.type == FrameType::metrics) thinned_until_ = std::max(thinned_until_, event.step);
+    if (event.kind == EventKind::op) take_op(rank, event);
+    else take_metric(rank, event);
+  }
+  return {};
+}
+
+void History::take_thinning(const base::Json& json) {
+  base::Problems problems;
+  thinning_ = read_thinning(json, problems);
+  note_invalid_values("thinning", problems);
+}
+
+// Adds the values of summaries to their series. Metrics that a result is made of are never
+// summarized.
+base::Result<void> History::take_blocks(const Frame& frame) {
+  const auto blocks = unpack_blocks(frame.payload);
+  if (!blocks) return base::fail(blocks.error());
+  for (const SeriesBlock& block : *blocks) {
+    const Metric metric{block.metric};
+    if (!is_known(metric) || block.count == 0) continue;
+    Series& series = series_[{metric, block.rank, block.index}];
+    for (const LoggedValue& at : block.points()) {
+      Event event;
+      event.step = at.step;
+      if (is_possible(event)) series.add(at.step, seconds_at(at.time_ns), at.value);
+    }
+    series.totals.add(block);
+    series.thinned_until = std::max(series.thinned_until, block.last.step);
+    if (metric == Metric::step_seconds)
+      step_statistics_.take_block(seconds_at(block.first.time_ns) - block.first.value,
+                                  seconds_at(block.last.time_ns));
+    thinned_until_ = std::max(thinned_until_, block.last.step);
+    limit(series);
   }
   return {};
 }
@@ -198,9 +269,16 @@ void History::take_metric(int rank, const Event& event) {
   if (!is_known(metric)) return;
   const double seconds = seconds_at(event.begin_ns);
   Series& series = series_[{metric, rank, event.index}];
-  series.steps.push_back(event.step);
-  series.seconds.push_back(seconds);
-  series.values.push_back(event.value);
+  series.add(event.step, seconds, event.value);
+  series.totals.add(event.value);
+  if (metric == Metric::samples) series.sums.push_back(series.totals.sum);
+  limit(series);
+  if (metric == Metric::step_seconds) step_statistics_.take(event.step, seconds, event.value);
+  if (metric == Metric::samples) take_samples(rank, event);
+  if (metric == Metric::dropped_gradients || metric == Metric::unapplied_gradients)
+    take_gradient(metric, event.index, event.step);
+  if (metric == Metric::staleness)
+    ++staleness_counts_[{metric, rank, event.index}][base::whole_number(event.value)];
   check_gradient_norm(rank, event, metric);
   if (metric == Metric::staleness && (rank == first_server_ || rank == event.index))
     staleness_.take(event.step, seconds, event.value);
@@ -209,6 +287,40 @@ void History::take_metric(int rank, const Event& event) {
     train_.take_candidate(event.index, event, metric, seconds);
   train_.take(rank, event, metric, seconds);
   held_out_.take(rank, event, metric, seconds);
+}
+
+void History::limit(Series& series) {
+  if (kept_values_ == 0 || series.values.size() < 2 * kept_values_) return;
+  series.thin_older_half();
+  thinned_until_ = std::max(thinned_until_, series.thinned_until);
+}
+
+// Counts the samples of a gradient that had no effect.
+void History::take_gradient(Metric metric, int worker, std::int32_t step) {
+  const Series* samples = find({Metric::samples, worker, 0});
+  const bool reported = samples != nullptr && samples->steps.back() >= step;
+  if (reported) samples_of_gradients_[{metric, worker}] += value_at_step(*samples, step);
+  else gradients_without_samples_[{worker, step}] = metric;
+}
+
+void History::take_samples(int rank, const Event& event) {
+  step_statistics_.take_samples(event.step);
+  if (gradients_without_samples_.empty()) return;
+  const auto at = gradients_without_samples_.find({rank, event.step});
+  if (at == gradients_without_samples_.end()) return;
+  samples_of_gradients_[{at->second, rank}] += event.value;
+  gradients_without_samples_.erase(at);
+}
+
+double History::samples_of_gradients(Metric metric, int worker) const {
+  const auto at = samples_of_gradients_.find({metric, worker});
+  return at == samples_of_gradients_.end() ? 0 : at->second;
+}
+
+const std::map<std::int64_t, std::int64_t>& History::staleness_counts(const SeriesKey& key) const {
+  static const std::map<std::int64_t, std::int64_t> none;
+  const auto at = staleness_counts_.find(key);
+  return at == staleness_counts_.end() ? none : at->second;
 }
 
 // Adds a rank's consensus distance. All ranks measure at the same steps, in order. So if an earlier
@@ -264,8 +376,7 @@ std::optional<BadGradients> History::bad_gradients() const {
 namespace {
 
 // Returns the last step that has a value; -1 if there is none.
-std::int32_t last_published_step(const std::vector<StepValue>& losses,
-                                 const std::vector<StepValue>& accuracies) {
+std::int32_t last_published_step(const StepValues& losses, const StepValues& accuracies) {
   return static_cast<std::int32_t>(std::max(losses.empty() ? -1 : losses.back().step,
                                             accuracies.empty() ? -1 : accuracies.back().step));
 }
@@ -359,8 +470,10 @@ void History::Gathering::publish_ready(std::size_t kept) {
 
 void History::Gathering::tell(std::int32_t step, double seconds, const Reports& all) {
   if (all.samples.total <= 0) return;
-  if (all.loss.reports == needed)
+  if (all.loss.reports == needed) {
     losses.push_back({step, seconds, all.loss.total / all.samples.total});
+    if (!diverged_step && !std::isfinite(losses.back().value)) diverged_step = step;
+  }
   if (all.correct.reports == needed)
     accuracies.push_back({step, seconds, all.correct.total / all.samples.total});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recording in memory, by columns, for charts, summaries and exports. It contains every metric of
-// every rank at all steps, log lines, states and the result. Frames are added one by one, from a
-// live run or from a file.
+// Recording in memory, by columns, for charts, summaries and exports. It contains the metrics of
+// every rank, log lines, states and the result. Frames are added one by one, from a live run or
+// from a file. The memory of a series may be limited: its older values are then thinned.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,9 @@
 #include "core/telemetry/chunk_values.h"
 #include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/series_block.h"
 #include "core/telemetry/staleness_blocks.h"
+#include "core/telemetry/step_statistics.h"
 #include "core/telemetry/step_value.h"
 
 namespace trainyard::telemetry {
@@ -32,12 +34,28 @@ struct SeriesKey {
   bool operator==(const SeriesKey&) const = default;
 };
 
-// Logged values of one metric, in order of arrival.
+// Logged values of one metric, in order of arrival. Older values may be thinned, in memory or in
+// the recording: of neighboring values, only the first, the least, the greatest and the last are
+// left.
 struct Series {
   std::vector<std::int32_t> steps;
   std::vector<double>
       seconds;  // Seconds since the first entry with a time (an event, a log line or a state).
   std::vector<double> values;
+  // Sum of all values up to each value; only for Metric::samples, otherwise empty.
+  std::vector<double> sums;
+  SeriesTotals totals;               // Exact, over all values, also those that were removed.
+  std::uint64_t number_removed = 0;  // Number of values that were removed from memory.
+  std::int32_t thinned_until = -1;   // Last step up to which values are thinned; -1: none.
+
+  void add(std::int32_t step, double seconds_at_step, double value);
+  // Thins the older half of the values, to about half as many.
+  void thin_older_half();
+
+  // For ReadPosition.
+  std::size_t size() const { return values.size(); }
+  double seconds_at(std::size_t index) const { return seconds[index]; }
+  std::uint64_t removed() const { return number_removed; }
 };
 
 struct LogLine {
@@ -67,6 +85,10 @@ struct BadGradients {
 
 class History {
  public:
+  // `kept_values`: number of values of a series that are kept completely; the number in memory is
+  // at most twice as large. 0: all values are kept.
+  explicit History(std::size_t kept_values = 0);
+
   // Adds a frame. Returns a Problem if the frame is malformed; of a malformed events frame, the
   // events before the invalid event are kept; any other malformed frame changes nothing. Ignores
   // unknown frame types and metrics. A JSON frame with some invalid values is taken without them;
@@ -106,6 +128,17 @@ class History {
   // A deque, so that references to lines stay valid.
   const std::deque<LogLine>& log() const { return log_; }
   std::optional<BadGradients> bad_gradients() const;
+  // Thinning of the recording; `from_step` is negative if the recording is complete.
+  const RecordedThinning& thinning() const { return thinning_; }
+  // Last step of which values or ops may be missing here, because the recording or the series in
+  // memory were thinned. Later steps are complete. -1: none.
+  std::int32_t thinned_until() const { return thinned_until_; }
+  const StepStatistics& step_statistics() const { return step_statistics_; }
+  // Number of samples of a worker's gradients that a server reported by `metric`
+  // (dropped_gradients or unapplied_gradients).
+  double samples_of_gradients(Metric metric, int worker) const;
+  // Number of values of a series of Metric::staleness, by value.
+  const std::map<std::int64_t, std::int64_t>& staleness_counts(const SeriesKey& key) const;
   const std::vector<base::SharedJson>& states() const { return states_; }
   const std::vector<Fault>& faults() const { return faults_; }
   const std::string& plan_text(int rank) const;  // "" if not recorded.
@@ -122,28 +155,30 @@ class History {
   // Train loss, train accuracy, held-out loss and held-out accuracy, weighted by samples over all
   // ranks, in order of steps. A step has a value once all ranks involved have reported it; a rank
   // reports its loss sum, its number of correct samples, and last its number of samples. A step
-  // with a lost report has no value. Values are only appended, so views may keep an index.
-  const std::vector<StepValue>& train_loss() const { return train_.losses; }
-  const std::vector<StepValue>& train_accuracy() const { return train_.accuracies; }
-  const std::vector<StepValue>& held_out_loss() const { return held_out_.losses; }
-  const std::vector<StepValue>& held_out_accuracy() const { return held_out_.accuracies; }
+  // with a lost report has no value. Views keep a ReadPosition.
+  const StepValues& train_loss() const { return train_.losses; }
+  const StepValues& train_accuracy() const { return train_.accuracies; }
+  // First step whose training loss over all ranks is not finite.
+  std::optional<std::int64_t> diverged_step() const { return train_.diverged_step; }
+  const StepValues& held_out_loss() const { return held_out_.losses; }
+  const StepValues& held_out_accuracy() const { return held_out_.accuracies; }
 
   // Consensus distance of ranks with local parameters: sqrt(1/n sum_i |x_i - mean|^2), at the steps
-  // at which every rank reported it. Values are only appended.
-  const std::vector<StepValue>& consensus_distance() const { return consensus_; }
+  // at which every rank reported it.
+  const StepValues& consensus_distance() const { return consensus_; }
   // Upper bound of the consensus distance between two measured values, if no rank had made a local
   // step in between: every step multiplies it at most by |lambda_2| of the mixing matrix. Empty if
   // the header has no lambda_2. At a measured step the list has both the bound and the new measured
   // value. If measurements are far apart, the list has only the first kDecaySteps steps and the
   // last one. Seconds are interpolated evenly.
-  const std::vector<StepValue>& consensus_decay() const { return consensus_decay_; }
+  const StepValues& consensus_decay() const { return consensus_decay_; }
 
   // Staleness over time. In a run with servers, it is measured on the gradients that the first
   // server applied (if the header names this server). In other runs, it is measured on stages that
   // update after every micro-batch.
-  const std::vector<StepValue>& staleness_mean() const { return staleness_.mean(); }
-  const std::vector<StepValue>& staleness_p95() const { return staleness_.p95(); }
-  const std::vector<StepValue>& staleness_max() const { return staleness_.most(); }
+  const StepValues& staleness_mean() const { return staleness_.mean(); }
+  const StepValues& staleness_p95() const { return staleness_.p95(); }
+  const StepValues& staleness_max() const { return staleness_.most(); }
 
   static constexpr std::size_t kept_ops = 200'000;
   static constexpr std::int32_t kDecaySteps = 100;
@@ -175,7 +210,8 @@ class History {
     bool only_applied = false;
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::map<std::int32_t, Candidates> candidates{};  // Used instead if `only_applied`.
-    std::vector<StepValue> losses{}, accuracies{};
+    StepValues losses{}, accuracies{};
+    std::optional<std::int64_t> diverged_step{};  // First step whose loss is not finite.
     // Step that one rank executed and completely reported, while an earlier step is incomplete.
     struct Whole {
       double seconds = 0;
@@ -198,7 +234,9 @@ class History {
   base::Result<void> take_header(const base::Json& json);
   void take_reports();
   base::Result<void> take_events(const Frame& frame);
+  base::Result<void> take_blocks(const Frame& frame);
   base::Result<void> take_values(const Frame& frame);
+  void take_thinning(const base::Json& json);
   void take_state(const base::Json& json);
   void take_result(base::Json json);
   void take_log(int rank, const base::Json& json);
@@ -207,11 +245,15 @@ class History {
   bool is_possible(const Event& event);
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
+  void limit(Series& series);
+  void take_gradient(Metric metric, int worker, std::int32_t step);
+  void take_samples(int rank, const Event& event);
   void check_gradient_norm(int rank, const Event& event, Metric metric);
   void take_disagreement(const Event& event, double seconds);
   void decay_to_last(double shrinks);
   double seconds_at(std::int64_t time_ns);
 
+  std::size_t kept_values_ = 0;
   base::SharedJson header_, state_, result_;
   std::string damage_;
   int ranks_ = 0;
@@ -220,6 +262,14 @@ class History {
   std::vector<RecordedState> recorded_states_;
   std::optional<RecordedResult> recorded_result_;
   std::map<SeriesKey, Series> series_;
+  RecordedThinning thinning_;
+  std::int32_t thinned_until_ = -1;
+  StepStatistics step_statistics_;
+  std::map<SeriesKey, std::map<std::int64_t, std::int64_t>> staleness_counts_;
+  // Samples of gradients that had no effect, by metric and worker, and the gradients whose worker
+  // has not reported its samples yet, by worker and step.
+  std::map<std::pair<Metric, int>, double> samples_of_gradients_;
+  std::map<std::pair<int, std::int32_t>, Metric> gradients_without_samples_;
   std::deque<LogLine> log_;
   std::vector<base::SharedJson> states_;
   std::vector<Fault> faults_;
@@ -233,7 +283,7 @@ class History {
   std::int64_t skipped_updates_ = 0;
   // Sums for the consensus distance that still lack the report of at least one rank, by step.
   std::map<std::int32_t, Sum> open_consensus_sums_;
-  std::vector<StepValue> consensus_, consensus_decay_;
+  StepValues consensus_, consensus_decay_;
   int first_server_ = -1;  // Rank of the first server, from the header; -1 if there is none.
   StalenessBlocks staleness_;
   Gathering train_{Metric::loss_sum, Metric::correct, Metric::samples};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/telemetry/recorded_documents.h"
 
+#include "core/base/json.h"
 #include "core/base/stored_document.h"
 
 namespace trainyard::telemetry {
@@ -178,6 +179,21 @@ struct Fields<telemetry::RecordedResult> {
 };
 
 template <>
+struct Fields<telemetry::RecordedThinning> {
+  using T = telemetry::RecordedThinning;
+  static constexpr std::string_view title = "Thinning of a recording";
+  static auto table() {
+    return std::tuple{
+        field("from_step", &T::from_step, "", {0, kMaxNumber}, "First thinned step"),
+        field("interval_steps", &T::interval_steps, "steps", {1, 1e9}, "Steps of a block"),
+        field("limit_bytes", &T::limit_bytes, "B", {0, kMaxNumber}, "Limit of the recording"),
+        field("dropped_ops", &T::dropped_ops, "ops", {0, kMaxNumber}, "Unrecorded ops"),
+        field("summarized_values", &T::summarized_values, "values", {0, kMaxNumber},
+              "Values that are recorded only in blocks")};
+  }
+};
+
+template <>
 struct Fields<telemetry::RecordedLogLine> {
   using L = telemetry::RecordedLogLine;
   static constexpr std::string_view title = "Log line";
@@ -231,6 +247,18 @@ RecordedResult read_result(const base::Json& json, base::Problems& problems) {
   result.diverged_step = present(values.diverged_step);
   result.problem = problem_of(json, std::move(values.problem));
   return result;
+}
+
+RecordedThinning read_thinning(const base::Json& json, base::Problems& problems) {
+  return read<RecordedThinning>(json, problems);
+}
+
+base::Json to_json(const RecordedThinning& thinning) {
+  return {{"from_step", thinning.from_step},
+          {"interval_steps", thinning.interval_steps},
+          {"limit_bytes", thinning.limit_bytes},
+          {"dropped_ops", thinning.dropped_ops},
+          {"summarized_values", thinning.summarized_values}};
 }
 
 RecordedLogLine read_log_line(const base::Json& json, base::Problems& problems) {

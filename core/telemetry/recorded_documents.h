@@ -84,6 +84,15 @@ struct RecordedResult {
   std::optional<base::Problem> problem;
 };
 
+// Thinning of the recording of a long run (bounded_recording.h).
+struct RecordedThinning {
+  std::int64_t from_step = -1;      // First step that is not recorded completely; -1: none.
+  std::int64_t interval_steps = 1;  // Steps of a block. Ops are recorded of one step of each block.
+  std::int64_t limit_bytes = 0;
+  std::int64_t dropped_ops = 0;        // Number of ops that are not recorded.
+  std::int64_t summarized_values = 0;  // Number of values that are recorded only in blocks.
+};
+
 struct RecordedLogLine {
   std::string level, text;
   std::optional<std::int64_t> time_ns;
@@ -94,8 +103,11 @@ struct RecordedLogLine {
 RecordedHeader read_header(const base::Json& json, base::Problems& problems);
 RecordedState read_state(const base::Json& json, base::Problems& problems);
 RecordedResult read_result(const base::Json& json, base::Problems& problems);
+RecordedThinning read_thinning(const base::Json& json, base::Problems& problems);
 RecordedLogLine read_log_line(const base::Json& json, base::Problems& problems);
 // Reads a fault of a result.
 Fault read_fault(const base::Json& json, base::Problems& problems);
+// Returns the JSON of a `thinning` frame.
+base::Json to_json(const RecordedThinning& thinning);
 
 }  // namespace trainyard::telemetry

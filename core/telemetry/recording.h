@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recording of a run: an append-only file of frames with checksums (format: frame.h). Only the
 // coordinator writes it. Every view reads it through a cursor, during the run or afterwards. If
-// writing is interrupted, only the incomplete last frame is lost.
+// writing is interrupted, only the incomplete last frame is lost. The recording of a long run is
+// thinned, and has its last part in files beside it (bounded_recording.h).
 #pragma once
 
 #include <filesystem>
@@ -14,12 +15,15 @@
 #include "core/base/json_fwd.h"
 #include "core/base/result.h"
 #include "core/telemetry/event.h"
+#include "core/telemetry/packed_metrics.h"
 
 namespace trainyard::telemetry {
 
 inline constexpr int kRecordingSchema = 1;
 // Name of the file in the run directory.
 inline constexpr const char* kRecordingFile = "recording.try";
+// Name of a file beside it with recent events of a long run; `number` counts from 1.
+std::string recent_file(int number);
 
 enum class FrameType : std::uint32_t {
   // JSON, first frame: schema, software, started_unix_seconds, run, experiment (resolved),
@@ -40,6 +44,12 @@ enum class FrameType : std::uint32_t {
   // IndexEntry[] of all frames before this one, then the offset of this frame (64 bits), so that a
   // reader of a finished run can jump to any frame.
   index = 8,
+  metrics = 10,   // Compressed metric events of several ranks (packed_metrics.h).
+  blocks = 11,    // Compressed summaries of metric events (series_block.h).
+  thinning = 12,  // JSON: RecordedThinning (recorded_documents.h); the last frame counts.
+  // JSON: number. From here on, the file `recent_file(number)` contains all events, as long as it
+  // exists. RecordingReader returns its frames instead of the frames that follow here.
+  recent = 13,
 };
 
 struct Frame {
@@ -64,6 +74,7 @@ class RecordingWriter {
   base::Result<void> append_json(FrameType type, int rank, const base::Json& json);
   base::Result<void> append_events(int rank, std::span<const Event> events);
   base::Result<void> flush();
+  std::uint64_t bytes() const;  // Size of the file, including the buffer.
   // Checks that the file is still at its path. If it was removed (for example with the run
   // directory), writes it there again, so that nothing is lost, and returns a Problem.
   base::Result<void> restore_if_removed();
@@ -92,6 +103,9 @@ class RecordingReader {
   // file ends at a frame boundary.
   std::size_t unfinished_bytes() const;
 
+  // Skips frames with recent events in other files: reads only the recording itself.
+  void ignore_recent_files();
+
   // Moves the cursor to the last frame of type `type`, using the index of a closed recording.
   // Returns false without moving if there is no index or no such frame.
   bool jump_to_last(FrameType type);
@@ -104,6 +118,8 @@ class RecordingReader {
 
 // Returns the events of an events frame.
 base::Result<std::vector<Event>> events_of(const Frame& frame);
+// Returns the events of a frame of type `events` or `metrics`, each with its rank.
+base::Result<std::vector<RankEvent>> rank_events_of(const Frame& frame);
 // Returns the value of a JSON frame.
 base::Result<base::Json> json_of(const Frame& frame);
 

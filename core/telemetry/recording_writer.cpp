@@ -158,6 +158,8 @@ RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
 RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
 RecordingWriter::~RecordingWriter() = default;
 
+std::string recent_file(int number) { return fmt::format("recording.recent-{}.try", number); }
+
 base::Result<RecordingWriter> RecordingWriter::create(const std::filesystem::path& path,
                                                       base::Json header) {
   base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
@@ -193,6 +195,7 @@ base::Result<void> RecordingWriter::append_events(int rank, std::span<const Even
   return append(FrameType::events, rank, std::as_bytes(events));
 }
 
+std::uint64_t RecordingWriter::bytes() const { return state_->on_disk + state_->buffer.size(); }
 base::Result<void> RecordingWriter::flush() { return state_->flush(); }
 base::Result<void> RecordingWriter::restore_if_removed() { return state_->restore_if_removed(); }
 base::Result<void> RecordingWriter::close() { return state_->close(); }

@@ -14,16 +14,20 @@ class StalenessBlocks {
  public:
   static constexpr std::size_t kGradients = 50;  // Gradients per block.
 
+  // Sets the limit of each list, as StepValues::set_limit does.
+  void set_limit(std::size_t values) {
+    for (StepValues* list : {&mean_, &p95_, &most_}) list->set_limit(values);
+  }
   void take(std::int32_t step, double seconds, double staleness);
 
-  // Values of each block, at the step and time of its last gradient. They are only appended.
-  const std::vector<StepValue>& mean() const { return mean_; }
-  const std::vector<StepValue>& p95() const { return p95_; }
-  const std::vector<StepValue>& most() const { return most_; }
+  // Values of each block, at the step and time of its last gradient.
+  const StepValues& mean() const { return mean_; }
+  const StepValues& p95() const { return p95_; }
+  const StepValues& most() const { return most_; }
 
  private:
   std::vector<double> open_;  // Staleness of the gradients in the block that is not full yet.
-  std::vector<StepValue> mean_, p95_, most_;
+  StepValues mean_, p95_, most_;
 };
 
 }  // namespace trainyard::telemetry

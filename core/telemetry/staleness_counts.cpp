@@ -53,15 +53,18 @@ bool StalenessCounts::read(const History& history) {
   bool any = false;
   for (const Metric metric : {Metric::staleness, Metric::dropped_gradients})
     for (const SeriesKey& key : gradient_series(history, metric)) {
-      std::size_t& known = read_[key];
-      const std::vector<double>& values = history.series().at(key).values;
-      if (known == values.size()) continue;
+      std::uint64_t& known = read_[key];
+      const SeriesTotals& totals = history.series().at(key).totals;
+      if (known == totals.count) continue;
       any = true;
+      known = totals.count;
       WorkerStaleness& of = worker(key.index);
-      if (metric == Metric::dropped_gradients) of.dropped = std::llround(values.back());
-      for (std::size_t i = known; metric == Metric::staleness && i < values.size(); ++i)
-        ++of.applied, ++of.counts[std::llround(values[i])];
-      known = values.size();
+      if (metric == Metric::dropped_gradients) {
+        of.dropped = std::llround(totals.last);
+      } else {
+        of.applied = static_cast<std::int64_t>(totals.count);
+        of.counts = history.staleness_counts(key);
+      }
     }
   return any;
 }

@@ -31,8 +31,8 @@ std::vector<SeriesKey> gradient_series(const History& history, Metric metric);
 
 class StalenessCounts {
  public:
-  // Reads what was added to the history since the last call. Returns true if anything was added.
-  // Must always be called with the same history.
+  // Reads the history. Returns true if gradients were added since the last call. Must always be
+  // called with the same history.
   bool read(const History& history);
 
   const std::vector<WorkerStaleness>& workers() const {
@@ -44,7 +44,7 @@ class StalenessCounts {
   WorkerStaleness& worker(int rank);
 
   std::vector<WorkerStaleness> workers_;
-  std::map<SeriesKey, std::size_t> read_;  // Number of values read from each series.
+  std::map<SeriesKey, std::uint64_t> read_;  // Number of values read from each series.
 };
 
 }  // namespace trainyard::telemetry

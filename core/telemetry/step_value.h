@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
 namespace trainyard::telemetry {
 
@@ -12,6 +15,66 @@ struct StepValue {
   // all earlier ones.
   double seconds = 0;
   double value = 0;
+};
+
+// Growing list of values, in the order of steps. Its older values may be thinned: of neighboring
+// values, only the first, the least, the greatest and the last are left.
+class StepValues {
+ public:
+  using value_type = StepValue;
+
+  // Thins the older half of the list whenever it has this many values; 0: never.
+  void set_limit(std::size_t values) { limit_ = values; }
+  void push_back(const StepValue& value);
+
+  std::size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+  const StepValue& front() const { return values_.front(); }
+  const StepValue& back() const { return values_.back(); }
+  const StepValue& operator[](std::size_t index) const { return values_[index]; }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+  double seconds_at(std::size_t index) const { return values_[index].seconds; }
+  std::uint64_t removed() const { return removed_; }             // Number of values left out.
+  std::int32_t thinned_until() const { return thinned_until_; }  // Step; -1: nothing was thinned.
+
+ private:
+  std::size_t limit_ = 0;
+  std::vector<StepValue> values_;
+  std::uint64_t removed_ = 0;
+  std::int32_t thinned_until_ = -1;
+};
+
+// Position of a reader in a list that grows and may be thinned, such as StepValues or Series. Each
+// value is read at most once, in order.
+class ReadPosition {
+ public:
+  // Returns the index of the first value that was not read yet.
+  template <class List>
+  std::size_t next(const List& list) {
+    if (list.removed() == removed_) return next_;
+    // The list was thinned, so that indices have changed. Times have not.
+    removed_ = list.removed();
+    std::size_t low = 0, high = list.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (list.seconds_at(middle) <= seconds_) low = middle + 1;
+      else high = middle;
+    }
+    return next_ = low;
+  }
+  // Marks the value at `index`, and everything before it, as read.
+  template <class List>
+  void read(const List& list, std::size_t index) {
+    next_ = index + 1;
+    seconds_ = list.seconds_at(index);
+  }
+
+ private:
+  std::size_t next_ = 0;
+  std::uint64_t removed_ = 0;
+  double seconds_ = -std::numeric_limits<double>::infinity();
 };
 
 }  // namespace trainyard::telemetry

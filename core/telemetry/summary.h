@@ -73,8 +73,10 @@ std::string words(
 // Reads a fault from a run's result. Values that are absent or invalid have their defaults.
 Fault fault_from(const base::Json& json);
 
-// Return the first step whose training loss over all ranks is not finite, and a sentence about it.
-std::optional<std::int64_t> diverged_step(const History& history);
+// Returns a sentence about what a thinned recording lacks.
+std::string thinning_text(const RecordedThinning& thinning);
+
+// Returns a sentence about a training loss that is not finite from this step on.
 std::string divergence(std::int64_t step);
 
 }  // namespace trainyard::telemetry

@@ -30,7 +30,7 @@ std::vector<std::string> evaluated(std::vector<std::string> more = {}) {
 
 History history_of(const std::string& directory) { return History::load(directory).value(); }
 
-std::map<int, double> by_step(const std::vector<StepValue>& values) {
+std::map<int, double> by_step(const telemetry::StepValues& values) {
   std::map<int, double> map;
   for (const StepValue& value : values) map[value.step] = value.value;
   return map;

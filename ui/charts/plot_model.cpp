@@ -62,6 +62,15 @@ void PlotModel::append(const QString& id, std::span<const SeriesPoint> points) {
   if (!series) return;
   for (const SeriesPoint& point : points) series->points.append(point);
   smooth(*series);
+  if (series->points.size() > kMaxPoints) thin(*series);
+}
+
+void PlotModel::thin(PlotSeries& series) {
+  const std::size_t half = series.points.size() / 2;
+  const auto kept = series.points.thin_older_half();
+  if (series.smoothed.size() >= half) series.smoothed.keep(kept, half);
+  series.revision = ++revisions_;
+  if (series.style.stacked) restack();
 }
 
 void PlotModel::set_smoothing(double weight) {

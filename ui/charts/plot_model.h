@@ -102,10 +102,12 @@ class PlotModel {
   const PlotSeries* find(const QString& id) const { return const_cast<PlotModel*>(this)->find(id); }
   const std::vector<std::unique_ptr<PlotSeries>>& series() const { return series_; }
 
-  void append(const QString& id,
-              std::span<const SeriesPoint> points);  // ignores an unknown id
-  void set_smoothing(double weight);                 // 0: off
-  void stack();                                      // updates the sums of stacked series
+  // Appends points; ignores an unknown id. If a series has more than kMaxPoints points, its older
+  // half is thinned.
+  void append(const QString& id, std::span<const SeriesPoint> points);
+  static constexpr std::size_t kMaxPoints = 8192;
+  void set_smoothing(double weight);  // 0: off
+  void stack();                       // updates the sums of stacked series
   double smoothing() const { return smoothing_; }
   bool empty() const;  // true if no visible series has a point
 
@@ -144,6 +146,7 @@ class PlotModel {
 
  private:
   void smooth(PlotSeries& series) const;
+  void thin(PlotSeries& series);
   std::optional<double> percentile(XAxis axis, Span x, Side side) const;
   static double top_at(const PlotSeries& series, double step);
   void restack();

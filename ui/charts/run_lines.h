@@ -110,7 +110,7 @@ struct Source {
 enum class StepPart { compute, wait, transfer, input, overhead, imposed };
 inline constexpr std::size_t kStepParts = 5;
 
-using StepValues = const std::vector<telemetry::StepValue>& (telemetry::History::*)() const;
+using StepValues = const telemetry::StepValues& (telemetry::History::*)() const;
 
 struct LineSpec {
   QString id;  // unique within its run
@@ -174,8 +174,11 @@ class ProgressCounter {
  private:
   struct Sent {  // bytes sent by a rank to a peer
     telemetry::SeriesKey key;
-    std::size_t next = 0;
+    telemetry::ReadPosition next{};
     double bytes = 0;
+  };
+  struct Totals {
+    double samples = 0, bytes = 0;
   };
   void find_senders(const telemetry::History& history);
   double sent_by(const telemetry::History& history, double step);
@@ -183,13 +186,15 @@ class ProgressCounter {
   bool read_updates(const telemetry::History& history, bool over);
   void add(const telemetry::History& history, const SeriesPoint& step);
 
-  std::map<int, std::size_t> read_;  // by rank: number of reports read
+  std::map<int, telemetry::ReadPosition> read_;  // by rank
+  std::map<int, double> samples_;                // by rank: samples of the steps that were read
   std::optional<StepGather> gather_;
   StepOrder apart_;  // used instead of `steps_` if ranks run steps independently
   std::vector<Sent> sent_;
   std::size_t known_series_ = 0;
   std::vector<double> steps_;
-  std::vector<Progress> progress_;  // by index of steps_
+  std::vector<Totals> totals_;  // by index of steps_
+  double samples_per_epoch_ = std::numeric_limits<double>::quiet_NaN();
   bool wants_simulated_ = false;
   std::optional<SimulatedTime> simulated_;
   bool over_ = false;
@@ -204,7 +209,7 @@ class StepClock {
   double seconds() const { return seconds_; }
 
  private:
-  std::size_t read_ = 0;
+  telemetry::ReadPosition read_;
   int step_ = -1;
   double seconds_ = 0;
 };
@@ -219,7 +224,7 @@ class SourceReader {
   struct Cursor {
     telemetry::SeriesKey key;
     double factor = 1;
-    std::size_t next = 0;
+    telemetry::ReadPosition next{};
     RateMeter meter;
     StepClock clock;
   };
@@ -236,20 +241,20 @@ class SourceReader {
 // all parts. All lines share one object, so that the history is read once.
 class StepSplit {
  public:
-  explicit StepSplit(int of) : of_(of) {}  // `of`: see LineChoice::step_time_of
+  explicit StepSplit(int of);  // `of`: see LineChoice::step_time_of
   bool read(const telemetry::History& history);
-  const std::vector<telemetry::StepValue>& values(StepPart part) const {
+  const telemetry::StepValues& values(StepPart part) const {
     return values_[static_cast<std::size_t>(part)];
   }
 
  private:
   using PartSeconds = std::array<double, kStepParts + 1>;  // indexed by StepPart
   struct Cursor {                                          // read positions of one rank
-    std::size_t whole = 0;
+    telemetry::ReadPosition whole;
     // Read positions in the history of each part of the step time. The overhead has none, because
     // it is computed as the remaining time.
-    std::array<std::size_t, kStepParts - 1> parts{};
-    std::size_t imposed = 0;
+    std::array<telemetry::ReadPosition, kStepParts - 1> parts{};
+    telemetry::ReadPosition imposed;
   };
   struct Open {  // a step that some rank has not reported yet
     double seconds = 0, longest = -1;
@@ -269,7 +274,7 @@ class StepSplit {
   std::int32_t next_ = 0;          // used if `apart_` is set: the step after the last returned one
   std::map<int, Cursor> cursors_;  // by rank
   std::map<std::int32_t, Open> open_;  // by step
-  std::array<std::vector<telemetry::StepValue>, kStepParts + 1> values_;
+  std::array<telemetry::StepValues, kStepParts + 1> values_;
 };
 
 class LineReader {
@@ -284,12 +289,12 @@ class LineReader {
             const StepSplit& split, std::vector<SeriesPoint>& out);
 
  private:
-  bool read_values(const std::vector<telemetry::StepValue>& values, std::vector<SeriesPoint>& out);
+  bool read_values(const telemetry::StepValues& values, std::vector<SeriesPoint>& out);
   bool divide(const telemetry::History& history, std::vector<SeriesPoint>& points);
 
   LineSpec spec_;
   SourceReader source_, divisor_;
-  std::size_t next_value_ = 0;
+  telemetry::ReadPosition next_value_;
   // Dividends and divisors of a ratio, for steps at which the other value is not known yet.
   std::deque<SeriesPoint> dividends_, divisors_;
   std::deque<SeriesPoint> held_back_;  // points whose progress (samples, bytes) is not known yet

@@ -19,13 +19,26 @@ namespace {
 constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds,
                                    Metric::transfer_seconds, Metric::input_seconds};
 
+// Number of steps of which a StepSplit keeps the values; older ones are thinned.
+constexpr std::size_t kKeptSplits = 8'192;
+
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
-// Returns the value at a step; the search starts at index `next`. Returns 0 if no value was
+// Moves the position to the first value at this step or a later one. Returns its index; nothing if
+// there is no such value yet.
+std::optional<std::size_t> index_from(const Series* series, std::int32_t step,
+                                      telemetry::ReadPosition& at) {
+  if (!series) return {};
+  std::size_t next = at.next(*series);
+  for (; next < series->size() && series->steps[next] < step; ++next) at.read(*series, next);
+  return next < series->size() ? std::optional(next) : std::nullopt;
+}
+
+// Returns the value at a step; the search starts at the position `at`. Returns 0 if no value was
 // reported for the step.
-double value_of(const Series* series, std::int32_t step, std::size_t& next) {
-  while (next < size_of(series) && series->steps[next] < step) ++next;
-  return next < size_of(series) && series->steps[next] == step ? series->values[next] : 0;
+double value_of(const Series* series, std::int32_t step, telemetry::ReadPosition& at) {
+  const auto index = index_from(series, step, at);
+  return index && series->steps[*index] == step ? series->values[*index] : 0;
 }
 
 // Returns the first step at which a training rank was lost; infinity if none was lost.
@@ -75,8 +88,11 @@ double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
     const Series* series = history.find(sent.key);
-    for (; sent.next < size_of(series) && series->steps[sent.next] <= step; ++sent.next)
-      sent.bytes = series->values[sent.next];
+    for (std::size_t i = series ? sent.next.next(*series) : 0;
+         i < size_of(series) && series->steps[i] <= step; ++i) {
+      sent.bytes = series->values[i];
+      sent.next.read(*series, i);
+    }
     all += sent.bytes;
   }
   return all;
@@ -136,10 +152,15 @@ bool ProgressCounter::read(const History& history, bool over) {
   bool more = false;
   for (int rank = 0; rank < history.ranks(); ++rank) {
     const Series* series = history.find({Metric::samples, rank, 0});
-    std::size_t& i = read_[rank];
+    telemetry::ReadPosition& position = read_[rank];
+    std::size_t i = series ? position.next(*series) : 0;
     for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
-      const SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i],
-                               series->values[i]};
+      position.read(*series, i);
+      SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i],
+                         series->sums[i]};
+      // Sums include values that were thinned before they were read. If each rank makes its own
+      // steps, a step adds the samples since the last step of its rank.
+      if (history.steps_apart()) report.value -= std::exchange(samples_[rank], report.value);
       if (history.steps_apart()) apart_.add(report);
       else if (const auto done = gather_->add(report)) add(history, *done);
     }
@@ -156,30 +177,37 @@ void Progress::put_into(SeriesPoint& point) const {
 
 void ProgressCounter::add(const History& history, const SeriesPoint& step) {
   steps_.push_back(step.step);
-  Progress by_then{(progress_.empty() ? 0 : progress_.back().samples) + step.value,
-                   sent_by(history, step.step)};
-  by_then.passes = by_then.samples / samples_per_epoch(history);
-  progress_.push_back(by_then);
+  if (totals_.empty()) samples_per_epoch_ = samples_per_epoch(history);
+  const bool is_sum = !history.steps_apart() && gather_.has_value();
+  totals_.push_back({(is_sum || totals_.empty() ? 0 : totals_.back().samples) + step.value,
+                     sent_by(history, step.step)});
 }
 
 Progress ProgressCounter::at(double step) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-  Progress progress = after == steps_.begin()
-                          ? Progress{}
-                          : progress_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+  Progress progress;
+  if (after != steps_.begin()) {
+    const Totals& totals = totals_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+    progress.samples = totals.samples;
+    progress.bytes = totals.bytes;
+    progress.passes = totals.samples / samples_per_epoch_;
+  }
   if (simulated_) progress.simulated = simulated_->seconds_until(static_cast<std::int64_t>(step));
   return progress;
 }
 
 bool StepClock::advance(const History& history, int rank, int step) {
   const Series* series = history.find({Metric::step_seconds, rank, 0});
-  const std::size_t before = read_;
-  for (; series && read_ < series->steps.size() && series->steps[read_] <= step; ++read_)
-    seconds_ += series->values[read_];
+  int read = 0;
+  for (std::size_t i = series ? read_.next(*series) : 0;
+       i < size_of(series) && series->steps[i] <= step; ++i, ++read) {
+    seconds_ += series->values[i];
+    read_.read(*series, i);
+  }
   const int steps = step - std::exchange(step_, step);
   // If ranks run steps independently, other ranks execute the steps in between. So all times are
   // known, although this rank did not report every step.
-  return history.steps_apart() || static_cast<int>(read_ - before) == steps;
+  return history.steps_apart() || read == steps;
 }
 
 SourceReader::SourceReader(const Source& source)
@@ -187,7 +215,8 @@ SourceReader::SourceReader(const Source& source)
       parts_(source.parts.begin(), source.parts.end()),
       gather_(static_cast<int>(source.keys.size() + source.parts.size()), source.over) {
   for (std::size_t i = 0; i < source.keys.size(); ++i)
-    cursors_.push_back({source.keys[i], source.factors.empty() ? 1 : source.factors[i], 0, {}, {}});
+    cursors_.push_back(
+        {source.keys[i], source.factors.empty() ? 1 : source.factors[i], {}, {}, {}});
 }
 
 void SourceReader::gather(const SeriesPoint& point, std::vector<SeriesPoint>& out) {
@@ -206,9 +235,9 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
   bool more = false;
   for (Cursor& cursor : cursors_) {
     const Series* series = history.find(cursor.key);
-    for (const std::size_t end = end_of_portion(cursor.next, size_of(series)); cursor.next < end;
-         ++cursor.next) {
-      const std::size_t i = cursor.next;
+    std::size_t i = series ? cursor.next.next(*series) : 0;
+    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
+      cursor.next.read(*series, i);
       const auto value =
           rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
       if (value)
@@ -216,7 +245,7 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
             {static_cast<double>(series->steps[i]), 0, series->seconds[i], *value * cursor.factor},
             out);
     }
-    more = more || cursor.next < size_of(series);
+    more = more || i < size_of(series);
   }
   for (SourceReader& part : parts_) {
     std::vector<SeriesPoint> points;
@@ -224,6 +253,10 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
     for (const SeriesPoint& point : points) gather(point, out);
   }
   return more;
+}
+
+StepSplit::StepSplit(int of) : of_(of) {
+  for (telemetry::StepValues& values : values_) values.set_limit(kKeptSplits);
 }
 
 bool StepSplit::read(const History& history) {
@@ -245,25 +278,24 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
   });
   const Series* imposed = history.find({Metric::imposed_seconds, rank, 0});
   Cursor& at = cursors_[rank];
-  for (const std::size_t end = end_of_portion(at.whole, size_of(whole)); at.whole < end;
-       ++at.whole) {
-    const telemetry::StepValue step{whole->steps[at.whole], whole->seconds[at.whole],
-                                    whole->values[at.whole]};
+  std::size_t i = whole ? at.whole.next(*whole) : 0;
+  for (const std::size_t end = end_of_portion(i, size_of(whole)); i < end; ++i) {
+    const telemetry::StepValue step{whole->steps[i], whole->seconds[i], whole->values[i]};
     PartSeconds parts{};
     double rest = step.value;
     bool lost = false;
     for (std::size_t p = 0; p < series.size(); ++p) {
-      std::size_t& i = at.parts[p];
-      while (i < size_of(series[p]) && series[p]->steps[i] < step.step) ++i;
-      if (i == size_of(series[p])) return false;  // a part was not reported yet
-      lost = lost || series[p]->steps[i] != step.step;
-      rest -= parts[p] = series[p]->values[i];
+      const auto part = index_from(series[p], step.step, at.parts[p]);
+      if (!part) return false;  // a part was not reported yet
+      lost = lost || series[p]->steps[*part] != step.step;
+      rest -= parts[p] = series[p]->values[*part];
     }
     parts[static_cast<std::size_t>(StepPart::overhead)] = std::max(rest, 0.0);
     parts[static_cast<std::size_t>(StepPart::imposed)] = value_of(imposed, step.step, at.imposed);
+    at.whole.read(*whole, i);
     if (!lost) add(step, parts, ranks);
   }
-  return at.whole < size_of(whole);
+  return i < size_of(whole);
 }
 
 void StepSplit::add(const telemetry::StepValue& whole, const PartSeconds& parts, int ranks) {
@@ -304,14 +336,14 @@ bool LineReader::reads_as(const LineSpec& spec) const {
          spec_.gathered == spec.gathered && spec_.part == spec.part && spec_.level == spec.level;
 }
 
-bool LineReader::read_values(const std::vector<telemetry::StepValue>& values,
-                             std::vector<SeriesPoint>& out) {
-  for (const std::size_t end = end_of_portion(next_value_, values.size()); next_value_ < end;
-       ++next_value_) {
-    const telemetry::StepValue& value = values[next_value_];
+bool LineReader::read_values(const telemetry::StepValues& values, std::vector<SeriesPoint>& out) {
+  std::size_t i = next_value_.next(values);
+  for (const std::size_t end = end_of_portion(i, values.size()); i < end; ++i) {
+    const telemetry::StepValue& value = values[i];
     out.push_back({static_cast<double>(value.step), 0, value.seconds, value.value});
+    next_value_.read(values, i);
   }
-  return next_value_ < values.size();
+  return i < values.size();
 }
 
 // Divides the points of one source by those of the other at the same steps. Points at steps that
@@ -352,6 +384,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress,
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());
     progress.at(out.back().step).put_into(out.back());
+    out.back().thinned = out.back().step <= history.thinned_until();
   }
   return more;
 }

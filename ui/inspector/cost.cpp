@@ -3,12 +3,14 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/collective/engine_cost.h"
 #include "core/plan/engine_lane.h"
 #include "core/run/bind/layout.h"
 #include "core/run/input/row_counts.h"
+#include "core/session/advice/recording_estimate.h"
 #include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
@@ -48,6 +50,9 @@ Cost cost_of(const experiment::Resolved& experiment, const plan::Plan& expanded,
   cost.sent_bytes = sent.most, cost.sent_at_most = run::names_rows(expanded) || sent.differs();
   cost.memory_bytes = memory.most, cost.memory_at_most = memory.differs();
   cost.savings = experiment::savings(experiment);
+  const session::RecordingEstimate recording = session::estimate_recording(experiment, expanded);
+  cost.recording_bytes = std::llround(recording.bytes);
+  cost.recording_is_thinned = recording.thinned_from_step >= 0;
   return cost;
 }
 
@@ -68,10 +73,13 @@ QString cost_line(const Cost& cost) {
       cost.savings ? cost_text("; gradients are %1")
                          .arg(QString::fromStdString(experiment::savings_line(*cost.savings)))
                    : QString();
-  return cost_text("%1, %2, %3; %4%5")
+  const QString recording =
+      cost.recording_is_thinned ? cost_text("recording thinned to %1") : cost_text("recording %1");
+  return cost_text("%1, %2, %3; %4%5; %6")
       .arg(cost_text("%n rank(s)", plural(cost.ranks)),
            cost_text("%1 parameter(s)", plural(cost.parameters)).arg(grouped(cost.parameters)),
-           cost_text("%n step(s)", plural(cost.steps)), of_rank, saved);
+           cost_text("%n step(s)", plural(cost.steps)), of_rank, saved,
+           recording.arg(size_text(cost.recording_bytes)));
 }
 
 }  // namespace trainyard::ui

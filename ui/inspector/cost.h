@@ -30,6 +30,11 @@ struct Cost {
   std::string engine =
       {};  // engine that runs full collectives, whose traffic is computed by formula; empty: none
 
+  // Estimated size of the recording; `recording_is_thinned`: it has not all events, because of
+  // run.recording_limit_bytes.
+  std::int64_t recording_bytes = 0;
+  bool recording_is_thinned = false;
+
   bool operator==(const Cost&) const = default;
 };
 

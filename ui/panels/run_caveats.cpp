@@ -123,7 +123,7 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
     caveats << QString::fromStdString(*shared);
   if (const auto caveat = equivalence_caveats(history, topology)) caveats << *caveat;
   if (const auto turns = pace_caveat(history)) caveats << *turns;
-  if (const auto step = telemetry::diverged_step(history))
+  if (const auto step = history.diverged_step())
     caveats << QString::fromStdString(telemetry::divergence(*step));
   if (const auto bad = history.bad_gradients())
     caveats << QString::fromStdString(telemetry::words(*bad));
@@ -132,6 +132,14 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     caveats << text("dropped events: %1; details have gaps, totals are complete")
                    .arg(QString::fromStdString(base::format_count(dropped)));
+  if (history.thinning().from_step >= 0)
+    caveats << text("recording %1")
+                   .arg(QString::fromStdString(telemetry::thinning_text(history.thinning())));
+  if (history.thinned_until() >= 0)
+    caveats << text(
+                   "charts: up to step %1, only the first, least, greatest and last of about "
+                   "eight neighboring values are kept")
+                   .arg(QString::fromStdString(base::format_count(history.thinned_until())));
   if (!history.damage().empty()) caveats << QString::fromStdString(history.damage());
   return caveats;
 }

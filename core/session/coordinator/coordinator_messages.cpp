@@ -94,6 +94,7 @@ void Coordination::take(const PeerId& from, const Progress& progress) {
 void Coordination::take(const PeerId& from, const Events& events) {
   RankEntry* entry = entry_of(from, events.rank);
   if (entry == nullptr || events.events.empty()) return;
+  journal_->keep_ops(pacer_.pausing());
   journal_->events(events.rank, events.events);
   for (const telemetry::Event& event : events.events) {
     latest_event_ns_ = std::max(latest_event_ns_, event.end_ns);
@@ -284,6 +285,7 @@ void Coordination::record_state(const base::Json& fault) {
   if (problem_) json["problem"] = to_json(*problem_);
   if (!fault.is_null()) json["fault"] = fault;
   journal_->state(json);
+  if (problem_ || !fault.is_null()) journal_->keep_ops_around_now();
 }
 
 // Returns the time on the clock of the recording. With the virtual clock this is the end of the

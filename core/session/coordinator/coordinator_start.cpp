@@ -18,6 +18,7 @@
 #include "core/experiment/servers.h"
 #include "core/plan/text.h"
 #include "core/run/bind/memory_use.h"
+#include "core/session/advice/recording_estimate.h"
 #include "core/session/checkpoint/resume.h"
 #include "core/session/coordinator/coordination.h"
 #include "core/strategy/strategy.h"
@@ -89,7 +90,9 @@ Result<void> Coordination::open() {
   plan_ = std::move(*plan);
   plan_hash_ = plan::hash(plan_);
   if (auto written = write_documents(); !written) return written;
-  auto journal = Journal::open(p_.run_directory, header(), plan_, p_.started_ns);
+  auto journal = Journal::open(p_.run_directory, header(), plan_,
+                               {p_.resolved.document.run.recording_limit_bytes, p_.resolved.steps},
+                               p_.started_ns);
   if (!journal) return base::fail(journal.error());
   journal_.emplace(std::move(*journal));
   if (experiment::has_partial_parameters(p_.resolved))
@@ -107,6 +110,8 @@ Result<void> Coordination::open() {
                             base::format_count(p_.resolved.first_step),
                             p_.resolved.document.run.resume_from));
   for (const base::Problem& problem : p_.skipped) say("warning", base::to_string(problem));
+  if (const auto estimate = estimate_recording(p_.resolved, plan_); estimate.thinned_from_step >= 0)
+    say("info", "recording: " + recording_line(estimate));
   set_state(RunState::starting);
   return base::write_file_atomically(p_.run_directory / "control", p_.server->endpoint() + "\n");
 }

@@ -11,11 +11,19 @@ namespace trainyard::session {
 
 using telemetry::FrameType;
 
+namespace {
+
+// Values of each series that the coordinator keeps completely. The result needs only totals, and
+// the samples of recent gradients.
+constexpr std::size_t kKeptValues = 1'024;
+
+}  // namespace
+
 base::Result<Journal> Journal::open(const std::filesystem::path& directory,
                                     const base::Json& header, const plan::Plan& plan,
+                                    const telemetry::RecordingLimit& limit,
                                     std::int64_t started_ns) {
-  auto recording =
-      telemetry::RecordingWriter::create(directory / telemetry::kRecordingFile, header);
+  auto recording = telemetry::BoundedRecording::create(directory, header, limit);
   if (!recording) return base::fail(recording.error());
   Journal journal(directory, std::move(*recording), started_ns);
   for (const char* key : {"run", "plan_hash"})
@@ -29,12 +37,13 @@ base::Result<Journal> Journal::open(const std::filesystem::path& directory,
   return journal;
 }
 
-Journal::Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording,
+Journal::Journal(const std::filesystem::path& directory, telemetry::BoundedRecording recording,
                  std::int64_t started_ns)
     : directory_(directory),
       recording_(std::move(recording)),
       log_(directory / "run.log"),
-      started_ns_(started_ns) {
+      started_ns_(started_ns),
+      history_(kKeptValues) {
   log_ << std::fixed;
   log_.precision(3);
 }

@@ -12,6 +12,7 @@
 
 #include "core/base/json.h"
 #include "core/plan/plan.h"
+#include "core/telemetry/bounded_recording.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::session {
@@ -32,6 +33,7 @@ class Journal {
   // `started_ns`: origin of the times in run.log.
   static base::Result<Journal> open(const std::filesystem::path& directory,
                                     const base::Json& header, const plan::Plan& plan,
+                                    const telemetry::RecordingLimit& limit,
                                     std::int64_t started_ns);
 
   // Writes entries of run.log as they arrive. Entries of two ranks may be out of order; their times
@@ -41,6 +43,9 @@ class Journal {
   // Writes metrics to the recording and the history. Ops go only to the recording, because there
   // are too many to keep in memory.
   void events(int rank, std::span<const telemetry::Event> events);
+  // While true, the recording has all ops, also if it is thinned.
+  void keep_ops(bool all) { recording_.keep_ops(all); }
+  void keep_ops_around_now() { note(recording_.keep_ops_around_now()); }
   // Writes sampled chunk values of a rank. Drops bytes that cannot be decoded as chunk values.
   void samples(int rank, std::span<const std::byte> values);
   // Writes events of a server or passive rank (`run::keeps_order`) to a separate file
@@ -57,16 +62,17 @@ class Journal {
 
   const std::optional<base::Problem>& failure() const { return failure_; }
   const telemetry::History& history() const { return history_; }
+  const telemetry::RecordedThinning& thinning() const { return recording_.thinning(); }
 
  private:
-  Journal(const std::filesystem::path& directory, telemetry::RecordingWriter recording,
+  Journal(const std::filesystem::path& directory, telemetry::BoundedRecording recording,
           std::int64_t started_ns);
   void record(telemetry::FrameType type, int rank, std::span<const std::byte> payload);
   void record_json(telemetry::FrameType type, int rank, const base::Json& json);
   void note(const base::Result<void>& written);
 
   std::filesystem::path directory_;
-  telemetry::RecordingWriter recording_;
+  telemetry::BoundedRecording recording_;
   // Header of the order file, which identifies the run.
   base::Json order_header_ = base::Json::object();
   std::optional<telemetry::RecordingWriter> order_;

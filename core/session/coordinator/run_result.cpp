@@ -2,7 +2,6 @@
 #include "core/session/coordinator/run_result.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -118,20 +117,15 @@ void for_each_series(const telemetry::History& history, telemetry::Metric metric
 // by each stage. Without reported values, the staleness is 0. Null for asynchronous gossip, which
 // has no versions.
 Json staleness(const telemetry::History& history) {
-  std::vector<double> values;
-  for (const telemetry::SeriesKey& key :
-       telemetry::gradient_series(history, telemetry::Metric::staleness)) {
-    const std::vector<double>& of_worker = history.series().at(key).values;
-    values.insert(values.end(), of_worker.begin(), of_worker.end());
-  }
-  if (values.empty() && (history.steps_apart() || telemetry::is_asynchronous_gossip(history)))
+  telemetry::StalenessCounts counts;
+  counts.read(history);
+  const telemetry::WorkerStaleness all = counts.all();
+  if (all.applied == 0 && (history.steps_apart() || telemetry::is_asynchronous_gossip(history)))
     return {};
-  if (values.empty()) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
-  const double sum = std::accumulate(values.begin(), values.end(), 0.0),
-               count = static_cast<double>(values.size());
-  return {{"mean", sum / count},
-          {"p95", telemetry::quantiles(values).p95},
-          {"max", *std::max_element(values.begin(), values.end())}};
+  if (all.applied == 0) return {{"mean", 0}, {"p95", 0}, {"max", 0}};
+  return {{"mean", all.mean()},
+          {"p95", static_cast<double>(all.quantile(0.95))},
+          {"max", static_cast<double>(all.most())}};
 }
 
 // Returns how much pulling only table rows saves: (bytes of full tables) / (transferred bytes),
@@ -140,8 +134,8 @@ Json staleness(const telemetry::History& history) {
 std::optional<double> table_ratio(const telemetry::History& history) {
   double inverse = 0, rounds = 0;
   for_each_series(history, telemetry::Metric::table_ratio, [&](const telemetry::Series& series) {
-    for (const double ratio : series.values) inverse += 1 / ratio;
-    rounds += static_cast<double>(series.values.size());
+    inverse += series.totals.sum_of_inverses;
+    rounds += static_cast<double>(series.totals.count);
   });
   return rounds > 0 ? std::optional(rounds / inverse) : std::nullopt;
 }
@@ -149,7 +143,7 @@ std::optional<double> table_ratio(const telemetry::History& history) {
 double dropped_gradients(const telemetry::History& history) {
   double sum = 0;
   for_each_series(history, telemetry::Metric::dropped_gradients,
-                  [&](const telemetry::Series& series) { sum += series.values.back(); });
+                  [&](const telemetry::Series& series) { sum += series.totals.last; });
   return sum;
 }
 
@@ -168,10 +162,9 @@ void add_memory(Json& json, const telemetry::History& history, int rank) {
   for (const auto& [part, name] : base::Names<run::MemoryPurpose>::table) {
     const auto* looked =
         history.find({telemetry::Metric::buffer_bytes, rank, static_cast<int>(part)});
-    if (looked == nullptr || looked->values.empty()) continue;
-    const double most = *std::max_element(looked->values.begin(), looked->values.end());
+    if (looked == nullptr) continue;
     parts[std::string(name)] = seen.bytes[static_cast<std::size_t>(part)] =
-        base::whole_number(most);
+        base::whole_number(looked->totals.greatest);
   }
   json["memory_bytes"] = parts.is_null() ? Json() : Json(seen.total());
   json["memory_parts"] = std::move(parts);
@@ -309,6 +302,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
     json["sampled_text"] = note->text;
   json["ranks"] = ranks_json(facts, summary, history);
   add_recovery(json, facts, history);
+  if (facts.thinning.from_step >= 0) json["recording"] = telemetry::to_json(facts.thinning);
   json["run_directory"] = facts.run_directory.string();
   if (facts.problem) json["problem"] = to_json(*facts.problem);
   return json;

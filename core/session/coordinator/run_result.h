@@ -50,6 +50,7 @@ struct RunFacts {
   // For gossip: second largest absolute eigenvalue of the mixing matrix
   // (experiment/mixing_matrix.h).
   std::optional<double> lambda_2 = {};
+  telemetry::RecordedThinning thinning = {};
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

@@ -13,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
+#include "core/telemetry/series_block.h"
 
 namespace trainyard::session {
 namespace {
@@ -46,6 +47,12 @@ struct Sum {
   int reports = 0;
   void add(double value) { total += value, ++reports; }
 };
+
+bool is_counter(Metric metric) {
+  return metric == Metric::sent_payload_bytes || metric == Metric::received_payload_bytes ||
+         metric == Metric::sent_header_bytes || metric == Metric::received_header_bytes ||
+         metric == Metric::dropped_events;
+}
 
 // Reports of ranks on the samples of one step.
 struct Reports {
@@ -129,16 +136,25 @@ class Adder {
   }
 
   base::Result<void> take(const Frame& frame) {
-    if (frame.type == FrameType::events)
-      return telemetry::events_of(frame).map([&](const std::vector<Event>& events) {
-        for (const Event& event : events) take(frame.rank, event);
-      });
+    if (frame.type == FrameType::metrics || frame.type == FrameType::blocks)
+      totals_.is_thinned = true;
+    if (frame.type == FrameType::events || frame.type == FrameType::metrics)
+      return telemetry::rank_events_of(frame).map(
+          [&](const std::vector<telemetry::RankEvent>& events) {
+            for (const auto& [rank, event] : events) take(rank, event);
+          });
+    if (frame.type == FrameType::blocks)
+      return telemetry::unpack_blocks(frame.payload)
+          .map([&](const std::vector<telemetry::SeriesBlock>& blocks) {
+            for (const telemetry::SeriesBlock& block : blocks) take(block);
+          });
     if (frame.type != FrameType::header && frame.type != FrameType::state &&
-        frame.type != FrameType::result)
+        frame.type != FrameType::result && frame.type != FrameType::thinning)
       return {};
     return telemetry::json_of(frame).map([&](const Json& json) {
       base::Problems problems;
       if (frame.type == FrameType::state) telemetry::read_state(json, problems);
+      if (frame.type == FrameType::thinning) telemetry::read_thinning(json, problems);
       if (frame.type == FrameType::result) {
         telemetry::read_result(json, problems);
         totals_.result = json;
@@ -184,6 +200,17 @@ class Adder {
     if (event.kind == EventKind::metric) take_metric(rank, event, Metric{event.subject});
   }
 
+  // Takes a summary of values that were not recorded one by one.
+  void take(const telemetry::SeriesBlock& block) {
+    if (block.rank < 0 || block.rank >= std::ssize(totals_.ranks) || block.count == 0) return;
+    const Metric metric{block.metric};
+    if (!is_counter(metric)) return;
+    Counter& counter = counters_[{metric, block.rank, block.index}];
+    counter.take(block.first.value);
+    counter.before += block.before_resets;
+    counter.last = block.last.value;
+  }
+
   void take_op(int rank, const Event& event) {
     ++totals_.ops;
     if (rank >= std::ssize(sends_)) return;
@@ -196,6 +223,7 @@ class Adder {
   void take_metric(int rank, const Event& event, Metric metric) {
     train_.take(metric, rank, event);
     held_out_.take(metric, rank, event);
+    if (is_counter(metric)) counters_[{metric, rank, event.index}].take(event.value);
     switch (metric) {
       case Metric::samples:
         totals_.ranks[static_cast<std::size_t>(rank)].samples += event.value;
@@ -207,11 +235,6 @@ class Adder {
         ++time.reports;
         break;
       }
-      case Metric::sent_payload_bytes:
-      case Metric::received_payload_bytes:
-      case Metric::sent_header_bytes:
-      case Metric::received_header_bytes:
-      case Metric::dropped_events: counters_[{metric, rank, event.index}].take(event.value); break;
       case Metric::dropped_gradients:
         dropped_.emplace_back(event.index, event.step);
         dropped_totals_[{rank, event.index}] = event.value;
@@ -256,10 +279,18 @@ class Adder {
     }
   }
 
+  // Returns the number of steps whose samples the required number of ranks has reported.
+  std::int64_t steps_with_samples() const {
+    std::map<std::int32_t, std::int64_t> reports;
+    for (const auto& of_rank : samples_)
+      for (const auto& [step, samples] : of_rank) ++reports[step];
+    return std::ranges::count_if(reports, [&](const auto& one) { return one.second >= needed_; });
+  }
+
   void add_steps() {
     for (const auto& [step, time] : times_)
       if (time.reports >= needed_) totals_.step_seconds.push_back(time.seconds);
-    totals_.steps = std::ssize(totals_.step_seconds);
+    totals_.steps = totals_.is_thinned ? steps_with_samples() : std::ssize(totals_.step_seconds);
     std::sort(totals_.step_seconds.begin(), totals_.step_seconds.end());
   }
 

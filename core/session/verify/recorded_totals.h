@@ -40,7 +40,7 @@ struct RecordedTotals {
   base::Problems invalid_values;
   std::vector<RankTotals> ranks;
   std::int64_t steps = 0;  // Steps that every rank involved has finished.
-  // Times of the slowest rank of each of these steps, sorted.
+  // Times of the slowest rank of each of these steps, sorted. A thinned recording lacks most times.
   std::vector<double> step_seconds;
   LastFigures train, held_out;
   std::vector<double> staleness;  // Staleness of every applied gradient.
@@ -49,6 +49,9 @@ struct RecordedTotals {
   std::int64_t ops = 0;                      // Recorded ops.
   // Payload bytes of all recorded ops that send. Not added up without a plan.
   double sent_op_bytes = 0;
+
+  // True if the recording lacks ops and times of some steps, because it was thinned.
+  bool is_thinned = false;
 
   double sum(double RankTotals::*figure) const;
 };

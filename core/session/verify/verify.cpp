@@ -147,6 +147,12 @@ class Verifier {
       checks_.skip("steps", "a rank failed, so its last step may not be recorded");
     else checks_.compare("steps", totals_.steps);
     if (totals_.step_seconds.empty()) return;
+    if (totals_.is_thinned) {
+      const std::string why = fmt::format("the recording is thinned: it has the times of {} of {}",
+                                          base::format_count(std::ssize(totals_.step_seconds)),
+                                          base::counted(totals_.steps, "step"));
+      return checks_.skip("step_seconds.median", why), checks_.skip("step_seconds.p95", why);
+    }
     const auto [median, p95] = telemetry::quantiles(totals_.step_seconds);
     checks_.compare("step_seconds.median", median, kSumTolerance);
     checks_.compare("step_seconds.p95", p95, kSumTolerance);
@@ -256,6 +262,7 @@ class Verifier {
   std::string ops_reason() const {
     if (!e_.document.run.record_ops) return "ops were not recorded (run.record_ops is false)";
     if (std::string why = lacks(); !why.empty()) return why;
+    if (totals_.is_thinned) return "the recording is thinned: it has the ops of some steps only";
     if (!same_plan_) return "the plan differs, so the recorded ops cannot be named";
     if (e_.servers > 0) return "ops of parameter servers and their workers are not one per message";
     if (e_.world() > 1 && experiment::is_asynchronous_gossip(e_.document.strategy))

@@ -213,6 +213,15 @@ TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
   EXPECT_NEAR(predicted.predicted_samples_per_second, 2 / predicted.median_step_seconds, 1e-6);
 }
 
+TEST(simulator, simulates_fewer_steps_of_plans_with_very_many_ops) {
+  EXPECT_EQ(automatic_steps(all_reduce(4, 4000, Algorithm::ring)), 20);
+  // Each rank sends and receives in 2 (n - 1) rounds, so 24 million ops are 20 steps of 547 ranks.
+  const std::int64_t fewer = automatic_steps(all_reduce(700, 70'000, Algorithm::ring));
+  EXPECT_LT(fewer, 20);
+  EXPECT_GE(fewer, 8);
+  EXPECT_EQ(automatic_steps(all_reduce(3000, 300'000, Algorithm::ring)), 8);
+}
+
 TEST(simulator, reports_the_end_time_of_each_step) {
   const Replica shape{.ranks = 2, .schedule = {700, 9, {1}, 10}, .evaluations = 3};
   const plan::Plan plan = replica(shape);

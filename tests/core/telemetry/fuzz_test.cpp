@@ -3,13 +3,17 @@
 // random content: no reader may crash or hang. Sanitizers find more faults in these tests.
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
 #include <sstream>
 #include <tuple>
 
 #include "core/base/json.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
+#include "core/telemetry/packed_metrics.h"
 #include "core/telemetry/recording_summary.h"
+#include "core/telemetry/series_block.h"
 #include "core/telemetry/staleness_counts.h"
 #include "core/telemetry/summary.h"
 #include "tests/core/telemetry/support.h"
@@ -30,12 +34,45 @@ class FrameMaker {
         R"({"time_ns":9223372036854775807,"level":3,"text":[1]})",
         R"({"time_ns":-9223372036854775808,"state":"x"})",
         R"([])",
+        R"({"number":1})",
+        R"({"number":-7,"from_step":1e18,"interval_steps":0})",
+        R"({"number":2147483648,"from_step":3,"interval_steps":64,"dropped_ops":"x"})",
         R"({"time_ns":1e300,"text":"\ud834\udd1e"})"};
-    const auto type = static_cast<std::uint32_t>(below(10));
+    const auto type = static_cast<std::uint32_t>(below(15));
     const int rank = static_cast<int>(below(4)) - 1;
+    if (type == 10 && below(4) != 0) return frame_bytes(type, rank, metrics());
+    if (type == 11 && below(4) != 0) return frame_bytes(type, rank, blocks());
     if (type == 3) return frame_bytes(type, rank, events());
     return frame_bytes(type, rank,
                        below(3) == 0 ? mutator_.noise(below(80)) : texts[below(texts.size())]);
+  }
+
+  // A table with a valid checksum, of events with any rank, metric, step and value.
+  std::string metrics() {
+    std::vector<RankEvent> table(below(20));
+    for (RankEvent& one : table) {
+      one.rank = below(8) == 0 ? INT32_MIN : static_cast<std::int32_t>(below(3));
+      one.event.begin_ns = one.event.ready_ns = one.event.end_ns =
+          below(8) == 0 ? INT64_MAX : static_cast<std::int64_t>(below(1000));
+      one.event.step = step();
+      one.event.subject = static_cast<std::uint16_t>(below(45));
+      one.event.index = static_cast<std::uint16_t>(below(3));
+      one.event.value = value();
+    }
+    return text_of(pack_metrics(table));
+  }
+
+  std::string blocks() {
+    std::vector<SeriesBlock> list(below(5));
+    for (SeriesBlock& block : list) {
+      const std::string noise = mutator_.noise(sizeof block);
+      std::memcpy(static_cast<void*>(&block), noise.data(), sizeof block);
+      block.rank = static_cast<std::int32_t>(below(3));
+      block.metric = static_cast<std::uint16_t>(below(45));
+      if (below(2) != 0) block.last.step = step();
+      if (below(2) != 0) block.least.value = value();
+    }
+    return text_of(pack_blocks(list));
   }
 
   std::string events() {
@@ -52,6 +89,16 @@ class FrameMaker {
   }
 
  private:
+  static std::string text_of(const std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  double value() {
+    constexpr double kValues[] = {0, -1, 1e308, 3.5};
+    return below(5) == 0 ? std::numeric_limits<double>::quiet_NaN()
+                         : kValues[below(std::size(kValues))];
+  }
+
   std::size_t below(std::size_t bound) { return mutator_.below(bound); }
 
   std::int32_t step() {
@@ -120,6 +167,11 @@ void use(const TemporaryDirectory& directory) {
   if (!trace.str().empty()) {
     ASSERT_TRUE(base::parse_json(trace.str(), "trace")) << trace.str();
   }
+  History bounded(2);
+  if (auto reader = RecordingReader::open(directory.recording()))
+    for (auto frame = reader->next(); frame && *frame; frame = reader->next())
+      static_cast<void>(bounded.take(**frame));
+  static_cast<void>(summarize(bounded));
   const auto history = History::load(directory.path());
   if (!history) return;
   static_cast<void>(summarize(*history));

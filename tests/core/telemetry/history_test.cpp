@@ -307,7 +307,7 @@ History apart(int ranks, int evaluates_every = 10) {
   return history;
 }
 
-std::vector<std::int32_t> steps_of(const std::vector<StepValue>& values) {
+std::vector<std::int32_t> steps_of(const StepValues& values) {
   std::vector<std::int32_t> steps;
   for (const StepValue& value : values) steps.push_back(value.step);
   return steps;

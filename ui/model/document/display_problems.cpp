@@ -25,7 +25,8 @@ constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"csv", QT_TRANSLATE_NOOP("field", "CSV")},
     {"fsdp", QT_TRANSLATE_NOOP("field", "FSDP")},
     {"rpc", QT_TRANSLATE_NOOP("field", "RPC")},
-    {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")}};
+    {"record_ops", QT_TRANSLATE_NOOP("field", "Record every op")},
+    {"recording_limit_bytes", QT_TRANSLATE_NOOP("field", "Recording limit")}};
 
 // Returns the name of the drawn object to which a path leads. `place` is the match of the path: its
 // groups are the name of the list, the index in the list, and the index of the device on its host.

@@ -17,11 +17,14 @@ namespace {
 constexpr int kFrameMilliseconds = 33;
 constexpr qint64 kTakeNanoseconds = 4'000'000;  // time limit per read of the history
 
+// Number of values of each series that are kept completely; older values are thinned.
+constexpr std::size_t kKeptValues = 4'096;
+
 }  // namespace
 
 struct Run::State {
   QString directory, name;
-  telemetry::History history;
+  telemetry::History history{kKeptValues};
   SpanStore spans;
   TrafficMeter traffic;
   topology::Topology drawing;

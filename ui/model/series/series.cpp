@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/telemetry/thinned_indices.h"
+
 namespace trainyard::ui {
 
 bool DrawableValues::drawable(std::size_t index) const {
@@ -74,6 +76,25 @@ void PointSeries::append(const SeriesPoint& point) {
     x_[axis].push_back(x_[axis].empty() ? x : std::max(x, x_[axis].back()));
   }
   values_.push_back(point.value);
+  if (point.thinned) thinned_until_ = std::max(thinned_until_, point.step);
+}
+
+std::vector<std::size_t> PointSeries::thin_older_half() {
+  const std::size_t half = size() / 2;
+  std::vector<std::size_t> kept = telemetry::thinned_indices(
+      half, [this](std::size_t i) { return x(XAxis::step, i); },
+      [this](std::size_t i) { return values_[i]; });
+  keep(kept, half);
+  return kept;
+}
+
+void PointSeries::keep(const std::vector<std::size_t>& kept, std::size_t end) {
+  if (end == 0) return;
+  thinned_until_ = std::max(thinned_until_, x(XAxis::step, std::min(end, size() - 1)));
+  for (std::vector<double>& axis : x_) telemetry::keep_indices(axis, kept, end);
+  telemetry::keep_indices(values_, kept, end);
+  linear_ = DrawableValues(false);
+  log_ = DrawableValues(true);
 }
 
 SeriesPoint PointSeries::at(std::size_t index) const {
@@ -95,7 +116,8 @@ std::size_t PointSeries::nearest(XAxis axis, double wanted) const {
 
 bool PointSeries::joined_to_previous(std::size_t index) const {
   if (index == 0 || joining_ == Joining::never) return false;
-  return joining_ == Joining::always || x_[0][index] - x_[0][index - 1] <= 1;
+  return joining_ == Joining::always || x_[0][index] - x_[0][index - 1] <= 1 ||
+         x_[0][index] <= thinned_until_;
 }
 
 void PointSeries::catch_up(DrawableValues& drawable) const {

@@ -25,6 +25,8 @@ struct SeriesPoint {
   // simulated time at the drawn speeds, in seconds; NaN unless requested
   double simulated = std::numeric_limits<double>::quiet_NaN();
   double passes = 0;  // number of samples divided by the number of training samples
+  // True if values before this point were logged, but are not kept (History::thinned_until).
+  bool thinned = false;
   double on(XAxis axis) const {
     return std::array{
         step, samples, bytes, seconds, simulated, passes}[static_cast<std::size_t>(axis)];
@@ -33,8 +35,8 @@ struct SeriesPoint {
 
 // Rule that determines whether two neighboring points are joined by a line.
 enum class Joining {
-  // The points are joined only if no step lies between them. A line across such steps would show
-  // values that were not logged.
+  // The points are joined only if no step lies between them, or if the values between them were
+  // thinned. A line across other steps would show values that were not logged.
   next_step,
   always,  // always: a value covers the span since the previous one, as a rate does
   never,   // never: points are markers
@@ -84,6 +86,10 @@ class PointSeries {
   explicit PointSeries(Joining joining = Joining::next_step) : joining_(joining) {}
 
   void append(const SeriesPoint& point);
+  // Thins the older half of the points. Returns the indices of its points that are left.
+  std::vector<std::size_t> thin_older_half();
+  // Keeps only the points with these indices of the first `end` points.
+  void keep(const std::vector<std::size_t>& kept, std::size_t end);
   std::size_t size() const { return values_.size(); }
   bool empty() const { return values_.empty(); }
   SeriesPoint at(std::size_t index) const;
@@ -105,6 +111,7 @@ class PointSeries {
   Joining joining_;
   std::array<std::vector<double>, kXAxes> x_;
   std::vector<double> values_;
+  double thinned_until_ = -1;  // step
   // Drawable values of each scale, computed when `drawable` is first called for it.
   mutable DrawableValues linear_{false}, log_{true};
 };

@@ -27,6 +27,7 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
   Open& open = open_.try_emplace(point.step, Open{{point.step, point.samples, point.seconds, 0}, 0})
                    .first->second;
   const bool first = open.reports++ == 0;
+  open.all.thinned = open.all.thinned || point.thinned;
   open.all.seconds = std::max(open.all.seconds, point.seconds);
   open.all.samples = std::max(open.all.samples, point.samples);
   open.all.value = over_ == Over::greatest

@@ -33,11 +33,15 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   bool more = false;
   for (std::size_t rank = 0; rank < read_.size(); ++rank) {
     const telemetry::Series* series = reports_of(history, static_cast<int>(rank));
-    const std::size_t end = series ? std::min(series->steps.size(), read_[rank] + each) : 0;
-    for (; read_[rank] < end; ++read_[rank])
-      take(series->steps[read_[rank]], range_of(*series, read_[rank]));
-    more = more || (series && end < series->steps.size());
+    if (!series) continue;
+    std::size_t i = read_[rank].next(*series);
+    for (const std::size_t end = std::min(series->size(), i + each); i < end; ++i) {
+      take(series->steps[i], range_of(*series, i));
+      read_[rank].read(*series, i);
+    }
+    more = more || i < series->size();
   }
+  if (steps_.size() > kMaxSteps) steps_.erase(steps_.begin(), steps_.end() - kMaxSteps / 2);
   return more;
 }
 

@@ -21,7 +21,8 @@ class StepTimes {
  public:
   // Reads at most `reports` reports of ranks. Returns true if there are more to read.
   bool read(const telemetry::History& history, std::size_t reports = 1 << 16);
-  // Returns all known steps in order, which is also the order of their ends.
+  // Returns the last known steps in order, which is also the order of their ends. Older steps are
+  // removed if there are more than kMaxSteps.
   const std::vector<StepTime>& steps() const { return steps_; }
   // Returns the times of a step; null if no rank has reported it.
   const StepTime* find(std::int32_t step) const;
@@ -31,8 +32,9 @@ class StepTimes {
 
  private:
   void take(std::int32_t step, const TimeRange& range);
+  static constexpr std::size_t kMaxSteps = 1 << 17;
   std::vector<StepTime> steps_;
-  std::vector<std::size_t> read_;  // number of reports read, by rank
+  std::vector<telemetry::ReadPosition> read_;  // by rank
 };
 
 // Returns the begin and end of a step on one rank.

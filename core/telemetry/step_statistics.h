@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Statistics of the times of steps, computed as ranks report them. The memory that they need for
+// each step is one number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace trainyard::telemetry {
+
+class StepStatistics {
+ public:
+  // Sets the number of ranks that report a step. Must precede all reports.
+  void set_needed(int reports) { needed_ = reports; }
+  // Takes a rank's report of a step: its end and its duration, in seconds.
+  void take(std::int32_t step, double end, double duration);
+  // Takes a summary of a rank's reports of consecutive steps.
+  void take_block(double first_begin, double last_end);
+  // Takes a rank's report of its samples of a step.
+  void take_samples(std::int32_t step);
+
+  // Number of steps that all of these ranks have reported. If some reports were summarized, it is
+  // the number of steps whose samples all of these ranks have reported.
+  std::int64_t steps() const;
+  // Times of the slowest rank of each of these steps, in no particular order, without steps whose
+  // reports were summarized.
+  std::vector<double> slowest() const;
+  // Time from the begin of the first step to the end of the last.
+  double wall_seconds() const { return any_ ? end_ - begin_ : 0; }
+  // Time in which at least one rank was in a step.
+  double seconds_in_steps() const;
+
+  // Steps whose reports may still arrive, and intervals between pauses, that are kept one by one.
+  static constexpr std::size_t kOpenSteps = 16'384, kOpenIntervals = 4'096;
+
+ private:
+  // Collects the reports of steps, and removes old steps.
+  struct Steps {
+    struct Step {
+      double seconds = 0;
+      int reports = 0;
+    };
+    std::map<std::int32_t, Step> open;
+    std::vector<double> complete;  // Times of removed steps that all ranks had reported.
+    std::int32_t removed_to = -2;
+
+    void take(std::int32_t step, double seconds, int needed);
+    std::vector<double> slowest(int needed) const;
+  };
+  void add_interval(double from, double to);
+  void close_old_intervals();
+
+  int needed_ = 1;
+  Steps times_, samples_;
+  bool is_summarized_ = false;
+  bool any_ = false;
+  double begin_ = 0, end_ = 0;
+  std::map<double, double> intervals_;  // Disjoint intervals: end by begin.
+  double closed_seconds_ = 0;           // Length of older intervals.
+  double closed_to_ = 0;
+  bool any_closed_ = false;
+};
+
+}  // namespace trainyard::telemetry
