@@ -180,7 +180,10 @@ base::Result<void> BoundedRecording::State::write_thinned() {
 }
 
 base::Result<void> BoundedRecording::State::write_thinning() {
-  return main.append_json(FrameType::thinning, -1, to_json(thinning));
+  const base::Json json = to_json(thinning);
+  if (auto written = main.append_json(FrameType::thinning, -1, json); !written || !recent)
+    return written;
+  return recent->append_json(FrameType::thinning, -1, json);
 }
 
 base::Result<void> BoundedRecording::State::write_ops(

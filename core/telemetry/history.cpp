@@ -74,11 +74,18 @@ void Series::thin_older_half() {
   if (!sums.empty()) keep_indices(sums, kept, half);
 }
 
+namespace {
+
+// There are few lists of values over all ranks, so they may be longer than series of ranks.
+constexpr std::size_t kMoreOfLists = 8;
+
+}  // namespace
+
 History::History(std::size_t kept_values) : kept_values_(kept_values) {
   for (StepValues* list : {&train_.losses, &train_.accuracies, &held_out_.losses,
                            &held_out_.accuracies, &consensus_, &consensus_decay_})
-    list->set_limit(2 * kept_values);
-  staleness_.set_limit(2 * kept_values);
+    list->set_limit(kMoreOfLists * kept_values);
+  staleness_.set_limit(kMoreOfLists * kept_values);
 }
 
 base::Result<void> History::take(const Frame& frame) {

@@ -87,7 +87,8 @@ class History {
  public:
   // `kept_values`: number of values of a series that are kept completely; the number in memory is
   // at most twice as large. 0: all values are kept.
-  explicit History(std::size_t kept_values = 0);
+  explicit History(std::size_t kept_values);
+  History() : History(0) {}
 
   // Adds a frame. Returns a Problem if the frame is malformed; of a malformed events frame, the
   // events before the invalid event are kept; any other malformed frame changes nothing. Ignores

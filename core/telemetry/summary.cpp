@@ -84,9 +84,8 @@ bool is_asynchronous_gossip(const History& history) {
 
 std::string thinning_text(const RecordedThinning& thinning) {
   return fmt::format(
-      "thinned from step {} on, except for the last steps: ops are recorded of one step in {} ({} "
-      "were dropped), other values are summarized; loss, gradient norms, samples and totals are "
-      "complete",
+      "thinned from step {} on, except for the last steps: it has the ops of one step in {} ({} "
+      "were dropped) and summaries of times; loss, gradient norms, samples and totals are complete",
       base::format_count(thinning.from_step), base::format_count(thinning.interval_steps),
       base::counted(thinning.dropped_ops, "op"));
 }

@@ -62,7 +62,7 @@ void PlotModel::append(const QString& id, std::span<const SeriesPoint> points) {
   if (!series) return;
   for (const SeriesPoint& point : points) series->points.append(point);
   smooth(*series);
-  if (series->points.size() > kMaxPoints) thin(*series);
+  if (series->points.size() > std::max(kMaxPoints / series_.size(), kMinPoints)) thin(*series);
 }
 
 void PlotModel::thin(PlotSeries& series) {

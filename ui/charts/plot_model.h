@@ -102,10 +102,11 @@ class PlotModel {
   const PlotSeries* find(const QString& id) const { return const_cast<PlotModel*>(this)->find(id); }
   const std::vector<std::unique_ptr<PlotSeries>>& series() const { return series_; }
 
-  // Appends points; ignores an unknown id. If a series has more than kMaxPoints points, its older
-  // half is thinned.
+  // Appends points; ignores an unknown id. If a series has more points than its share of
+  // kMaxPoints, which all series have together, its older half is thinned. A share has at least
+  // kMinPoints.
   void append(const QString& id, std::span<const SeriesPoint> points);
-  static constexpr std::size_t kMaxPoints = 8192;
+  static constexpr std::size_t kMaxPoints = 32'768, kMinPoints = 8'192;
   void set_smoothing(double weight);  // 0: off
   void stack();                       // updates the sums of stacked series
   double smoothing() const { return smoothing_; }

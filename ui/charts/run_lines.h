@@ -195,6 +195,7 @@ class ProgressCounter {
   std::vector<double> steps_;
   std::vector<Totals> totals_;  // by index of steps_
   double samples_per_epoch_ = std::numeric_limits<double>::quiet_NaN();
+  std::int32_t thinned_until_ = -1;  // step
   bool wants_simulated_ = false;
   std::optional<SimulatedTime> simulated_;
   bool over_ = false;

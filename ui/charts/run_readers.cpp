@@ -142,6 +142,7 @@ bool ProgressCounter::read_updates(const History& history, bool over) {
 }
 
 bool ProgressCounter::read(const History& history, bool over) {
+  thinned_until_ = history.thinned_until();
   find_senders(history);
   if (history.recorded_header().steps_apart > 0 && !history.steps_apart()) {
     const bool more = read_updates(history, over);
@@ -187,7 +188,14 @@ Progress ProgressCounter::at(double step) const {
   const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
   Progress progress;
   if (after != steps_.begin()) {
-    const Totals& totals = totals_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+    const auto next = static_cast<std::size_t>(after - steps_.begin());
+    Totals totals = totals_[next - 1];
+    // If the totals at this step were thinned, they are interpolated between their neighbors.
+    if (step > steps_[next - 1] && step <= thinned_until_ && after != steps_.end()) {
+      const double part = (step - steps_[next - 1]) / (*after - steps_[next - 1]);
+      totals.samples += part * (totals_[next].samples - totals.samples);
+      totals.bytes += part * (totals_[next].bytes - totals.bytes);
+    }
     progress.samples = totals.samples;
     progress.bytes = totals.bytes;
     progress.passes = totals.samples / samples_per_epoch_;

@@ -137,8 +137,8 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
                    .arg(QString::fromStdString(telemetry::thinning_text(history.thinning())));
   if (history.thinned_until() >= 0)
     caveats << text(
-                   "charts: up to step %1, only the first, least, greatest and last of about "
-                   "eight neighboring values are kept")
+                   "charts thinned up to step %1: of about eight neighboring values, they keep "
+                   "the first, least, greatest and last")
                    .arg(QString::fromStdString(base::format_count(history.thinned_until())));
   if (!history.damage().empty()) caveats << QString::fromStdString(history.damage());
   return caveats;

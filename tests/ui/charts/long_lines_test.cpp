@@ -90,10 +90,10 @@ TEST(LongLines, stack_at_the_steps_that_all_parts_keep) {
   }
   model.stack();
   const PointSeries& tops = model.find("high")->tops;
-  EXPECT_GT(tops.size(), PlotModel::kMaxPoints / 4);
+  EXPECT_GT(tops.size(), PlotModel::kMinPoints / 4);
   for (std::size_t i = 0; i < tops.size(); ++i) {
     const int step = static_cast<int>(tops.at(i).step);
-    ASSERT_EQ(tops.value(i), value_at(step) + 100 + std::cos(step * 1.3)) << step;
+    ASSERT_NEAR(tops.value(i), value_at(step) + 100 + std::cos(step * 1.3), 1e-9) << step;
   }
 }
 
@@ -116,12 +116,12 @@ TEST(LongLines, have_exact_values_and_samples_if_they_are_read_late) {
   EXPECT_GT(history.thinned_until(), 15'000);
   const auto lines = lines_of(ChartKind::loss, history, {}, {});
   const auto points = points_of(history, line(lines, "train"));
-  ASSERT_GT(points.size(), 500u);
-  ASSERT_LE(points.size(), 1'000u);
+  ASSERT_GT(points.size(), 2'000u);
+  ASSERT_LE(points.size(), 4'000u);
   for (const SeriesPoint& point : points) {
     const int step = static_cast<int>(point.step);
     ASSERT_NEAR(point.value, test::SyntheticRun::loss(step), 1e-12) << step;
-    ASSERT_EQ(point.samples, (step + 1) * 128) << step;
+    ASSERT_NEAR(point.samples, (step + 1) * 128, 1e-6) << step;
   }
   EXPECT_EQ(points.back().step, 19'999);
   PlotModel model;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kQueueBytes = 64u << 20;
+constexpr std::size_t kQueueBytes = 8u << 20;
 constexpr std::size_t kPieceBytes = 1024 * sizeof(telemetry::Event);
 constexpr auto kAskEvery = 100ms;
 constexpr auto kAnswerTimeout =

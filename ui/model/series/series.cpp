@@ -98,8 +98,14 @@ void PointSeries::keep(const std::vector<std::size_t>& kept, std::size_t end) {
 }
 
 SeriesPoint PointSeries::at(std::size_t index) const {
-  return {x(XAxis::step, index), x(XAxis::samples, index), x(XAxis::seconds, index),
-          values_[index],        x(XAxis::bytes, index),   x(XAxis::simulated, index)};
+  return {.step = x(XAxis::step, index),
+          .samples = x(XAxis::samples, index),
+          .seconds = x(XAxis::seconds, index),
+          .value = values_[index],
+          .bytes = x(XAxis::bytes, index),
+          .simulated = x(XAxis::simulated, index),
+          .passes = x(XAxis::passes, index),
+          .thinned = x(XAxis::step, index) <= thinned_until_};
 }
 
 std::size_t PointSeries::first_at_or_after(XAxis axis, double x) const {

@@ -42,7 +42,7 @@ class SpanLane {
 class SpanStore {
  public:
   // maximum number of spans, over all ranks
-  static constexpr std::size_t kSpans = std::size_t{1} << 20;
+  static constexpr std::size_t kSpans = std::size_t{1} << 18;
 
   explicit SpanStore(std::size_t kept = kSpans) : kept_(kept) {}
 
