@@ -123,7 +123,7 @@ Result<IdxFile> open_idx_file(const std::filesystem::path& path, int min_rank, i
         accepted_magic(min_rank, max_rank)));
   if (word[3] < min_rank || word[3] > max_rank)
     return fail(file.source.problem(
-        fmt::format("the file has {} dimensions", word[3]),
+        fmt::format("the file has {}", base::counted(std::int64_t{word[3]}, "dimension")),
         fmt::format("{} to {} dimensions, the first of them samples", min_rank, max_rank),
         swap_advice(word[3], min_rank)));
   file.type = static_cast<ElementType>(word[2]);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Recording of a run of any length, within a limit of bytes. The first part of the run is recorded
+// Recording of a run of any length, within a limit of bytes as far as possible: the metrics of
+// every step are recorded even if they alone need more. The first part of the run is recorded
 // completely. From then on the recording is thinned:
 //   - Metrics that a result is made of (`is_always_recorded`) are recorded at every step,
 //     compressed.
-//   - Other metrics are summarized by blocks of steps (series_block.h), with exact totals and
-//     extremes.
-//   - Ops are recorded of one step in each block, of single steps, and around faults.
+//   - Other metrics are summarized by blocks of at most N steps (series_block.h), with exact totals
+//     and extremes.
+//   - Ops are recorded of one step in N, of single steps, and around faults.
 // The last part of the run is also recorded completely, in files beside the recording
 // (`recent_file`). There are at most two of these files; older ones are removed. RecordingReader
 // reads them in place of the thinned part.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -34,8 +36,8 @@ struct RecordingLimit {
 
   // Size up to which a run is recorded completely, and the size of each of the two files with the
   // last part of a longer run.
-  std::int64_t full_bytes() const { return bytes / 8; }
-  std::int64_t recent_bytes() const { return bytes / 16; }
+  std::int64_t full_bytes() const { return std::max<std::int64_t>(bytes / 8, 200'000); }
+  std::int64_t recent_bytes() const { return std::max<std::int64_t>(bytes / 16, 100'000); }
 };
 
 class BoundedRecording {
@@ -55,7 +57,8 @@ class BoundedRecording {
 
   // While true, all ops are recorded.
   void keep_ops(bool all);
-  // Records the ops of the last steps, which the recording lacks so far, and of the next steps.
+  // Records the ops of the last steps of every rank, which the recording lacks so far, and of its
+  // next steps.
   base::Result<void> keep_ops_around_now();
 
   base::Result<void> flush();

@@ -11,6 +11,7 @@
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/base/whole_number.h"
+#include "core/telemetry/bounded_recording.h"
 #include "core/telemetry/thinned_indices.h"
 
 namespace trainyard::telemetry {
@@ -59,6 +60,7 @@ void Series::add(std::int32_t step, double seconds_at_step, double value) {
   steps.push_back(step);
   seconds.push_back(seconds_at_step);
   values.push_back(value);
+  numbers.push_back(number_added++);
 }
 
 void Series::thin_older_half() {
@@ -67,11 +69,10 @@ void Series::thin_older_half() {
       half, [&](std::size_t i) { return static_cast<double>(steps[i]); },
       [&](std::size_t i) { return values[i]; });
   if (half > 0) thinned_until = std::max(thinned_until, steps[half - 1]);
-  number_removed += half - kept.size();
   keep_indices(steps, kept, half);
   keep_indices(seconds, kept, half);
   keep_indices(values, kept, half);
-  if (!sums.empty()) keep_indices(sums, kept, half);
+  keep_indices(numbers, kept, half);
 }
 
 namespace {
@@ -82,8 +83,9 @@ constexpr std::size_t kMoreOfLists = 8;
 }  // namespace
 
 History::History(std::size_t kept_values) : kept_values_(kept_values) {
-  for (StepValues* list : {&train_.losses, &train_.accuracies, &held_out_.losses,
-                           &held_out_.accuracies, &consensus_, &consensus_decay_})
+  for (StepValues* list :
+       {&train_.losses, &train_.accuracies, &train_.trained, &held_out_.trained, &held_out_.losses,
+        &held_out_.accuracies, &consensus_, &consensus_decay_})
     list->set_limit(kMoreOfLists * kept_values);
   staleness_.set_limit(kMoreOfLists * kept_values);
 }
@@ -213,7 +215,7 @@ base::Result<void> History::take_events(const Frame& frame) {
     if (event.kind != EventKind::op && event.kind != EventKind::metric)
       return base::fail(not_understood("an event is neither an op nor a metric", "kind 1 or 2"));
     if (!is_possible(event)) continue;
-    if (frame.type == FrameType::metrics) thinned_until_ = std::max(thinned_until_, event.step);
+    if (frame.type == FrameType::metrics) note_thinned(event.step);
     if (event.kind == EventKind::op) take_op(rank, event);
     else take_metric(rank, event);
   }
@@ -234,6 +236,11 @@ base::Result<void> History::take_blocks(const Frame& frame) {
   for (const SeriesBlock& block : *blocks) {
     const Metric metric{block.metric};
     if (!is_known(metric) || block.count == 0) continue;
+    if (is_always_recorded(metric) || block.rank < 0 || block.rank >= ranks_ ||
+        block.last.step > kMaxStep) {
+      note_damage("The recording has a summary of impossible values, which is ignored.");
+      continue;
+    }
     Series& series = series_[{metric, block.rank, block.index}];
     for (const LoggedValue& at : block.points()) {
       Event event;
@@ -242,10 +249,10 @@ base::Result<void> History::take_blocks(const Frame& frame) {
     }
     series.totals.add(block);
     series.thinned_until = std::max(series.thinned_until, block.last.step);
+    note_thinned(block.last.step);
     if (metric == Metric::step_seconds)
       step_statistics_.take_block(seconds_at(block.first.time_ns) - block.first.value,
                                   seconds_at(block.last.time_ns));
-    thinned_until_ = std::max(thinned_until_, block.last.step);
     limit(series);
   }
   return {};
@@ -278,7 +285,6 @@ void History::take_metric(int rank, const Event& event) {
   Series& series = series_[{metric, rank, event.index}];
   series.add(event.step, seconds, event.value);
   series.totals.add(event.value);
-  if (metric == Metric::samples) series.sums.push_back(series.totals.sum);
   limit(series);
   if (metric == Metric::step_seconds) step_statistics_.take(event.step, seconds, event.value);
   if (metric == Metric::samples) take_samples(rank, event);
@@ -294,6 +300,11 @@ void History::take_metric(int rank, const Event& event) {
     train_.take_candidate(event.index, event, metric, seconds);
   train_.take(rank, event, metric, seconds);
   held_out_.take(rank, event, metric, seconds);
+}
+
+void History::note_thinned(std::int32_t step) {
+  recording_thinned_until_ = std::max(recording_thinned_until_, step);
+  thinned_until_ = std::max(thinned_until_, step);
 }
 
 void History::limit(Series& series) {
@@ -477,6 +488,8 @@ void History::Gathering::publish_ready(std::size_t kept) {
 
 void History::Gathering::tell(std::int32_t step, double seconds, const Reports& all) {
   if (all.samples.total <= 0) return;
+  const double before = trained.empty() ? 0 : trained.back().value;
+  trained.push_back({step, seconds, before + all.samples.total});
   if (all.loss.reports == needed) {
     losses.push_back({step, seconds, all.loss.total / all.samples.total});
     if (!diverged_step && !std::isfinite(losses.back().value)) diverged_step = step;

@@ -42,11 +42,12 @@ struct Series {
   std::vector<double>
       seconds;  // Seconds since the first entry with a time (an event, a log line or a state).
   std::vector<double> values;
-  // Sum of all values up to each value; only for Metric::samples, otherwise empty.
-  std::vector<double> sums;
-  SeriesTotals totals;               // Exact, over all values, also those that were removed.
-  std::uint64_t number_removed = 0;  // Number of values that were removed from memory.
-  std::int32_t thinned_until = -1;   // Last step up to which values are thinned; -1: none.
+  // Numbers of the values, counted from the first one of the series. Increases by more than one
+  // where values were removed.
+  std::vector<std::uint32_t> numbers;
+  SeriesTotals totals;              // Exact, over all values, also those that were removed.
+  std::uint32_t number_added = 0;   // Number of values that were added, also if they were removed.
+  std::int32_t thinned_until = -1;  // Last step up to which values are thinned; -1: none.
 
   void add(std::int32_t step, double seconds_at_step, double value);
   // Thins the older half of the values, to about half as many.
@@ -54,8 +55,8 @@ struct Series {
 
   // For ReadPosition.
   std::size_t size() const { return values.size(); }
-  double seconds_at(std::size_t index) const { return seconds[index]; }
-  std::uint64_t removed() const { return number_removed; }
+  std::uint32_t number_at(std::size_t index) const { return numbers[index]; }
+  std::uint64_t removed() const { return number_added - values.size(); }
 };
 
 struct LogLine {
@@ -134,6 +135,8 @@ class History {
   // Last step of which values or ops may be missing here, because the recording or the series in
   // memory were thinned. Later steps are complete. -1: none.
   std::int32_t thinned_until() const { return thinned_until_; }
+  // Last step of which the recording lacks ops and times, because it was thinned; -1: none.
+  std::int32_t recording_thinned_until() const { return recording_thinned_until_; }
   const StepStatistics& step_statistics() const { return step_statistics_; }
   // Number of samples of a worker's gradients that a server reported by `metric`
   // (dropped_gradients or unapplied_gradients).
@@ -159,6 +162,9 @@ class History {
   // with a lost report has no value. Views keep a ReadPosition.
   const StepValues& train_loss() const { return train_.losses; }
   const StepValues& train_accuracy() const { return train_.accuracies; }
+  // Samples that all ranks have trained up to each complete step, in order of steps. With servers,
+  // only samples of applied gradients count, if the header says so.
+  const StepValues& trained_samples() const { return train_.trained; }
   // First step whose training loss over all ranks is not finite.
   std::optional<std::int64_t> diverged_step() const { return train_.diverged_step; }
   const StepValues& held_out_loss() const { return held_out_.losses; }
@@ -212,6 +218,7 @@ class History {
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::map<std::int32_t, Candidates> candidates{};  // Used instead if `only_applied`.
     StepValues losses{}, accuracies{};
+    StepValues trained{};                         // Sums of the samples of all steps so far.
     std::optional<std::int64_t> diverged_step{};  // First step whose loss is not finite.
     // Step that one rank executed and completely reported, while an earlier step is incomplete.
     struct Whole {
@@ -247,6 +254,7 @@ class History {
   void take_op(int rank, const Event& event);
   void take_metric(int rank, const Event& event);
   void limit(Series& series);
+  void note_thinned(std::int32_t step);
   void take_gradient(Metric metric, int worker, std::int32_t step);
   void take_samples(int rank, const Event& event);
   void check_gradient_norm(int rank, const Event& event, Metric metric);
@@ -264,7 +272,7 @@ class History {
   std::optional<RecordedResult> recorded_result_;
   std::map<SeriesKey, Series> series_;
   RecordedThinning thinning_;
-  std::int32_t thinned_until_ = -1;
+  std::int32_t thinned_until_ = -1, recording_thinned_until_ = -1;
   StepStatistics step_statistics_;
   std::map<SeriesKey, std::map<std::int64_t, std::int64_t>> staleness_counts_;
   // Samples of gradients that had no effect, by metric and worker, and the gradients whose worker

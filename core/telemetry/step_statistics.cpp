@@ -6,27 +6,27 @@
 
 namespace trainyard::telemetry {
 
-void StepStatistics::Steps::take(std::int32_t step, double seconds, int needed) {
-  if (step <= removed_to) return;
+StepStatistics::Step StepStatistics::Steps::take(std::int32_t step, double seconds) {
+  if (step <= removed_to) return {};
   Step& reported = open[step];
   reported.seconds = std::max(reported.seconds, seconds);
   ++reported.reports;
-  if (open.size() <= kOpenSteps) return;
+  if (open.size() <= kOpenSteps) return {};
+  const Step removed = open.begin()->second;
   removed_to = open.begin()->first;
-  if (open.begin()->second.reports >= needed) complete.push_back(open.begin()->second.seconds);
   open.erase(open.begin());
+  return removed;
 }
 
-std::vector<double> StepStatistics::Steps::slowest(int needed) const {
-  std::vector<double> times = complete;
-  for (const auto& [number, step] : open)
-    if (step.reports >= needed) times.push_back(step.seconds);
-  return times;
+std::int64_t StepStatistics::Steps::complete(int needed) const {
+  return std::count_if(open.begin(), open.end(),
+                       [&](const auto& step) { return step.second.reports >= needed; });
 }
 
 void StepStatistics::take(std::int32_t step, double end, double duration) {
   add_interval(end - duration, end);
-  times_.take(step, duration, needed_);
+  const Step removed = times_.take(step, duration);
+  if (removed.reports > 0 && removed.reports >= needed_) removed_times_.push_back(removed.seconds);
 }
 
 void StepStatistics::take_block(double first_begin, double last_end) {
@@ -34,13 +34,23 @@ void StepStatistics::take_block(double first_begin, double last_end) {
   add_interval(first_begin, last_end);
 }
 
-void StepStatistics::take_samples(std::int32_t step) { samples_.take(step, 0, needed_); }
-
-std::int64_t StepStatistics::steps() const {
-  return static_cast<std::int64_t>((is_summarized_ ? samples_ : times_).slowest(needed_).size());
+void StepStatistics::take_samples(std::int32_t step) {
+  const Step removed = samples_.take(step, 0);
+  if (removed.reports > 0 && removed.reports >= needed_) ++removed_samples_;
 }
 
-std::vector<double> StepStatistics::slowest() const { return times_.slowest(needed_); }
+std::int64_t StepStatistics::steps() const {
+  return is_summarized_
+             ? removed_samples_ + samples_.complete(needed_)
+             : static_cast<std::int64_t>(removed_times_.size()) + times_.complete(needed_);
+}
+
+std::vector<double> StepStatistics::slowest() const {
+  std::vector<double> times = removed_times_;
+  for (const auto& [number, step] : times_.open)
+    if (step.reports >= needed_) times.push_back(step.seconds);
+  return times;
+}
 
 // Merges the interval with those that it overlaps.
 void StepStatistics::add_interval(double from, double to) {

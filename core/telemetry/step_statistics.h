@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Statistics of the times of steps, computed as ranks report them. The memory that they need for
-// each step is one number.
+// each step is one number. A report of a step counts only if at most kOpenSteps later steps were
+// reported before it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ class StepStatistics {
   void set_needed(int reports) { needed_ = reports; }
   // Takes a rank's report of a step: its end and its duration, in seconds.
   void take(std::int32_t step, double end, double duration);
-  // Takes a summary of a rank's reports of consecutive steps.
+  // Takes a summary of a rank's reports of consecutive steps. Pauses between them count as steps.
   void take_block(double first_begin, double last_end);
   // Takes a rank's report of its samples of a step.
   void take_samples(std::int32_t step);
@@ -36,23 +37,25 @@ class StepStatistics {
 
  private:
   // Collects the reports of steps, and removes old steps.
+  struct Step {
+    double seconds = 0;
+    int reports = 0;
+  };
   struct Steps {
-    struct Step {
-      double seconds = 0;
-      int reports = 0;
-    };
     std::map<std::int32_t, Step> open;
-    std::vector<double> complete;  // Times of removed steps that all ranks had reported.
     std::int32_t removed_to = -2;
 
-    void take(std::int32_t step, double seconds, int needed);
-    std::vector<double> slowest(int needed) const;
+    // Adds a report. Returns the step that was removed; without reports if none was.
+    Step take(std::int32_t step, double seconds);
+    std::int64_t complete(int needed) const;
   };
   void add_interval(double from, double to);
   void close_old_intervals();
 
   int needed_ = 1;
   Steps times_, samples_;
+  std::vector<double> removed_times_;  // Of removed steps that all ranks had reported.
+  std::int64_t removed_samples_ = 0;   // Number of such steps.
   bool is_summarized_ = false;
   bool any_ = false;
   double begin_ = 0, end_ = 0;

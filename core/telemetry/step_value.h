@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace trainyard::telemetry {
@@ -35,14 +34,16 @@ class StepValues {
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
 
-  double seconds_at(std::size_t index) const { return values_[index].seconds; }
-  std::uint64_t removed() const { return removed_; }             // Number of values left out.
+  // Number of a value, counted from the first value that was added.
+  std::uint32_t number_at(std::size_t index) const { return numbers_[index]; }
+  std::uint64_t removed() const { return added_ - values_.size(); }  // Number of values left out.
   std::int32_t thinned_until() const { return thinned_until_; }  // Step; -1: nothing was thinned.
 
  private:
   std::size_t limit_ = 0;
   std::vector<StepValue> values_;
-  std::uint64_t removed_ = 0;
+  std::vector<std::uint32_t> numbers_;
+  std::uint32_t added_ = 0;
   std::int32_t thinned_until_ = -1;
 };
 
@@ -54,12 +55,12 @@ class ReadPosition {
   template <class List>
   std::size_t next(const List& list) {
     if (list.removed() == removed_) return next_;
-    // The list was thinned, so that indices have changed. Times have not.
+    // The list was thinned, so that indices have changed. Numbers have not.
     removed_ = list.removed();
     std::size_t low = 0, high = list.size();
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
-      if (list.seconds_at(middle) <= seconds_) low = middle + 1;
+      if (list.number_at(middle) < unread_) low = middle + 1;
       else high = middle;
     }
     return next_ = low;
@@ -68,13 +69,13 @@ class ReadPosition {
   template <class List>
   void read(const List& list, std::size_t index) {
     next_ = index + 1;
-    seconds_ = list.seconds_at(index);
+    unread_ = list.number_at(index) + 1;
   }
 
  private:
   std::size_t next_ = 0;
   std::uint64_t removed_ = 0;
-  double seconds_ = -std::numeric_limits<double>::infinity();
+  std::uint32_t unread_ = 0;  // Number of the first value that was not read.
 };
 
 }  // namespace trainyard::telemetry

@@ -49,7 +49,9 @@ TEST(Session, a_single_step_is_one_step) {
 }
 
 TEST(Session, single_steps_are_logged_as_such_and_not_as_pauses) {
-  SessionRun run(session_experiment(2, kEndless));
+  auto experiment = session_experiment(2, kEndless);
+  experiment.run.recording_limit_bytes = 0;  // no line about its size
+  SessionRun run(experiment);
   Viewer viewer(run.client());
   const std::int64_t at = pause(viewer);
   for (const std::int64_t step : {at + 1, at + 2}) {

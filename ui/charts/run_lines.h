@@ -175,7 +175,7 @@ class ProgressCounter {
   struct Sent {  // bytes sent by a rank to a peer
     telemetry::SeriesKey key;
     telemetry::ReadPosition next{};
-    double bytes = 0;
+    double bytes = 0, step = -1;
   };
   struct Totals {
     double samples = 0, bytes = 0;
@@ -183,13 +183,7 @@ class ProgressCounter {
   void find_senders(const telemetry::History& history);
   double sent_by(const telemetry::History& history, double step);
 
-  bool read_updates(const telemetry::History& history, bool over);
-  void add(const telemetry::History& history, const SeriesPoint& step);
-
-  std::map<int, telemetry::ReadPosition> read_;  // by rank
-  std::map<int, double> samples_;                // by rank: samples of the steps that were read
-  std::optional<StepGather> gather_;
-  StepOrder apart_;  // used instead of `steps_` if ranks run steps independently
+  telemetry::ReadPosition read_;
   std::vector<Sent> sent_;
   std::size_t known_series_ = 0;
   std::vector<double> steps_;
@@ -247,6 +241,10 @@ class StepSplit {
   const telemetry::StepValues& values(StepPart part) const {
     return values_[static_cast<std::size_t>(part)];
   }
+  // Last step up to which steps may be missing, because reports were thinned; -1: none.
+  std::int32_t thinned_until() const {
+    return std::max(thinned_until_, values_.front().thinned_until());
+  }
 
  private:
   using PartSeconds = std::array<double, kStepParts + 1>;  // indexed by StepPart
@@ -272,6 +270,7 @@ class StepSplit {
   // True if ranks run steps independently, so that steps may end out of order. They are returned in
   // order.
   bool apart_ = false;
+  std::int32_t thinned_until_ = -1;
   std::int32_t next_ = 0;          // used if `apart_` is set: the step after the last returned one
   std::map<int, Cursor> cursors_;  // by rank
   std::map<std::int32_t, Open> open_;  // by step

@@ -22,6 +22,9 @@ constexpr Metric kPartMetrics[] = {Metric::compute_seconds, Metric::wait_seconds
 // Number of steps of which a StepSplit keeps the values; older ones are thinned.
 constexpr std::size_t kKeptSplits = 8'192;
 
+// Maximum number of steps that wait for an earlier one, if ranks run steps independently.
+constexpr std::size_t kWaiting = 256;
+
 std::size_t size_of(const Series* series) { return series ? series->values.size() : 0; }
 
 // Moves the position to the first value at this step or a later one. Returns its index; nothing if
@@ -59,12 +62,6 @@ double samples_per_epoch(const History& history) {
              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// Returns the first step of a run. It is above 0 only if the run resumed from a checkpoint.
-std::int32_t first_step(const History& history) {
-  return static_cast<std::int32_t>(std::min<std::int64_t>(
-      history.recorded_header().first_step, std::numeric_limits<std::int32_t>::max() / 4));
-}
-
 std::size_t end_of_portion(std::size_t next, std::size_t size) {
   return std::min(size, next + kValuesAtOnce);
 }
@@ -83,105 +80,44 @@ void ProgressCounter::find_senders(const History& history) {
 }
 
 // Returns the bytes that all ranks sent up to a step. They are complete once the samples of the
-// step are reported, because a rank reports its bytes of a step before its samples.
+// step are reported, because a rank reports its bytes of a step before its samples. Between two
+// thinned counts, bytes are interpolated.
 double ProgressCounter::sent_by(const History& history, double step) {
   double all = 0;
   for (Sent& sent : sent_) {
     const Series* series = history.find(sent.key);
-    for (std::size_t i = series ? sent.next.next(*series) : 0;
-         i < size_of(series) && series->steps[i] <= step; ++i) {
+    std::size_t i = series ? sent.next.next(*series) : 0;
+    for (; i < size_of(series) && series->steps[i] <= step; ++i) {
       sent.bytes = series->values[i];
+      sent.step = series->steps[i];
       sent.next.read(*series, i);
     }
+    if (i < size_of(series) && series->steps[i] <= series->thinned_until && sent.step < step)
+      all += (series->values[i] - sent.bytes) * (step - sent.step) / (series->steps[i] - sent.step);
     all += sent.bytes;
   }
   return all;
 }
 
-// Computes the progress of workers of synchronous servers. An update applies the gradients that
-// arrive first, until it has the required number. If there are backup workers, the remaining
-// workers report the step later or not at all. Steps are therefore processed in order, and late
-// reports are not counted.
-bool ProgressCounter::read_updates(const History& history, bool over) {
-  const auto needed = static_cast<std::size_t>(history.reports_of_step());
-  std::int32_t step =
-      steps_.empty() ? first_step(history) : static_cast<std::int32_t>(steps_.back()) + 1;
-  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max() - 1;
-  constexpr auto kWaiting = static_cast<std::int32_t>(StepOrder::kWaiting);
-  std::int32_t next = step;  // next step that is examined
-  for (std::size_t told = 0; told < kValuesAtOnce; step = next) {
-    std::vector<std::pair<double, double>> reports;  // (time of the report, its number of samples)
-    std::int32_t furthest = -1;
-    next = kNone;
-    for (int rank = 0; rank < history.ranks(); ++rank) {
-      const Series* series = history.find({Metric::samples, rank, 0});
-      if (size_of(series) == 0) continue;
-      furthest = std::max(furthest, series->steps.back());
-      const auto after = std::lower_bound(series->steps.begin(), series->steps.end(), step + 1);
-      if (after != series->steps.end()) next = std::min(next, *after);
-      const auto at = std::lower_bound(series->steps.begin(), series->steps.end(), step);
-      if (at == series->steps.end() || *at != step) continue;
-      const auto i = static_cast<std::size_t>(at - series->steps.begin());
-      reports.emplace_back(series->seconds[i], series->values[i]);
-    }
-    if (furthest < step) return false;
-    // Skips steps that no rank has reported. During the run, does not skip steps that ranks may
-    // still report.
-    if (!over) next = std::max(step + 1, std::min(next, furthest - kWaiting + 1));
-    if (reports.size() < needed) {
-      if (!over && furthest - step < kWaiting) return false;
-      continue;  // omits the step, because one of its reports was lost
-    }
-    std::ranges::sort(reports);
-    SeriesPoint done{static_cast<double>(step), 0, reports[needed - 1].first, 0};
-    for (std::size_t i = 0; i < needed; ++i) done.value += reports[i].second;
-    add(history, done);
-    ++told;
-  }
-  return true;
-}
-
 bool ProgressCounter::read(const History& history, bool over) {
   thinned_until_ = history.thinned_until();
   find_senders(history);
-  if (history.recorded_header().steps_apart > 0 && !history.steps_apart()) {
-    const bool more = read_updates(history, over);
-    over_ = over && !more;
-    return more;
+  const telemetry::StepValues& trained = history.trained_samples();
+  std::size_t i = read_.next(trained);
+  if (i < trained.size() && steps_.empty()) samples_per_epoch_ = samples_per_epoch(history);
+  for (const std::size_t end = end_of_portion(i, trained.size()); i < end; ++i) {
+    const telemetry::StepValue& samples = trained[i];
+    steps_.push_back(samples.step);
+    totals_.push_back({samples.value, sent_by(history, samples.step)});
+    read_.read(trained, i);
   }
-  if (!gather_ && history.ranks() > 0) gather_.emplace(history.reports_of_step(), Over::sum);
-  bool more = false;
-  for (int rank = 0; rank < history.ranks(); ++rank) {
-    const Series* series = history.find({Metric::samples, rank, 0});
-    telemetry::ReadPosition& position = read_[rank];
-    std::size_t i = series ? position.next(*series) : 0;
-    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
-      position.read(*series, i);
-      SeriesPoint report{static_cast<double>(series->steps[i]), 0, series->seconds[i],
-                         series->sums[i]};
-      // Sums include values that were thinned before they were read. If each rank makes its own
-      // steps, a step adds the samples since the last step of its rank.
-      if (history.steps_apart()) report.value -= std::exchange(samples_[rank], report.value);
-      if (history.steps_apart()) apart_.add(report);
-      else if (const auto done = gather_->add(report)) add(history, *done);
-    }
-    more = more || i < size_of(series);
-  }
-  while (const auto next = apart_.next()) add(history, *next);
+  const bool more = i < trained.size();
   over_ = over && !more;
   return more;
 }
 
 void Progress::put_into(SeriesPoint& point) const {
   point.samples = samples, point.bytes = bytes, point.simulated = simulated, point.passes = passes;
-}
-
-void ProgressCounter::add(const History& history, const SeriesPoint& step) {
-  steps_.push_back(step.step);
-  if (totals_.empty()) samples_per_epoch_ = samples_per_epoch(history);
-  const bool is_sum = !history.steps_apart() && gather_.has_value();
-  totals_.push_back({(is_sum || totals_.empty() ? 0 : totals_.back().samples) + step.value,
-                     sent_by(history, step.step)});
 }
 
 Progress ProgressCounter::at(double step) const {
@@ -213,6 +149,7 @@ bool StepClock::advance(const History& history, int rank, int step) {
     read_.read(*series, i);
   }
   const int steps = step - std::exchange(step_, step);
+  if (series && step <= series->thinned_until) return false;  // times of some steps are missing
   // If ranks run steps independently, other ranks execute the steps in between. So all times are
   // known, although this rank did not report every step.
   return history.steps_apart() || read == steps;
@@ -249,9 +186,11 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
       const auto value =
           rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
       if (value)
-        gather(
-            {static_cast<double>(series->steps[i]), 0, series->seconds[i], *value * cursor.factor},
-            out);
+        gather({.step = static_cast<double>(series->steps[i]),
+                .seconds = series->seconds[i],
+                .value = *value * cursor.factor,
+                .thinned = series->steps[i] <= series->thinned_until},
+               out);
     }
     more = more || i < size_of(series);
   }
@@ -301,6 +240,7 @@ bool StepSplit::read_rank(const History& history, int rank, int ranks) {
     parts[static_cast<std::size_t>(StepPart::overhead)] = std::max(rest, 0.0);
     parts[static_cast<std::size_t>(StepPart::imposed)] = value_of(imposed, step.step, at.imposed);
     at.whole.read(*whole, i);
+    thinned_until_ = std::max(thinned_until_, whole->thinned_until);
     if (!lost) add(step, parts, ranks);
   }
   return i < size_of(whole);
@@ -328,7 +268,7 @@ void StepSplit::tell(std::map<std::int32_t, Open>::const_iterator step) {
 
 void StepSplit::tell_in_order() {
   for (auto first = open_.begin();
-       first != open_.end() && (first->first <= next_ || open_.size() > StepOrder::kWaiting);
+       first != open_.end() && (first->first <= next_ || open_.size() > kWaiting);
        first = open_.erase(first)) {
     if (first->first < next_) continue;
     if (first->second.whole) tell(first);
@@ -348,7 +288,10 @@ bool LineReader::read_values(const telemetry::StepValues& values, std::vector<Se
   std::size_t i = next_value_.next(values);
   for (const std::size_t end = end_of_portion(i, values.size()); i < end; ++i) {
     const telemetry::StepValue& value = values[i];
-    out.push_back({static_cast<double>(value.step), 0, value.seconds, value.value});
+    out.push_back({.step = static_cast<double>(value.step),
+                   .seconds = value.seconds,
+                   .value = value.value,
+                   .thinned = value.step <= values.thinned_until()});
     next_value_.read(values, i);
   }
   return i < values.size();
@@ -392,7 +335,7 @@ bool LineReader::read(const History& history, const ProgressCounter& progress,
   for (; !held_back_.empty() && progress.knows(held_back_.front().step); held_back_.pop_front()) {
     out.push_back(held_back_.front());
     progress.at(out.back().step).put_into(out.back());
-    out.back().thinned = out.back().step <= history.thinned_until();
+    if (spec_.part) out.back().thinned = out.back().step <= split.thinned_until();
   }
   return more;
 }

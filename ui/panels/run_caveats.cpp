@@ -132,7 +132,7 @@ QStringList run_caveats(const telemetry::History& history, const topology::Topol
   if (const std::int64_t dropped = dropped_events(history); dropped > 0)
     caveats << text("dropped events: %1; details have gaps, totals are complete")
                    .arg(QString::fromStdString(base::format_count(dropped)));
-  if (history.thinning().from_step >= 0)
+  if (history.recording_thinned_until() >= 0)
     caveats << text("recording %1")
                    .arg(QString::fromStdString(telemetry::thinning_text(history.thinning())));
   if (history.thinned_until() >= 0)

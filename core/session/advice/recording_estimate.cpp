@@ -19,6 +19,9 @@ constexpr double kCountersOfPeer = 4;  // Payload and headers, sent and received
 constexpr double kNormsOfSegment = 3;  // Local gradient, reduced gradient, change of parameters.
 constexpr double kBytesOfTime = 3;     // Compressed time of a rank's step.
 constexpr double kBytesOfValue = sizeof(double);
+constexpr double kBytesOfBlock = 35;  // Compressed summary of a series.
+// Metrics of a rank, and of a segment, that are summarized.
+constexpr double kSummarizedOfStep = 6, kSummarizedOfSegment = 1;
 
 const plan::Program& longest_program(const plan::RankPlan& rank) {
   return *std::ranges::max_element(rank.programs, {},
@@ -39,12 +42,14 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
   const auto steps = static_cast<double>(resolved.steps - resolved.first_step);
   const auto segments = static_cast<double>(std::ranges::count_if(
       resolved.model.segments, [](const auto& segment) { return segment.elements > 0; }));
-  double events = 0;
+  double events = 0, summarized = 0;
   for (std::int32_t number = 0; number < plan.ranks; ++number) {
     const plan::RankPlan rank = plan.rank_plan(number);
     if (rank.programs.empty()) continue;
     const plan::Program& program = longest_program(rank);
-    events += kMetricsOfStep + kNormsOfSegment * segments + kCountersOfPeer * peers_of(program);
+    const double counters = kCountersOfPeer * peers_of(program);
+    events += kMetricsOfStep + kNormsOfSegment * segments + counters;
+    summarized += kSummarizedOfStep + kSummarizedOfSegment * segments + counters;
     if (run.record_ops) events += static_cast<double>(program.ops.size());
   }
   const double step_bytes = events * sizeof(telemetry::Event);
@@ -52,12 +57,14 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
   const auto full = static_cast<double>(limit.full_bytes());
   RecordingEstimate estimate{step_bytes * steps, step_bytes * steps, -1};
   if (limit.bytes == 0 || estimate.complete_bytes <= full) return estimate;
-  const double full_steps = full / step_bytes,
+  // Summaries end at least with each file of recent events.
+  const double full_steps = full / step_bytes, thinned_steps = steps - full_steps,
+               recent = static_cast<double>(limit.recent_bytes()),
                always =
                    kBytesOfValue * segments + static_cast<double>(plan.ranks) *
                                                   (kBytesOfValue * (1 + segments) + kBytesOfTime),
-               needed = full + 2 * static_cast<double>(limit.recent_bytes()) +
-                        always * (steps - full_steps);
+               blocks = summarized * kBytesOfBlock * thinned_steps * step_bytes / recent,
+               needed = full + 2 * recent + always * thinned_steps + blocks;
   estimate.thinned_from_step = resolved.first_step + static_cast<std::int64_t>(full_steps);
   estimate.bytes =
       std::min(estimate.complete_bytes, std::max(static_cast<double>(limit.bytes), needed));
@@ -68,7 +75,7 @@ std::string recording_line(const RecordingEstimate& estimate) {
   const std::string bytes = base::format_bytes(estimate.bytes);
   if (estimate.thinned_from_step < 0) return fmt::format("about {}", bytes);
   return fmt::format(
-      "at most about {}: thinned from about step {} on, instead of {} "
+      "about {}: thinned from about step {} on, instead of {} "
       "(run.recording_limit_bytes)",
       bytes, base::format_count(estimate.thinned_from_step),
       base::format_bytes(estimate.complete_bytes));

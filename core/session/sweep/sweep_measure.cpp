@@ -111,11 +111,16 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
     int reports = 0;
   };
   std::map<std::int32_t, Step> steps;
+  // Of thinned steps, the recording has mainly the fastest and the slowest ones.
+  const auto is_thinned = [&](std::int32_t step) {
+    return step >= history.thinning().from_step && step <= history.recording_thinned_until();
+  };
   const auto read = [&](Metric metric, const auto& take) {
     for (int rank = 0; rank < history.ranks(); ++rank)
       if (const telemetry::Series* series = history.find({metric, rank, 0}))
         for (std::size_t i = 0; i < series->values.size(); ++i)
-          if (series->steps[i] >= from_step) take(steps[series->steps[i]], series->values[i]);
+          if (series->steps[i] >= from_step && !is_thinned(series->steps[i]))
+            take(steps[series->steps[i]], series->values[i]);
   };
   read(Metric::step_seconds, [](Step& step, double seconds) {
     step.seconds = std::max(step.seconds, seconds), ++step.reports;

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/base/units.h"
+#include "core/telemetry/bounded_recording.h"
 #include "core/telemetry/recorded_documents.h"
 #include "core/telemetry/recording.h"
 #include "core/telemetry/series_block.h"
@@ -202,9 +203,10 @@ class Adder {
 
   // Takes a summary of values that were not recorded one by one.
   void take(const telemetry::SeriesBlock& block) {
-    if (block.rank < 0 || block.rank >= std::ssize(totals_.ranks) || block.count == 0) return;
     const Metric metric{block.metric};
-    if (!is_counter(metric)) return;
+    if (block.rank < 0 || block.rank >= std::ssize(totals_.ranks) || block.count == 0 ||
+        !is_counter(metric) || telemetry::is_always_recorded(metric))
+      return;
     Counter& counter = counters_[{metric, block.rank, block.index}];
     counter.take(block.first.value);
     counter.before += block.before_resets;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "core/base/json.h"
@@ -284,6 +285,70 @@ TEST_P(Following, reader_gets_every_loss_once) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, Following, testing::Values(50, 700, 3'000));
 
+TEST_F(LongRun, takes_events_of_many_steps_at_once) {
+  open(kLimit, 20'000);
+  for (int first = 0; first < 20'000; first += 10)
+    for (int rank = 0; rank < kRanks; ++rank) {
+      std::vector<Event> events;
+      for (int step = first; step < first + 10; ++step)
+        for (const Event& event : events_of_step(rank, step)) events.push_back(event);
+      ASSERT_TRUE(recording_->append_events(rank, events));
+    }
+  ASSERT_TRUE(recording_->keep_ops_around_now());
+  finish();
+  expect_every_loss(load(), 20'000);
+}
+
+TEST_F(LongRun, is_kept_if_its_directory_is_removed) {
+  open(kLimit, 20'000);
+  run(0, 10'000);
+  std::filesystem::remove_all(directory_.path());
+  run(10'000, 15'000);
+  EXPECT_FALSE(recording_->restore_if_removed()) << "it reports the removal";
+  run(15'000, 20'000);
+  finish();
+  const History history = load();
+  expect_every_loss(history, 20'000);
+  expect_exact_totals(history, 20'000);
+  EXPECT_LE(files().size(), 3u);
+}
+
+TEST_F(LongRun, has_complete_parts_on_disk_whenever_its_process_is_killed) {
+  open(kLimit, 20'000);
+  for (int step = 0; step < 12'000; step += 37) {
+    run(step, std::min(step + 37, 12'000));
+    if (step % 5 != 0) continue;
+    // What a process leaves that is killed here: the files as they are on disk.
+    const auto history = History::load(directory_.path());
+    ASSERT_TRUE(history);
+    const Series* losses = history->find({Metric::loss_sum, 0, 0});
+    if (losses == nullptr) continue;
+    for (std::size_t i = 0; i < losses->steps.size(); ++i)
+      ASSERT_EQ(losses->steps[i], static_cast<int>(i)) << "after step " << step;
+  }
+}
+
+TEST_F(LongRun, has_ops_of_a_slow_rank_around_a_fault) {
+  open(kLimit, 20'000);
+  run(0, 6'000);
+  // Rank 1 is 3,000 steps ahead of rank 0 when the fault happens.
+  for (int step = 6'000; step < 9'000; ++step)
+    ASSERT_TRUE(recording_->append_events(1, events_of_step(1, step)));
+  ASSERT_TRUE(recording_->keep_ops_around_now());
+  for (int step = 6'000; step < 20'000; ++step)
+    for (int rank = 0; rank < kRanks; ++rank)
+      if (rank == 0 || step >= 9'000) {
+        ASSERT_TRUE(recording_->append_events(rank, events_of_step(rank, step)));
+      }
+  finish();
+  const History history = load();
+  std::map<int, std::set<int>> steps;
+  for (const OpRecord& op : history.ops()) steps[op.rank].insert(op.step);
+  for (int step = 5'998; step < 6'002; ++step) EXPECT_TRUE(steps[0].contains(step)) << step;
+  for (int step = 8'998; step < 9'002; ++step) EXPECT_TRUE(steps[1].contains(step)) << step;
+  EXPECT_FALSE(steps[0].contains(8'998) && steps[0].contains(8'999) && steps[0].contains(9'000));
+}
+
 TEST_F(LongRun, in_which_a_mark_leads_back_is_read_once) {
   open(kLimit, 3'000);
   run(0, 1'500);
@@ -329,6 +394,46 @@ TEST(BoundedHistory, keeps_recent_values_extremes_and_totals) {
   EXPECT_EQ(got.step_seconds->p95, expected.step_seconds->p95);
   EXPECT_EQ(got.samples_per_second, expected.samples_per_second);
   EXPECT_EQ(got.ranks[1].sent_payload_bytes, expected.ranks[1].sent_payload_bytes);
+}
+
+TEST(BoundedHistory, ignores_summaries_of_metrics_that_are_never_summarized) {
+  History history(600);
+  take_json(history, FrameType::header, -1, small_header(kRanks));
+  std::vector<SeriesBlock> blocks(3);
+  for (SeriesBlock& block : blocks) {
+    block.metric = static_cast<std::uint16_t>(Metric::samples);
+    for (int step = 0; step < 4; ++step) block.add(metric_at(Metric::samples, step, step % 3));
+  }
+  blocks[1].metric = static_cast<std::uint16_t>(Metric::staleness);
+  blocks[2].metric = static_cast<std::uint16_t>(Metric::memory_bytes);
+  blocks[2].rank = kRanks;
+  const auto payload = pack_blocks(blocks);
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_TRUE(history.take({FrameType::blocks, -1, payload}));
+    take_events(history, 0, {metric_at(Metric::samples, i, 1)});
+  }
+  EXPECT_EQ(summarize(history).samples, 600);
+  EXPECT_THAT(history.series(), SizeIs(1));
+  EXPECT_NE(history.damage(), "");
+}
+
+TEST(ReadPosition, reads_values_with_equal_and_decreasing_times_once) {
+  StepValues values;
+  values.set_limit(100);
+  ReadPosition position;
+  std::vector<int> read;
+  for (int step = 0; step < 1'000; ++step) {
+    values.push_back({step, step % 10 == 0 ? 5.0 : 1.0 * (step / 4), std::sin(step)});
+    if (step % 30 != 29) continue;
+    for (std::size_t i = position.next(values); i < values.size(); ++i) {
+      read.push_back(values[i].step);
+      position.read(values, i);
+    }
+  }
+  for (std::size_t i = position.next(values); i < values.size(); ++i)
+    read.push_back(values[i].step);
+  ASSERT_THAT(read, SizeIs(1'000));
+  for (int step = 0; step < 1'000; ++step) ASSERT_EQ(read[static_cast<std::size_t>(step)], step);
 }
 
 TEST(PackedMetrics, return_the_events_that_were_packed) {

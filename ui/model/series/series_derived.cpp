@@ -41,15 +41,4 @@ std::optional<SeriesPoint> StepGather::add(const SeriesPoint& point) {
   return done;
 }
 
-std::optional<SeriesPoint> StepOrder::next() {
-  while (!waiting_.empty() && waiting_.begin()->first < next_)
-    waiting_.erase(waiting_.begin());  // the value's step already counts as lost
-  if (waiting_.empty() || (waiting_.begin()->first > next_ && waiting_.size() <= kWaiting))
-    return {};
-  const SeriesPoint first = waiting_.begin()->second;
-  waiting_.erase(waiting_.begin());
-  next_ = first.step + 1;
-  return first;
-}
-
 }  // namespace trainyard::ui

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Series that are computed from others: smoothed lines, rates of running totals, and values
-// combined over ranks. Points are only appended.
+// combined over ranks.
 #pragma once
 
 #include <cstddef>
@@ -56,24 +56,6 @@ class StepGather {
   int expected_;
   Over over_;
   std::map<double, Open> open_;  // incomplete steps
-};
-
-// Merges the points of several ranks in the order of steps. It is used for runs in which each step
-// is executed by a single rank. The first step is step 0.
-class StepOrder {
- public:
-  // Maximum number of points that wait for an earlier step. If more points wait, the steps before
-  // the first of them count as lost.
-  static constexpr std::size_t kWaiting = 256;
-
-  void add(const SeriesPoint& point) { waiting_[point.step] = point; }
-  // Returns the point of the next step, or of the first step after lost ones. Returns nothing if
-  // this point has not arrived.
-  std::optional<SeriesPoint> next();
-
- private:
-  std::map<double, SeriesPoint> waiting_;
-  double next_ = 0;
 };
 
 }  // namespace trainyard::ui
