@@ -117,30 +117,37 @@ TEST(LineReader, returns_incomplete_last_steps_after_the_end) {
 // leaves out the step; the late worker differs between steps.
 TEST(ProgressCounter, counts_samples_of_each_update_once_without_dropped_gradients) {
   telemetry::History history;
-  const std::string header = base::Json{
-      {"ranks", 5},
-      {"segments", base::Json::array()},
-      {"reports_of_step", 3},
-      {"steps_apart", 1}}.dump();
+  const std::string header = base::Json{{"ranks", 5},           {"segments", base::Json::array()},
+                                        {"reports_of_step", 3}, {"steps_apart", 1},
+                                        {"only_applied", true}, {"first_server", 4}}
+                                 .dump();
   ASSERT_TRUE(history.take({telemetry::FrameType::header, -1, std::as_bytes(std::span(header))}));
-  const auto report = [&](int rank, int step, double samples, double seconds) {
+  const auto take = [&](telemetry::Metric metric, int rank, int index, int step, double value,
+                        double seconds) {
     telemetry::Event event;
     event.begin_ns = event.ready_ns = event.end_ns = static_cast<std::int64_t>(seconds * 1e9);
-    event.value = samples, event.step = step,
-    event.subject = static_cast<std::uint16_t>(telemetry::Metric::samples);
+    event.value = value, event.step = step, event.index = static_cast<std::uint16_t>(index);
+    event.subject = static_cast<std::uint16_t>(metric);
     ASSERT_TRUE(
         history.take({telemetry::FrameType::events, rank, std::as_bytes(std::span(&event, 1))}));
+  };
+  const auto report = [&](int rank, int step, double samples, double seconds) {
+    take(telemetry::Metric::samples, rank, 0, step, samples, seconds);
+  };
+  const auto apply = [&](int worker, int step) {
+    take(telemetry::Metric::staleness, 4, worker, step, 0, 1.2 + step);
   };
   for (int step = 0; step < 8; ++step)
     for (int rank = 0; rank < 4; ++rank) {
       const bool late = rank == step % 4;
-      if (!late) report(rank, step, 10, 1 + step);
+      if (!late) report(rank, step, 10, 1 + step), apply(rank, step);
       else if (step % 2 == 0) report(rank, step, 7, 1.5 + step);
     }
   ProgressCounter progress;
   EXPECT_FALSE(progress.read(history, false));
   for (int step = 0; step < 8; ++step)
     EXPECT_EQ(progress.at(step).samples, 30 * (step + 1)) << step;
+  for (const int worker : {1, 2, 3}) apply(worker, 8);
   report(1, 8, 10, 9), report(2, 8, 10, 9);
   EXPECT_FALSE(progress.read(history, false));
   EXPECT_FALSE(progress.knows(8)) << "another rank will report the step";
