@@ -302,10 +302,9 @@ BoundedRecording::~BoundedRecording() = default;
 base::Result<BoundedRecording> BoundedRecording::create(const std::filesystem::path& directory,
                                                         const base::Json& header,
                                                         const RecordingLimit& limit) {
-  return RecordingWriter::create(directory / kRecordingFile, header)
-      .map([&](RecordingWriter writer) {
-        return BoundedRecording(std::make_unique<State>(directory, limit, std::move(writer)));
-      });
+  auto writer = RecordingWriter::create(directory / kRecordingFile, header);
+  if (!writer) return base::fail(writer.error());
+  return BoundedRecording(std::make_unique<State>(directory, limit, std::move(*writer)));
 }
 
 base::Result<void> BoundedRecording::append(FrameType type, int rank,

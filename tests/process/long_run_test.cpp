@@ -117,8 +117,8 @@ TEST_F(LongRuns, have_exports_whose_totals_equal_the_result) {
 TEST_F(LongRuns, are_replayed_with_a_note) {
   const Ran ran = cli({"replay", run_});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("completed after 1,500 steps"));
-  EXPECT_THAT(ran.err, HasSubstr("ops are recorded of one step in"));
+  EXPECT_THAT(ran.out, HasSubstr("completed after 1500 steps"));
+  EXPECT_THAT(ran.err, HasSubstr("the recording is thinned from step"));
 }
 
 TEST_F(LongRuns, are_announced_before_the_run) {

@@ -180,8 +180,9 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
   bool more = false;
   for (Cursor& cursor : cursors_) {
     const Series* series = history.find(cursor.key);
-    std::size_t i = series ? cursor.next.next(*series) : 0;
-    for (const std::size_t end = end_of_portion(i, size_of(series)); i < end; ++i) {
+    if (!series) continue;
+    std::size_t i = cursor.next.next(*series);
+    for (const std::size_t end = end_of_portion(i, series->size()); i < end; ++i) {
       cursor.next.read(*series, i);
       const auto value =
           rate_ ? rate(history, cursor, series->steps[i], series->values[i]) : series->values[i];
@@ -192,7 +193,7 @@ bool SourceReader::read(const History& history, std::vector<SeriesPoint>& out) {
                 .thinned = series->steps[i] <= series->thinned_until},
                out);
     }
-    more = more || i < size_of(series);
+    more = more || i < series->size();
   }
   for (SourceReader& part : parts_) {
     std::vector<SeriesPoint> points;
