@@ -111,7 +111,7 @@ FullSteps full_steps(const telemetry::History& history, std::int64_t from_step) 
     int reports = 0;
   };
   std::map<std::int32_t, Step> steps;
-  // Of thinned steps, the recording has mainly the fastest and the slowest ones.
+  // The recording has mainly the fastest and the slowest of thinned steps.
   const auto is_thinned = [&](std::int32_t step) {
     return step >= history.thinning().from_step && step <= history.recording_thinned_until();
   };

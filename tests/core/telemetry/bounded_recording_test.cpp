@@ -318,7 +318,7 @@ TEST_F(LongRun, has_complete_parts_on_disk_whenever_its_process_is_killed) {
   for (int step = 0; step < 12'000; step += 37) {
     run(step, std::min(step + 37, 12'000));
     if (step % 5 != 0) continue;
-    // What a process leaves that is killed here: the files as they are on disk.
+    // A process that is killed here leaves the files as they are on disk.
     const auto history = History::load(directory_.path());
     ASSERT_TRUE(history);
     const Series* losses = history->find({Metric::loss_sum, 0, 0});
