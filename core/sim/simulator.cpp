@@ -284,7 +284,7 @@ base::Result<void> check(const plan::Plan& plan, const topology::Network& networ
 }  // namespace
 
 std::int64_t automatic_steps(const plan::Plan& plan) {
-  constexpr std::int64_t kMaxOps = 3'000'000, kMinSteps = 8;
+  constexpr std::int64_t kMaxOps = 1'500'000, kMinSteps = 8;
   std::size_t ops = 1;
   for (const plan::Program& program : plan.rank_plan(0).programs)
     ops = std::max(ops, program.ops.size());

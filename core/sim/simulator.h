@@ -49,7 +49,7 @@ struct Options {
 };
 
 // Returns the number of steps to simulate if the user does not choose it: 20, or fewer if the ranks
-// have more than 3 million ops in 20 steps together, but at least 8.
+// have more than 1.5 million ops in 20 steps together, but at least 8.
 std::int64_t automatic_steps(const plan::Plan& plan);
 
 struct WireBytes {

@@ -215,7 +215,7 @@ TEST(simulator, predicts_the_rest_of_the_run_from_the_steps_it_simulates) {
 
 TEST(simulator, simulates_fewer_steps_of_plans_with_very_many_ops) {
   EXPECT_EQ(automatic_steps(all_reduce(4, 4000, Algorithm::ring)), 20);
-  // Each rank sends and receives in 2 (n - 1) rounds, so 3 million ops are 20 steps of 193 ranks.
+  // Each rank sends and receives in 2 (n - 1) rounds, so 1.5 million ops are 20 steps of 137 ranks.
   const std::int64_t fewer = automatic_steps(all_reduce(400, 40'000, Algorithm::ring));
   EXPECT_LT(fewer, 20);
   EXPECT_GE(fewer, 8);
