@@ -222,7 +222,8 @@ base::Result<telemetry::History> load_history(const std::string& run_directory) 
   }
   if (!history->damage().empty()) std::fprintf(stderr, "warning: %s\n", history->damage().c_str());
   if (history->recording_thinned_until() >= 0)
-    std::fprintf(stderr, "note: the recording is %s\n", telemetry::thinning_text(history->thinning()).c_str());
+    std::fprintf(stderr, "note: the recording is %s\n",
+                 telemetry::thinning_text(history->thinning()).c_str());
   return history;
 }
 
