@@ -218,7 +218,7 @@ class History {
     std::map<std::int32_t, Reports> open{};  // Steps that at least one rank has not reported yet.
     std::map<std::int32_t, Candidates> candidates{};  // Used instead if `only_applied`.
     StepValues losses{}, accuracies{};
-    StepValues trained{};                         // Sums of the samples of all steps so far.
+    StepValues trained{};                         // At each step, the sum of all samples so far.
     std::optional<std::int64_t> diverged_step{};  // First step whose loss is not finite.
     // Step that one rank executed and completely reported, while an earlier step is incomplete.
     struct Whole {

@@ -103,9 +103,6 @@ class RecordingReader {
   // file ends at a frame boundary.
   std::size_t unfinished_bytes() const;
 
-  // Skips frames with recent events in other files: reads only the recording itself.
-  void ignore_recent_files();
-
   // Moves the cursor to the last frame of type `type`, using the index of a closed recording.
   // Returns false without moving if there is no index or no such frame.
   bool jump_to_last(FrameType type);

@@ -35,14 +35,12 @@ struct RecordingReader::State {
   // If above 0: frames of the recording are skipped up to the mark with this number, because they
   // were read from another file.
   int skipping_to = 0;
-  bool ignores_recent_files = false;
 };
 
 // Continues in the file with this number. If the file was removed, continues in the recording,
 // after the mark with this number.
 void RecordingReader::State::enter_recent_file(int next_number) {
   number = next_number;
-  if (ignores_recent_files) return;
   const bool in_main = !recent.has_value();
   auto next = FrameFile::open(main.path().parent_path() / recent_file(number));
   if (next) {
@@ -90,8 +88,6 @@ std::size_t RecordingReader::unfinished_bytes() const {
   const FrameFile& file = state_->recent ? *state_->recent : state_->main;
   return file.unfinished_bytes();
 }
-
-void RecordingReader::ignore_recent_files() { state_->ignores_recent_files = true; }
 
 bool RecordingReader::jump_to_last(FrameType type) {
   FrameFile& main = state_->main;

@@ -73,7 +73,8 @@ std::string words(
 // Reads a fault from a run's result. Values that are absent or invalid have their defaults.
 Fault fault_from(const base::Json& json);
 
-// Returns a sentence about what a thinned recording lacks.
+// Returns what a thinned recording lacks, as the end of a sentence: "thinned from step 2,832 on
+// ...".
 std::string thinning_text(const RecordedThinning& thinning);
 
 // Returns a sentence about a training loss that is not finite from this step on.
