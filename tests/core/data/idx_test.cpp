@@ -189,7 +189,7 @@ TEST_F(Idx, wrong_magic_is_reported_with_the_accepted_one) {
 
 TEST_F(Idx, swapped_files_are_reported) {
   write(good_labels(), good_images());
-  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("1 dimensions"),
+  EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("images")), Reports("1 dimension"),
                                Advises("swapped")));
   write(good_images(), good_images());
   EXPECT_THAT(problem(), AllOf(IsProblem("bad_data_file", path("labels")), Reports("3 dimensions"),
