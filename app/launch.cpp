@@ -31,6 +31,7 @@ class ProcessRank final : public session::RankHandle {
   std::optional<std::string> ended() override { return process_.ended(); }
   bool killed() override { return process_.killed(); }
   std::int64_t process() const override { return process_.pid(); }
+  int end_descriptor() const override { return process_.descriptor(); }
   std::optional<double> cpu_seconds() override { return process_.cpu_seconds(); }
   void kill() override { process_.kill(SIGKILL); }
   bool stall(bool on) override { return process_.kill(on ? SIGSTOP : SIGCONT), true; }
@@ -180,6 +181,7 @@ class SharedProcessRank final : public session::RankHandle {
   std::optional<std::string> ended() override { return process_->ended(); }
   bool killed() override { return process_->killed(); }
   std::int64_t process() const override { return process_->pid(); }
+  int end_descriptor() const override { return process_->descriptor(); }
   std::optional<double> cpu_seconds() override { return process_->cpu_seconds(); }
   void kill() override { process_->kill(SIGKILL); }
   bool stall(bool on) override { return process_->kill(on ? SIGSTOP : SIGCONT), true; }

@@ -152,8 +152,13 @@ class Server final : public session::ControlServer {
       first_ = (first_ + 1) % listeners_.size();
       for (std::size_t i = 0; i < listeners_.size(); ++i)
         if (auto received = take((first_ + i) % listeners_.size())) return received;
+      if (is_woken()) break;
     } while (base::now_nanoseconds() < end);
     return std::nullopt;
+  }
+
+  void wake_on(int descriptor) override {
+    if (descriptor >= 0) items_.push_back({nullptr, descriptor, ZMQ_POLLIN, 0});
   }
 
   void send(const session::PeerId& to, const session::Message& message) override {
@@ -175,6 +180,12 @@ class Server final : public session::ControlServer {
     for (void* socket : {listener->socket.handle(), listener->gate.monitor().handle()})
       items_.push_back({socket, 0, ZMQ_POLLIN, 0});
     listeners_.push_back(std::move(listener));
+  }
+
+  bool is_woken() const {
+    return std::ranges::any_of(items_, [](const zmq_pollitem_t& item) {
+      return item.socket == nullptr && item.revents != 0;
+    });
   }
 
   std::optional<session::Received> take(std::size_t listener) {

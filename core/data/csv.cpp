@@ -71,6 +71,20 @@ void standardize(const std::vector<double>& values, Rows train, float* features,
   else write(of_exact, false, exact);
 }
 
+// True for an integer with separated groups of three digits, such as "1,234,567".
+bool has_thousands_separators(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  const auto digits = [](std::string_view group) {
+    return !group.empty() && group.find_first_not_of("0123456789") == group.npos;
+  };
+  if (text.size() < 5) return false;
+  for (; text.size() > 4; text.remove_suffix(4))
+    if (!digits(text.substr(text.size() - 3)) ||
+        std::string_view(",.' ").find(text[text.size() - 4]) == std::string_view::npos)
+      return false;
+  return text.size() < 4 && digits(text);
+}
+
 // Encodes a category as one feature for each text of the training samples, in sorted order: 1 for
 // the sample's text, else 0. A text of held-out samples only ("other") and a missing text give only
 // zeros. Returns the texts.
@@ -198,7 +212,9 @@ class Encoder {
     std::string note =
         fmt::format("{}: column {} has {}, each a feature of value 0 or 1", file_,
                     shown(column.name), base::counted(categories.count, "category", "categories"));
-    if (2 * column.words.size() > column.values.size())
+    if (std::ranges::all_of(column.words, has_thousands_separators))
+      note += "; if these are numbers, remove their thousands separators";
+    else if (2 * column.words.size() > column.values.size())
       note +=
           "; most texts occur only once, so list the column in data.csv.ignored if it holds "
           "names; if it holds numbers, set data.csv.decimal, and remove thousands separators";

@@ -22,13 +22,13 @@ TimelineColors timeline_colors() {
   };
   set(SpanKind::input, theme.component_color(input));
   set(SpanKind::forward, mixed(computing, c.canvas, 0.35));
-  set(SpanKind::loss, mixed(computing, c.text, 0.5));
+  set(SpanKind::loss, mixed(computing, c.text, 0.6));
   set(SpanKind::backward, computing);
   set(SpanKind::update, mixed(computing, c.text, 0.3));
   set(SpanKind::other, mixed(computing, c.canvas, 0.65));
   set(SpanKind::send, mixed(moving, c.canvas, 0.6));
   set(SpanKind::receive, moving);
-  set(SpanKind::collective, mixed(moving, c.text, 0.3));
+  set(SpanKind::collective, mixed(moving, theme.dark() ? c.canvas : c.text, 0.3));
   set(SpanKind::swap, mixed(theme.component_color(input), c.text, 0.35));
   made.waiting = theme.component_color(waiting);
   made.held = c.text;  // the same color as in the chart of step times

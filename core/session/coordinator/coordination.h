@@ -12,6 +12,7 @@
 #include "core/session/coordinator/liveness_monitor.h"
 #include "core/session/coordinator/pacer.h"
 #include "core/session/coordinator/rank_entry.h"
+#include "core/session/system/process_exits.h"
 
 namespace trainyard::session {
 
@@ -116,6 +117,7 @@ class Coordination {
   void broadcast(const Message& message);
 
   CoordinatorParts p_;
+  ProcessExits exits_;
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
   // Links with an injected fault: by link number, the remaining fraction of the drawn bandwidth.

@@ -67,6 +67,7 @@ Result<CoordinatorResult> Coordination::run() {
 
 void Coordination::tick() {
   receive_all();
+  exits_.clear();
   const std::int64_t now = base::now_nanoseconds();
   exclude_own_pause(now);
   check_processes(now);

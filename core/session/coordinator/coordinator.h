@@ -29,6 +29,8 @@ class RankHandle {
   virtual std::optional<std::string> ended() = 0;
   virtual bool killed() = 0;  // True if a signal ended the rank, so that it could not report why.
   virtual std::int64_t process() const = 0;
+  // Returns a descriptor that is readable once the rank has ended; -1 if there is none.
+  virtual int end_descriptor() const { return -1; }
   // Returns the CPU time that the rank's process has used; nothing if it is not known.
   virtual std::optional<double> cpu_seconds() { return std::nullopt; }
   virtual void kill() = 0;

@@ -142,6 +142,7 @@ void Coordination::restart_rank(RankEntry& entry) {
                entry.identity.rank);
   ++entry.generation;
   entry.handle = std::move(*handle);
+  exits_.add(entry.handle->end_descriptor());
   entry.process = entry.handle->process();
   entry.cpu_used_ns = 0;
   entry.reported_end = entry.planned = false;

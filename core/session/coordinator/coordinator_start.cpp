@@ -191,7 +191,9 @@ Result<void> Coordination::launch() {
   for (std::size_t r = 0; r < entries_.size(); ++r) {
     entries_[r].handle = std::move(launched->ranks[r]);
     entries_[r].process = entries_[r].handle->process();
+    exits_.add(entries_[r].handle->end_descriptor());
   }
+  p_.server->wake_on(exits_.descriptor());
   begun_ns_ = base::now_nanoseconds();
   return {};
 }

@@ -30,6 +30,9 @@ class ControlServer {
   // Returns the next message, or nothing after `limit`. Messages that cannot be decoded are dropped
   // and counted.
   virtual base::Result<std::optional<Received>> receive(std::chrono::milliseconds limit) = 0;
+  // From now on, `receive` also returns when this file descriptor is readable. A server whose ranks
+  // are threads does not need it.
+  virtual void wake_on(int /*descriptor*/) {}
   // Sends a message. Drops it if the peer is gone.
   virtual void send(const PeerId& to, const Message& message) = 0;
   virtual std::uint64_t malformed() const = 0;

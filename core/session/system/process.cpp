@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,20 +157,27 @@ base::Result<Process> Process::start(const ProcessOptions& options) {
   return Process(pid);
 }
 
+Process::Process(pid_t pid)
+    : pid_(pid), descriptor_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
+
 Process::~Process() {
   if (pid_ > 0 && !status_) {
     kill(SIGKILL);
     int status = 0;
     while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
+    reaped(status);
   }
 }
 
 Process::Process(Process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), status_(other.status_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      status_(other.status_) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   std::swap(pid_, other.pid_);
+  std::swap(descriptor_, other.descriptor_);
   std::swap(status_, other.status_);
   return *this;
 }
@@ -177,9 +185,14 @@ Process& Process::operator=(Process&& other) noexcept {
 std::optional<std::string> Process::ended() {
   if (!status_) {
     int status = 0;
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) reaped(status);
   }
   return status_ ? std::optional(describe(*status_)) : std::nullopt;
+}
+
+void Process::reaped(int status) {
+  status_ = status;
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 bool Process::killed() const { return status_ && WIFSIGNALED(*status_); }

@@ -45,10 +45,15 @@ class Process {
   // Returns the CPU time that all threads of the process have used; nothing after its end.
   std::optional<double> cpu_seconds() const;
   void kill(int signal);
+  // Returns a descriptor (pidfd) that is readable once the process has ended; -1 after `ended` has
+  // returned so, and on kernels without pidfd.
+  int descriptor() const { return descriptor_; }
 
  private:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  explicit Process(pid_t pid);
+  void reaped(int status);
   pid_t pid_ = -1;
+  int descriptor_ = -1;
   std::optional<int> status_;  // Exit status from waitpid.
 };
 

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 
@@ -194,6 +195,31 @@ TEST_F(ControlEndpoint, signal_ends_receive_early) {
   done = true;
   bell.join();
   ::sigaction(SIGUSR1, &old, nullptr);
+}
+
+// The end of a rank must not have to wait for a message.
+TEST_F(ControlEndpoint, readable_descriptor_ends_receive_early) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const auto server = must(zmq::serve(directory_.endpoint(), {"a run", 1}));
+  server->wake_on(-1);
+  server->wake_on(ends[0]);
+  EXPECT_FALSE(must(server->receive(milliseconds(10))).has_value());
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  const milliseconds limit(60'000);
+  const std::int64_t start = base::now_nanoseconds();
+  EXPECT_FALSE(must(server->receive(limit)).has_value());
+  EXPECT_LT(std::chrono::nanoseconds(base::now_nanoseconds() - start), limit);
+  const auto client = must(zmq::connect(server->endpoint()));
+  must(client->send(step(3)));  // messages still arrive while the descriptor is readable
+  std::optional<session::Received> received;
+  for (int i = 0; i < 1000 && !received; ++i) {
+    received = must(server->receive(patience));
+    if (!received) std::this_thread::sleep_for(milliseconds(10));
+  }
+  ASSERT_TRUE(received);
+  EXPECT_EQ(step_of(received->message), 3);
+  for (const int end : ends) ::close(end);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/base/hash.h"
 #include "core/data/csv_table.h"
+#include "core/data/stored_set.h"
 #include "tests/core/data/files.h"
 #include "tests/problem_matchers.h"
 
@@ -266,6 +267,17 @@ TEST_F(Csv, texts_are_categories) {
   EXPECT_THAT((*set)->notes(), Contains(HasSubstr("\"color\" has 3 categories")));
 }
 
+TEST_F(Csv, category_of_numbers_with_thousands_separators_is_noted) {
+  EXPECT_THAT(open_text("price,kind\n\"1,234\",a\n\"-12,500\",b\n\"1,234\",b\n\"-12,500\",a\n"
+                        "\"1,234\",a\n")
+                  .value()
+                  ->notes(),
+              Contains(HasSubstr("thousands separators")));
+  EXPECT_THAT(
+      open_text("size,kind\n\"1,2\",a\n\"12,50\",b\n\"1,2\",b\n\"12,50\",a\n").value()->notes(),
+      testing::Not(Contains(HasSubstr("thousands separators"))));
+}
+
 TEST_F(Csv, category_of_held_out_samples_only_is_other) {
   spec_.held_out_samples = 10;
   std::string text = "id,kind\n";
@@ -470,6 +482,16 @@ TEST_F(Csv, missing_file_is_reported_with_another_data_set_as_advice) {
                            Advises("blobs")));
   spec_.file = "";
   EXPECT_THAT(open(spec_, folder_.path()).error(), IsProblem("file_not_set", "data.file"));
+}
+
+// The manual (training.md, "Samples of a file") has a program that computes this order.
+TEST(FileSplit, order_is_that_of_the_manual) {
+  DataSpec spec;
+  spec.seed = 7, spec.train_samples = 8, spec.held_out_samples = 3;
+  const auto split = FileSplit::make(spec, 12, "points.csv");
+  ASSERT_TRUE(split);
+  EXPECT_THAT(split->rows(Split::train), testing::ElementsAre(4, 9, 5, 11, 0, 6, 8, 1));
+  EXPECT_THAT(split->rows(Split::held_out), testing::ElementsAre(2, 3, 7));
 }
 
 }  // namespace

@@ -16,11 +16,15 @@ Nanoseconds length(const Times& times) {
                          [](Nanoseconds sum, const TimeRange& one) { return sum + one.width(); });
 }
 
-Times under_way(const SpanTrack& track, const TimeRange& range) {
+// Returns the parts of the spans from their begin to `until`, cut to the range.
+Times parts_of(const SpanTrack& track, const TimeRange& range, Nanoseconds OpSpan::*until) {
   Times times;
   for (std::size_t i = track.first_ending_after(range.begin, track.end());
-       i < track.end() && track[i].begin < range.end; ++i)
-    times.push_back({std::max(track[i].begin, range.begin), std::min(track[i].end, range.end)});
+       i < track.end() && track[i].begin < range.end; ++i) {
+    const TimeRange part{std::max(track[i].begin, range.begin),
+                         std::min(track[i].*until, range.end)};
+    if (part.width() > 0) times.push_back(part);
+  }
   return times;
 }
 
@@ -68,25 +72,25 @@ RankFigures figures_of(const SpanStore& store, int rank, const Times& looked_at)
   figures.looked_at = length(looked_at);
   if (looked_at.empty()) return figures;
   const TimeRange all{looked_at.front().begin, looked_at.back().end};
-  Times compute, communication;
+  Times compute, communication, waiting;
   for (int l = 0; l < store.lanes(rank); ++l) {
     const SpanLane& lane = store.lane(rank, l);
     if (lane.empty() || store.names(rank).is_bucket_lane(l))
       continue;  // skips lanes of full collectives, because they repeat the ops of other lanes
     const SpanTrack& track = lane.joined();
     const SpanKind kind = track[track.first()].kind;
-    if (computes(kind)) compute = either(compute, under_way(track, all));
-    if (communicates(kind)) communication = either(communication, under_way(track, all));
+    if (computes(kind)) compute = either(compute, parts_of(track, all, &OpSpan::end));
+    if (communicates(kind))
+      communication = either(communication, parts_of(track, all, &OpSpan::end));
     if (kind == SpanKind::collective) figures.waiting_known = false;
-    if (kind != SpanKind::receive) continue;
-    for (const TimeRange& one : looked_at)
-      figures.waiting += track.times_within(one, track.end()).waiting;
+    if (kind == SpanKind::receive) waiting = either(waiting, parts_of(track, all, &OpSpan::ready));
   }
   compute = both(compute, looked_at);
   communication = both(communication, looked_at);
   figures.compute = length(compute);
   figures.communication = length(communication);
   figures.hidden = length(both(compute, communication));
+  figures.waiting = length(both(waiting, looked_at));
   return figures;
 }
 

@@ -10,8 +10,8 @@
 //   overlap         |M and C| / |M|: fraction of communication hidden behind compute.
 //                   Waiting for a peer counts as communication, as in "communication
 //                   computation overlap" of Holistic Trace Analysis (Meta, 2023)
-//   waiting         times in T at which a receive was posted and no data for it had
-//                   arrived; summed over groups
+//   waiting         times in T at which a receive of any group was posted and no data for it
+//                   had arrived
 #pragma once
 
 #include <optional>

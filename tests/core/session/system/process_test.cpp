@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "core/base/file.h"
+#include "core/session/system/process_exits.h"
 
 namespace trainyard::session {
 namespace {
@@ -40,6 +42,38 @@ TEST(Process, reports_the_name_of_a_signal) {
   EXPECT_FALSE(process->ended());
   process->kill(SIGKILL);
   EXPECT_EQ(wait_for_end(*process), "signal 9 (Killed)");
+}
+
+bool readable(int descriptor, int limit_ms) {
+  pollfd item{descriptor, POLLIN, 0};
+  return ::poll(&item, 1, limit_ms) == 1;
+}
+
+TEST(Process, descriptor_is_readable_after_the_end) {
+  auto process = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
+  ASSERT_TRUE(process);
+  ASSERT_GE(process->descriptor(), 0);
+  EXPECT_FALSE(readable(process->descriptor(), 0));
+  process->kill(SIGKILL);
+  EXPECT_TRUE(readable(process->descriptor(), 10'000));
+  wait_for_end(*process);
+  EXPECT_EQ(process->descriptor(), -1);
+}
+
+TEST(ProcessExits, one_descriptor_reports_each_end_once) {
+  ProcessExits exits;
+  auto first = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
+  auto second = Process::start({"/bin/sleep", {"100"}, "", {}, ""});
+  ASSERT_TRUE(first && second);
+  for (const Process* process : {&*first, &*second, &*second}) exits.add(process->descriptor());
+  exits.add(-1);
+  EXPECT_FALSE(readable(exits.descriptor(), 0));
+  for (Process* process : {&*first, &*second}) {
+    process->kill(SIGKILL);
+    EXPECT_TRUE(readable(exits.descriptor(), 10'000));
+    exits.clear();
+    EXPECT_FALSE(readable(exits.descriptor(), 0));
+  }
 }
 
 TEST(Process, reads_its_input_and_writes_its_log) {

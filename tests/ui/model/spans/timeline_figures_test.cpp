@@ -35,6 +35,17 @@ TEST(TimelineFigures, match_a_step_computed_by_hand) {
   EXPECT_DOUBLE_EQ(*figures.overlap(), 0.5);
 }
 
+TEST(TimelineFigures, count_time_of_two_waiting_receives_once) {
+  RecordedOps ops;
+  ops.plan(0,
+           "rank 0\nlane recv.g0 recv g0\nlane recv.g1 recv g1\nprogram train samples 8 of 16\n"
+           "RED.b0.t0.c0<r1 @recv.g0 group g0\nRED.b1.t0.c0<r1 @recv.g1 group g1\n");
+  ops.add(0, {{0, 10, 60, 70}, {1, 20, 90, 95}});
+  const RankFigures figures = figures_of(ops.store(), 0, {{0, 100}});
+  EXPECT_EQ(figures.waiting, 80) << "from 10 to 90, of which both wait from 20 to 60";
+  EXPECT_EQ(figures.communication, 85);
+}
+
 TEST(TimelineFigures, exclude_spans_outside_the_range) {
   RecordedOps ops = one_step();
   const RankFigures figures = figures_of(ops.store(), 0, {{60, 80}});
