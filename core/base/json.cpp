@@ -2,9 +2,11 @@
 #include "core/base/json.h"
 
 #include <fmt/core.h>
+#include <utf8.h>
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "core/base/content.h"
 #include "core/base/fields.h"
 #include "core/base/file.h"
+#include "core/base/printable.h"
 #include "core/base/shortened.h"
 #include "core/base/units.h"
 
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxBytes = 64u << 20;
+constexpr unsigned kDelete = 0x7F;  // the first control character that the library does not escape
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte > 0 ? byte - 1 : 0, text.size()));
@@ -192,7 +196,18 @@ Result<Json> parse_json(std::string_view text, const std::string& where, std::si
 }
 
 std::string to_text(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  const bool is_ascii =
+      std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= kDelete; });
+  if (is_ascii) return text;  // the library has escaped all control characters below 0x20
+  std::string escaped;
+  for (auto at = text.begin(); at != text.end();) {
+    const char32_t c = utf8::unchecked::next(at);
+    if (c >= kDelete && is_control(c))
+      escaped += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(c));
+    else utf8::unchecked::append(c, std::back_inserter(escaped));
+  }
+  return escaped;
 }
 
 Result<Json> value_at(const Json& document, const std::string& path) {

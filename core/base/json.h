@@ -14,7 +14,7 @@ namespace trainyard::base {
 Result<Json> parse_json(std::string_view text, const std::string& where,
                         std::size_t max_keys = 10'000);
 
-// Serializes on one line, or indented. Invalid UTF-8, as in a file name, is replaced by U+FFFD.
+// Serializes on one line, or indented. Escapes control characters. Invalid UTF-8 becomes U+FFFD.
 std::string to_text(const Json& json, int indent = -1);
 
 Result<Json> read_json(const std::filesystem::path& path);

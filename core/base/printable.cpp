@@ -7,15 +7,11 @@
 #include <iterator>
 
 namespace trainyard::base {
-namespace {
 
-// True for control characters, including those that change the direction of writing.
 bool is_control(char32_t c) {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) ||
          (c >= 0x2066 && c <= 0x2069);
 }
-
-}  // namespace
 
 bool has_control_characters(std::string_view text) {
   if (!utf8::is_valid(text.begin(), text.end())) return false;

@@ -7,6 +7,9 @@
 
 namespace trainyard::base {
 
+// True for control characters, including those that change the direction of writing.
+bool is_control(char32_t c);
+
 // True if UTF-8 text contains control characters (see `printable`) or line feeds or tabs, which no
 // name needs.
 bool has_control_characters(std::string_view text);

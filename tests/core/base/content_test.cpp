@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/base/json.h"
 #include "core/base/printable.h"
 #include "tests/problem_matchers.h"
 
@@ -48,6 +49,9 @@ TEST(Content, replaces_control_characters) {
   EXPECT_EQ(printable("a\x1b[2Jb\x7f\xc2\x9b"), "a\uFFFD[2Jb\uFFFD\uFFFD");
   EXPECT_EQ(printable("a\u202Eb"), "a\uFFFDb") << "right-to-left override";
   EXPECT_EQ(printable("M\xfcller"), "M\uFFFDller");
+  EXPECT_EQ(to_text(Json("Müller 训练 \x1b\x7f\xc2\x9b\u202E")),
+            "\"Müller 训练 \\u001b\\u007f\\u009b\\u202e\"");
+  EXPECT_EQ(to_text(Json("M\xfcller")), "\"M\uFFFDller\"");
   EXPECT_TRUE(has_control_characters("a\nb"));
   EXPECT_TRUE(has_control_characters("\x1b"));
   EXPECT_FALSE(has_control_characters("Übung für Anfänger"));
