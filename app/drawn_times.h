@@ -9,7 +9,8 @@
 
 namespace trainyard::app {
 
-// Returns the durations for a device of `host`. The device's drawn slowdown is not included.
+// Returns the simulated durations of a rank's ops on a device of `host`, without the slowdown that
+// the drawing sets for the device.
 base::Result<run::OpTimes> drawn_op_times(const plan::RankPlan& rank, const plan::Plan& plan,
                                           const topology::Device& device,
                                           const topology::Host& host);

@@ -36,8 +36,8 @@ struct Recent {
   double seconds;
 };
 
-// Returns the recent points of a series. Returns nothing if it has fewer than two points, or if it
-// has ended: no point arrived in the last second and for two of its intervals.
+// Returns the recent points of a series. Returns nullopt if it has fewer than two points, or if it
+// has ended: its last point is older than 1 s and than twice the time between its last two points.
 std::optional<Recent> recent(const Series* series, double now) {
   if (series == nullptr || series->seconds.size() < 2) return {};
   const std::vector<double>& at = series->seconds;

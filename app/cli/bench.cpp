@@ -16,7 +16,7 @@
 namespace trainyard::cli {
 namespace {
 
-// Returns the duration of each repeat: from the begin on the first rank to begin, to the end on the
+// Returns the duration of each repeat: from the start on the first rank to the end on the
 // last rank to end. All ranks use one clock.
 std::vector<double> seconds_of(const BenchAllTimes& all) {
   std::vector<double> seconds;

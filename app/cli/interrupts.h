@@ -13,7 +13,7 @@ namespace trainyard::cli {
 void catch_signals();
 int interrupts();  // returns the number of interrupts so far
 
-// Starts to take requests of the terminal to suspend the program (Ctrl-Z, SIGTSTP).
+// Installs a handler for requests of the terminal to suspend the program (Ctrl-Z, SIGTSTP).
 session::JobControl catch_suspension();
 
 // Makes the end of the parent process count as an interrupt. Returns false if the parent has

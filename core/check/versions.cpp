@@ -67,9 +67,10 @@ class VersionTracker {
     op_ = -1;
     for (const auto& [segment, next] : next_)
       if (std::cmp_not_equal(next, micros.size())) {
-        report(fmt::format("the program updates segment {} with only {} of {}", segment, next,
-                           base::counted(std::ssize(micros), "micro-batch", "micro-batches")),
-               "every micro-batch, once", "Let an update follow every backward pass.");
+        report(
+            fmt::format("the program updates segment {} with gradients of only {} of {}", segment,
+                        next, base::counted(std::ssize(micros), "micro-batch", "micro-batches")),
+            "every micro-batch, once", "Let an update follow every backward pass.");
         return;
       }
   }

@@ -97,7 +97,7 @@ Result<Message> await_expected(Transport& transport, int peer, int channel,
   if (!message) return base::fail(message.error());
   if (!*message)
     return base::fail(late(transport, peer, channel,
-                           fmt::format("no message of {} arrived", to_string(expected.tag)),
+                           fmt::format("no message with {} arrived", to_string(expected.tag)),
                            limit));
   return **message;
 }

@@ -20,14 +20,15 @@ struct CsvDialect {
   std::string text() const;
 };
 
-// Detects what the spec does not state from the text at the start of a file. `complete`: the text
-// is the entire file, so its last record is complete. `label_column` as in DataSpec.
+// Reads the text at the start of a file and detects the settings that the spec leaves open.
+// `complete`: the text is the entire file, so its last record is complete. `label_column` as in
+// DataSpec.
 //
-// Delimiter: of those that give all records the same number of fields, at least 2, the one with the
-// largest fraction of numbers; the comma if none does. Header: present unless the first line has
-// only values that also occur in samples: numbers in columns of numbers, and texts and labels that
-// later lines contain. A first line of the numbers 0, 1, 2, ... or 1, 2, 3, ... is a header, as
-// pandas writes it for columns without names.
+// Delimiter: a candidate must give all records the same number of fields, at least 2. The candidate
+// with the largest fraction of numeric fields is chosen; without candidates, the comma. Header: the
+// first line is a sample if each field is a number in a column of numbers, or a text that a later
+// line contains in the same column; otherwise it is a header. The numbers 0, 1, 2, ... and 1, 2, 3,
+// ... are a header too: pandas writes it for columns without names.
 CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
                           const std::string& label_column);
 

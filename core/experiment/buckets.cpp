@@ -61,9 +61,9 @@ collective::Work work_among(const Resolved& e, const Payload& payload,
 
 // Returns the largest of three collectives: the sum of a layer's outputs over the ranks that split
 // the layer (once per micro-batch), the sum of gradients over replicas (once per step), and the sum
-// of the gradient of a table that two stages hold (once per step). If replicas reduce-scatter their
-// gradients, returns that collective instead of a sum of outputs, because some algorithms do not
-// support reduce-scatter.
+// of the gradient of a table that two stages hold (once per step). A reduce-scatter of gradients
+// precedes sums of outputs of any size: some algorithms do not support reduce-scatter, and the
+// caller checks the algorithm for the result.
 collective::Work largest_in_mesh(const Resolved& e) {
   const Mesh mesh = mesh_of(e);
   const bool scatters = shards(e);

@@ -688,7 +688,7 @@ struct Fields<experiment::RunSpec> {
         field("emulate", &R::emulate, "", {},
               "Emulation: devices of kind tpu, and devices of kind gpu that are not mapped to a "
               "GPU of this machine, run on the CPU. Results are labeled EMULATED"),
-        field("record_ops", &R::record_ops, "", {}, "Record the begin and end of every op"),
+        field("record_ops", &R::record_ops, "", {}, "Record the start and end of every op"),
         field("recording_limit_bytes", &R::recording_limit_bytes, "B", {0, 1e15},
               "Size limit of the recording. A longer run is recorded completely at its start and "
               "at its end; in between, ops and times are thinned. Loss, gradient norms, samples "

@@ -2,9 +2,9 @@
 // Local SGD: every rank makes local steps. After every H-th step the parameters x_i of all n ranks
 // are synchronized by one of two rules, where m is the mean of all x_i after that step:
 //
-// average   x_i <- m, the mean weighted by the samples of the H local steps of each rank, which are
-//           n_k / n of McMahan et al. 2017, algorithm 1 (with equal samples: Stich 2019; Lin et al.
-//           2020)
+// average   x_i <- m, the weighted mean. The weight of a rank is its fraction of the samples of the
+//           H local steps: n_k / n in McMahan et al. 2017, algorithm 1 (with equal samples: Stich
+//           2019; Lin et al. 2020)
 // elastic   x_i <- x_i - alpha (x_i - c),  c <- c + n alpha (m - c), both with the old c.
 //           c is the center, which starts at the common initial parameters. These are
 //           equations 5 and 6 of Zhang, Choromanska, LeCun 2015 (beta = n alpha), applied

@@ -201,9 +201,9 @@ class RunPartitioner {
     return std::bit_cast<double>(high);
   }
 
-  // Divide and conquer: for each end of part number `run` in `ends`, finds the begin of the part in
-  // [from, to] for which the sum of the squared costs of all parts so far is least. The best begin
-  // never moves back as the end moves forward, because squares are convex.
+  // Divide and conquer. `ends`: possible ends of part number `run`. For each end, finds the start
+  // in [from, to] with the least sum of squared costs of all parts so far. The best start never
+  // decreases as the end increases, because squares are convex.
   void find_squares(int run, std::span<const int> ends, int from, int to) {
     if (ends.empty()) return;
     const std::size_t middle = ends.size() / 2;

@@ -29,9 +29,9 @@ namespace trainyard::experiment {
 //   norms are summed;
 // - fsdp and sharded replicas: see core/strategy/strategy.h, within each shard group.
 //
-// Returns zeros for a single rank. Returns nothing for strategies that are not listed above, if the
-// engine is not `own`, and if running statistics are broadcast from another rank than the first one
-// of their group.
+// Returns zeros for a single rank. Returns nullopt in three cases: the strategy is not listed
+// above; the engine is not `own`; running statistics are broadcast by a rank that is not the first
+// of its group.
 std::optional<std::vector<std::int64_t>> sent_bytes(const Resolved& experiment);
 
 }  // namespace trainyard::experiment

@@ -79,9 +79,9 @@ class ArrivalQueue {
     // worker; others: in order of assignment.
     std::int64_t round = 0;
   };
-  // Answers the next worker that may continue, with the current version; returns nothing if no
+  // Replies to the next worker that may continue, with the current version. Returns nullopt if no
   // worker may continue. If the rule and `ready` (if set) allow several workers to continue,
-  // answers the one that requested parameters first.
+  // chooses the one that requested parameters first.
   std::optional<Answer> answer(const std::function<bool(int worker)>& ready = {});
 
   std::int64_t version() const { return version_; }

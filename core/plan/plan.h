@@ -304,9 +304,9 @@ struct Plan {
   std::function<RankPlan(std::int32_t rank)> rank_plan;
 };
 
-// Returns the access to the data that an op transfers between server and worker: the first access
-// that the op reads if it sends, else the first access that it writes. Null for requests without
-// data. If only listed rows are transferred, the size is an upper bound.
+// Returns the access to the data that an op transfers between server and worker: the first read
+// access of an op that sends, the first write access of one that receives. Null for requests
+// without data. If only listed rows are transferred, the size is an upper bound.
 const Access* carried(const Op& op);
 
 // Layout of a list of table rows (an int32 buffer): the number of listed rows, a flag that the

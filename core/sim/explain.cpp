@@ -108,10 +108,9 @@ Words edge_text(const Bound& bound, const Network& network) {
 }
 
 Words latency_text(const Bound& bound) {
-  return {
-      "Latency",
-      fmt::format("{} of messages, one after another, {} {}", base::counted(bound.rounds, "round"),
-                  bound.rounds == 1 ? "takes" : "take", base::format_seconds(bound.seconds))};
+  return {"Latency",
+          fmt::format("the latency of {} of messages in sequence is {}",
+                      base::counted(bound.rounds, "round"), base::format_seconds(bound.seconds))};
 }
 
 Words engine_text(const Bound& bound, const Outcome& outcome) {

@@ -30,7 +30,7 @@ std::string microseconds(std::int64_t nanoseconds) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-// Returns 0 if the end is before the begin, as may be in a malicious recording.
+// Returns 0 if the end is before the start, as may be in a malicious recording.
 std::int64_t duration(std::int64_t begin, std::int64_t end) {
   return end <= begin ? 0
                       : static_cast<std::int64_t>(static_cast<std::uint64_t>(end) -

@@ -22,7 +22,7 @@ namespace trainyard::telemetry {
 inline constexpr int kRecordingSchema = 1;
 // Name of the file in the run directory.
 inline constexpr const char* kRecordingFile = "recording.try";
-// Name of a file beside it with recent events of a long run; `number` counts from 1.
+// Name of a file beside the recording with recent events of a long run. `number` starts at 1.
 std::string recent_file(int number);
 
 enum class FrameType : std::uint32_t {
@@ -47,8 +47,8 @@ enum class FrameType : std::uint32_t {
   metrics = 10,   // Compressed metric events of several ranks (packed_metrics.h).
   blocks = 11,    // Compressed summaries of metric events (series_block.h).
   thinning = 12,  // JSON: RecordedThinning (recorded_documents.h); the last frame counts.
-  // JSON: number. From here on, the file `recent_file(number)` contains all events, as long as it
-  // exists. RecordingReader returns its frames instead of the frames that follow here.
+  // JSON: number. From this frame on, the file `recent_file(number)` contains all events. While it
+  // exists, RecordingReader returns its frames instead of those of the recording after this frame.
   recent = 13,
 };
 

@@ -10,7 +10,7 @@ void StalenessBlocks::take(std::int32_t step, double seconds, double staleness) 
   open_.push_back(staleness);
   if (open_.size() < kGradients) return;
   std::sort(open_.begin(), open_.end());
-  // 95th percentile by nearest rank: 19 of 20 gradients are not staler.
+  // 95th percentile (nearest-rank method): at most this staleness for 95 % of the gradients.
   const std::size_t at_p95 = (95 * kGradients + 99) / 100 - 1;
   mean_.push_back(
       {step, seconds,

@@ -16,7 +16,7 @@ class StepStatistics {
   void set_needed(int reports) { needed_ = reports; }
   // Takes a rank's report of a step: its end and its duration, in seconds.
   void take(std::int32_t step, double end, double duration);
-  // Takes a summary of a rank's reports of consecutive steps. Pauses between them count as steps.
+  // Adds the summary of consecutive steps of a rank. A pause between two steps counts as step time.
   void take_block(double first_begin, double last_end);
   // Takes a rank's report of its samples of a step.
   void take_samples(std::int32_t step);
@@ -27,7 +27,7 @@ class StepStatistics {
   // Times of the slowest rank of each of these steps, in no particular order, without steps whose
   // reports were summarized.
   std::vector<double> slowest() const;
-  // Time from the begin of the first step to the end of the last.
+  // Time from the start of the first step to the end of the last.
   double wall_seconds() const { return any_ ? end_ - begin_ : 0; }
   // Time in which at least one rank was in a step.
   double seconds_in_steps() const;

@@ -38,7 +38,7 @@ struct Summary {
   std::int64_t steps = 0;      // Number of steps that every rank involved has finished.
   double samples = 0;          // Sum over all ranks.
   double dropped_samples = 0;  // Sum over all ranks.
-  double wall_seconds = 0;  // From the begin of the first step to the end of the last, on any rank.
+  double wall_seconds = 0;  // From the start of the first step to the end of the last, on any rank.
   // Throughput of all ranks, over the time in which any rank was in a step. Evaluations and pauses
   // do not count.
   double samples_per_second = 0;

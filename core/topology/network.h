@@ -30,8 +30,8 @@ struct Hop {
   EdgeId edge;
   bool forward = true;              // true: the hop leads from Edge::from to Edge::to
   std::int32_t share = kFullShare;  // share of the message that takes this hop
-  // Positions of the hop's ends among the nodes of the route, 0 for the sender. Part of the message
-  // that is at `from` and takes this hop: from `begin` to `end`, of kFullShare.
+  // `from`, `to`: indices of the hop's nodes in the route; the sender has index 0. `begin`, `end`:
+  // range of the message that takes this hop, in units of 1 / kFullShare of the message.
   int from = 0, to = 1;
   std::int32_t begin = 0, end = kFullShare;
 };

@@ -49,8 +49,8 @@ class Inspector : public QWidget {
   void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
-  // Returns the problem of refused input that is still visible. The document lists this problem
-  // too.
+  // Returns the problem of a rejected input that a field still shows. The document's list of
+  // problems contains it too.
   std::optional<base::Problem> refused() const;
 
  signals:

@@ -151,8 +151,8 @@ void ManualBrowser::scroll_to(const manual::ManualLocation& place) {
   const QTextCursor word = find_word(to_qstring(place.word), block.position() + block.length());
   if (!word.isNull()) block = word.block();
   const double top = document()->documentLayout()->blockBoundingRect(block).top();
-  // Shows a row of a table a third of the height below the top of the view, because the rows above
-  // it help to understand it.
+  // Scrolls a row of a table to one third of the view's height, so that the rows above it, which
+  // explain it, stay visible.
   const int above =
       block == heading->second ? Theme::instance().pixels(kGrid) : viewport()->height() / 3;
   verticalScrollBar()->setValue(static_cast<int>(top) - above);

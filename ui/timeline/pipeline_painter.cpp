@@ -139,7 +139,7 @@ class PipelinePainting {
     painter_.drawRect(box.adjusted(width / 2, width / 2, -width / 2, -width / 2));
   }
 
-  // Paints a ruler. Its times are counted from the begin of the first cell of the step.
+  // Paints a ruler. Its times are counted from the start of the first cell of the step.
   void paint_ruler(CellBlock block, const StepCells& cells) {
     const QRect band = scene_.ruler(block);
     const TimeRange seen{scene_.time_at(block, band.left()) - cells.range.begin,

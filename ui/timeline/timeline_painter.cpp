@@ -157,8 +157,8 @@ class SpanPainting {
       area.fill(piece.left, piece.left + 1, top, bottom, edges_[kind]);
   }
 
-  // Returns how much of the height of a one-pixel column a duration fills. The full height stands
-  // for the time of the column.
+  // Returns the height of the bar that shows a duration in a one-pixel column. The full height
+  // represents the time span of the column.
   int column_rows(Nanoseconds time, int top, int bottom) const {
     return static_cast<int>(std::ceil(
         (bottom - top) * std::min(static_cast<double>(time) * columns_.per_nanosecond(), 1.0) -

@@ -3,8 +3,8 @@
 // of the servers (plan::ServerEvent) and computes the same results. Equal orders of events give
 // bit-identical results, from a virtual clock or a recorded run.
 //
-// A worker's gradient is computed as soon as all servers have given it parameters, but reported
-// when the first server takes it.
+// A worker's gradient is computed as soon as all servers have sent parameters to the worker. The
+// gradient is reported when the first server receives it.
 #pragma once
 
 #include <functional>

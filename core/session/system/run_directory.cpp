@@ -129,7 +129,7 @@ base::Result<fs::path> make_new_run_directory(const fs::path& runs,
                                               const std::string& experiment_name) {
   if (runs.parent_path() == temporary_directory())
     if (const auto made = make_private_directory(
-            runs.parent_path(), "Set HOME or XDG_DATA_HOME to a directory of yours.");
+            runs.parent_path(), "Set HOME or XDG_DATA_HOME to a directory that you own.");
         !made)
       return base::fail(made.error());
   if (const auto made = make_directories(runs); !made) return base::fail(made.error());

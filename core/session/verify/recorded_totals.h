@@ -25,7 +25,7 @@ struct RankTotals {
   double dropped_events = 0;  // Events that are missing in the recording.
 };
 
-// Mean over all samples of a step, at the last step that all ranks reported.
+// Means of loss and accuracy over all samples of the last step that all ranks reported.
 struct LastFigures {
   std::int32_t step = -1;  // From 0; -1: no step was reported.
   // Nothing if some rank did not report the figure.

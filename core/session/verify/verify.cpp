@@ -133,7 +133,7 @@ class Verifier {
     same_plan_ = recorded == hash;
     if (!same_plan_ && software != TRAINYARD_VERSION)
       return checks_.add({"plan_hash", recorded, hash, CheckStatus::not_checked,
-                          fmt::format("the run was made by version {}", software.dump())});
+                          fmt::format("the run was recorded by version {}", software.dump())});
     checks_.compare_values("plan_hash", recorded, hash);
   }
 

@@ -14,7 +14,7 @@ const telemetry::Series* reports_of(const telemetry::History& history, int rank)
   return history.find({telemetry::Metric::step_seconds, rank, 0});
 }
 
-// Returns the begin and end of a reported step. A rank reports a step at the step's end, together
+// Returns the start and end of a reported step. A rank reports a step at the step's end, together
 // with its duration.
 TimeRange range_of(const telemetry::Series& reports, std::size_t i) {
   const auto ns = [](double seconds) { return std::llround(std::clamp(seconds, -4e9, 4e9) * 1e9); };
@@ -45,7 +45,7 @@ bool StepTimes::read(const telemetry::History& history, std::size_t reports) {
   return more;
 }
 
-// Adds the begin and end that one rank reports for a step. If another rank has already reported the
+// Adds the start and end that one rank reports for a step. If another rank has already reported the
 // step, the step's range is extended.
 void StepTimes::take(std::int32_t step, const TimeRange& range) {
   const auto at = std::partition_point(steps_.begin(), steps_.end(),

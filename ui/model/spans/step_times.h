@@ -37,7 +37,7 @@ class StepTimes {
   std::vector<telemetry::ReadPosition> read_;  // by rank
 };
 
-// Returns the begin and end of a step on one rank.
+// Returns the start and end of a step on one rank.
 std::optional<TimeRange> step_of_rank(const telemetry::History& history, int rank,
                                       std::int32_t step);
 // Returns the parts of `range` in which the rank executed steps, in order. Pacing, pauses and
