@@ -109,8 +109,8 @@ Words edge_text(const Bound& bound, const Network& network) {
 
 Words latency_text(const Bound& bound) {
   return {"Latency",
-          fmt::format("the latency of {} of messages in sequence is {}",
-                      base::counted(bound.rounds, "round"), base::format_seconds(bound.seconds))};
+          fmt::format("{} of messages in sequence {} {}", base::counted(bound.rounds, "round"),
+                      bound.rounds == 1 ? "takes" : "take", base::format_seconds(bound.seconds))};
 }
 
 Words engine_text(const Bound& bound, const Outcome& outcome) {
