@@ -88,11 +88,11 @@ void DockPanels::connect_inspector(TopologyView& canvas) {
 
 void DockPanels::announce_dropped_fields(Document& document) {
   connect(&document, &Document::fields_dropped, this, [this](const QStringList& fields) {
-    window_.statusBar()->showMessage(
-        tr("Dropped %n setting(s) that the chosen kind does not have: %1. Undo restores them.",
-           nullptr, static_cast<int>(fields.size()))
-            .arg(fields.join(", ")),
-        8000);
+    window_.statusBar()->showMessage(tr("Dropped %n setting(s) that the chosen kind does not have: "
+                                        "%1. Undo restores the values.",
+                                        nullptr, static_cast<int>(fields.size()))
+                                         .arg(fields.join(", ")),
+                                     8000);
   });
 }
 

@@ -139,7 +139,7 @@ class ProgressPrinter {
             : "";
     const std::string state =
         one.state == VariantState::left_out ? "left out" : std::string(base::name_of(one.state));
-    std::fprintf(stderr, "%lld of %lld over%s: %s %s%s\n", static_cast<long long>(so_far.over),
+    std::fprintf(stderr, "%lld of %lld done%s: %s %s%s\n", static_cast<long long>(so_far.over),
                  static_cast<long long>(so_far.runs), left.c_str(), what.c_str(), state.c_str(),
                  one.reason.empty() ? "" : (": " + one.reason).c_str());
   }

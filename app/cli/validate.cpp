@@ -161,18 +161,18 @@ void print(const experiment::Resolved& resolved, const std::vector<std::string>&
 
 int run_validate(const ExperimentArguments& arguments) {
   std::vector<std::string> notes;
-  const auto given = load(arguments, &notes);
-  if (!given) {
+  const auto refuse = [&](const base::Problems& problems) {
     for (const std::string& note : notes)
       std::fprintf(stderr, "note: %s\n", base::printable(note).c_str());
-    return complain(given.error(), arguments.json);
-  }
+    return complain(problems, arguments.json);
+  };
+  const auto given = load(arguments, &notes);
+  if (!given) return refuse(given.error());
   const auto resolved = resolve(*given, arguments);
-  if (!resolved) return complain(resolved.error(), arguments.json);
-  if (const auto problems = memory_problems(*resolved); !problems.empty())
-    return complain(problems, arguments.json);
+  if (!resolved) return refuse(resolved.error());
+  if (const auto problems = memory_problems(*resolved); !problems.empty()) return refuse(problems);
   if (const auto problems = app::gpu_problems(resolved->document.topology); !problems.empty())
-    return complain(problems, arguments.json);
+    return refuse(problems);
   for (std::string& note : validation_notes(*given, *resolved)) notes.push_back(std::move(note));
   if (!arguments.json) return print(*resolved, notes), 0;
   base::Json result{{"type", "result"},

@@ -7,7 +7,8 @@
 //       a device entry may have a count; `synchronised` of a batch_norm layer is `synchronized`
 //
 // To change a default, add a version, and a step in `upgrade` that writes the old default into
-// older documents that lack the key. tests/golden/experiment_defaults.vN.json guard the defaults.
+// older documents that lack the key. Golden files in tests/golden/experiment_defaults guard
+// the defaults.
 #pragma once
 
 #include <string>

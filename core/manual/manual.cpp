@@ -356,7 +356,8 @@ std::vector<std::string> Manual::topics() const {
 base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   const auto [file, slug] = split(topic);
   for (const Page& page : pages_) {
-    if (!same(file, page.file) && !same(file, stem(page.file))) continue;
+    const std::string name = stem(page.file), name_in_folder = name.substr(name.rfind('/') + 1);
+    if (!same(file, page.file) && !same(file, name) && !same(file, name_in_folder)) continue;
     if (slug.empty() || page.section(slug)) return ManualLocation{page.file, slug, ""};
     std::vector<std::string> slugs;
     for (const Section& section : page.sections) slugs.push_back(section.slug);
@@ -374,9 +375,11 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
     return at->second.front();
   if (const auto at = problems_.find(topic); at != problems_.end()) return at->second;
   if (const auto at = rows_.find(topic); at != rows_.end()) return at->second;
+  std::vector<std::string> titled;  // sections with this title
   for (const Page& page : pages_)
     for (const Section& section : page.sections)
-      if (same(topic, section.title)) return ManualLocation{page.file, section.slug, ""};
+      if (same(topic, section.title)) titled.push_back(to_string({page.file, section.slug, ""}));
+  if (titled.size() == 1) return find(titled.front());
   const auto value = values_.find(topic);
   if (value != values_.end() && value->second.size() == 1) return value->second.front();
   std::vector<std::string> named;  // fields with this name
@@ -393,7 +396,8 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
   for (const SearchHit& hit : search(topic, kMaxSimilar))
     similar += (similar.empty() ? "" : ", ") + to_string(hit.place);
   std::string advice =
-      !fields.empty()       ? "These fields have this name: " + fields
+      !titled.empty()       ? "These sections have this title: " + base::joined_names(titled)
+      : !fields.empty()     ? "These fields have this name: " + fields
       : !with_value.empty() ? "These fields have this value: " + with_value
       : !guess.empty()      ? "Did you mean \"" + guess + "\"?"
       : !similar.empty()

@@ -63,6 +63,7 @@ struct BoundedRecording::State {
   base::Result<void> append(FrameType type, int rank, std::span<const std::byte> payload);
   base::Result<void> append_events(int rank, std::span<const Event> events);
   base::Result<void> append_thinned(int rank, std::span<const Event> events);
+  double predicted_bytes() const;
   void note_progress(int rank, std::span<const Event> events);
   void take_metric(int rank, const Event& event);
   bool is_op_kept(const RankOps& rank, const Event& op) const;
@@ -85,7 +86,7 @@ struct BoundedRecording::State {
   std::optional<RecordingWriter> recent;
   int number = 0;  // Number of the file `recent`.
   RecordedThinning thinning;
-  std::int32_t newest_step = -1;
+  std::int32_t first_step = -1, newest_step = -1;  // -1: no event yet.
   std::map<int, RankOps> ranks;
   bool keep_all = false;
   std::vector<RankEvent> packed;
@@ -111,8 +112,18 @@ base::Result<void> BoundedRecording::State::append_events(int rank, std::span<co
   note_progress(rank, events);
   if (recent) return append_thinned(rank, events);
   if (auto written = main.append_events(rank, events); !written) return written;
-  if (limit.bytes == 0 || main.bytes() < static_cast<std::uint64_t>(limit.full_bytes())) return {};
+  if (main.bytes() < static_cast<std::uint64_t>(limit.full_bytes()) ||
+      limit.fits(predicted_bytes()))
+    return {};
   return begin_thinning();
+}
+
+// Returns the size of a complete recording of all steps, if the remaining ones need as much as
+// those so far.
+double BoundedRecording::State::predicted_bytes() const {
+  const double done = newest_step - first_step + 1,
+               all = static_cast<double>(limit.steps) - first_step;
+  return static_cast<double>(main.bytes()) * std::max(all / done, 1.0);
 }
 
 void BoundedRecording::State::note_progress(int rank, std::span<const Event> events) {
@@ -123,6 +134,7 @@ void BoundedRecording::State::note_progress(int rank, std::span<const Event> eve
       of_rank.complete_step = event.step;
   }
   newest_step = std::max(newest_step, of_rank.newest_step);
+  if (first_step < 0) first_step = newest_step;
 }
 
 base::Result<void> BoundedRecording::State::append_thinned(int rank,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Recording of a run of any length, within a limit of bytes as far as possible: the metrics of
-// every step are recorded even if they alone need more. The first part of the run is recorded
-// completely. From then on the recording is thinned:
+// every step are recorded even if they alone need more. A run whose complete recording fits into
+// the limit is recorded completely, and of a longer run the first part is. From then on the
+// recording is thinned:
 //   - Metrics that a result is made of (`is_always_recorded`) are recorded at every step,
 //     compressed.
 //   - Other metrics are summarized by blocks of at most N steps (series_block.h), with exact totals
@@ -34,8 +35,13 @@ struct RecordingLimit {
   std::int64_t bytes = 0;  // Limit of the size of all files of the recording; 0: none.
   std::int64_t steps = 0;  // Number of steps of the run.
 
-  // Size up to which a run is recorded completely, and the size of each of the two files with the
-  // last part of a longer run.
+  // True if the limit admits a complete recording of this size. An eighth is left, because the size
+  // is predicted.
+  bool fits(double complete_bytes) const {
+    return bytes == 0 || complete_bytes <= 0.875 * static_cast<double>(bytes);
+  }
+  // Size of the complete first part of a run whose recording does not fit, and of each of the two
+  // files with its last part.
   std::int64_t full_bytes() const { return std::max<std::int64_t>(bytes / 8, 200'000); }
   std::int64_t recent_bytes() const { return std::max<std::int64_t>(bytes / 16, 100'000); }
 };

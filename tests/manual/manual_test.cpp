@@ -95,6 +95,19 @@ Manual manual_of(const std::string& text) {
   return Manual({parse_page("index.md", "# Contents\n[A](a.md)\n"), parse_page("a.md", text)});
 }
 
+TEST(Manual, lists_every_soak_test) {
+  const Page* page = real_manual().page("developers/building.md");
+  ASSERT_NE(page, nullptr);
+  int scripts = 0;
+  for (const auto& entry : fs::directory_iterator(kSource / "tests" / "soak")) {
+    // started_run.py is a module of other scripts
+    if (!entry.is_regular_file() || entry.path().filename() == "started_run.py") continue;
+    ++scripts;
+    EXPECT_THAT(page->text, testing::HasSubstr("tests/soak/" + entry.path().filename().string()));
+  }
+  EXPECT_GT(scripts, 5);
+}
+
 TEST(BrokenManual, reports_undocumented_names) {
   EXPECT_THAT(check_names(manual_of("# A\n"), {{"run.clock"}, {"ddp"}, {"ring"}, {"run"}}),
               ElementsAre(IsProblem("undocumented_field", "run.clock"),

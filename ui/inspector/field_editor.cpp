@@ -55,7 +55,7 @@ class NumberEditor : public FieldEditor {
   }
   void read() {
     const auto typed = box_->typed();
-    if (!typed) return emit unreadable(whole_ ? tr("not a whole number") : tr("not a number"));
+    if (!typed) return emit unreadable(box_->why_unreadable());
     if (whole_ && std::fabs(*typed) < 9.2e18) take(static_cast<std::int64_t>(*typed));
     else take(*typed);
   }

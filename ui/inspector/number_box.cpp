@@ -32,6 +32,13 @@ std::optional<double> NumberBox::typed() const {
   return value && whole_ && *value != std::floor(*value) ? std::nullopt : value;
 }
 
+QString NumberBox::why_unreadable() const {
+  return (whole_ ? tr("\"%1\" is not a whole number (accepted: %2 to %3)")
+                 : tr("\"%1\" is not a number (accepted: %2 to %3)"))
+      .arg(lineEdit()->text().trimmed(), format_quantity(range_.low, unit_),
+           format_quantity(range_.high, unit_));
+}
+
 // Returns the next value when the user steps up or down. A count changes by 1, 10 or 100, depending
 // on its size; a fraction changes by 0.01. Values that span powers of ten change to the next number
 // of the form 1, 2 or 5 times a power of ten.

@@ -19,6 +19,7 @@ class NumberBox : public QAbstractSpinBox {
   void set_zero_text(const QString& text);  // sets the text shown for the value 0
   void set_value(double value);             // replaces the text
   std::optional<double> typed() const;      // nothing if the text is no number
+  QString why_unreadable() const;           // the text, and the accepted values
   void stepBy(int steps) override;
   QSize sizeHint() const override;
 

@@ -90,7 +90,10 @@ class HitDelegate : public QStyledItemDelegate {
 
   QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const auto* list = qobject_cast<const QListWidget*>(option.widget);
-    const int width = list ? list->viewport()->width() : option.rect.width();
+    // The list has a scroll bar only after all sizes are known. Assumes the narrower width.
+    const int width = list ? list->width() - 2 * list->frameWidth() -
+                                 list->verticalScrollBar()->sizeHint().width()
+                           : option.rect.width();
     const QFontMetrics title(Theme::instance().font(1, true)), line(Theme::instance().font());
     const QString text = excerpt(index.data().toString().section('\n', 1),
                                  width - margins().left() - margins().right());
@@ -315,7 +318,9 @@ void ManualWindow::show_place(const manual::ManualLocation& place) {
 void ManualWindow::place_changed() {
   back_->setEnabled(browser_->can_go_back());
   forward_->setEnabled(browser_->can_go_forward());
-  setWindowTitle(tr("%1 — Trainyard manual").arg(browser_->page_title()));
+  const bool is_index = browser_->place().file == manual::kContentsPage;
+  setWindowTitle(is_index ? browser_->page_title()
+                          : tr("%1 — Trainyard manual").arg(browser_->page_title()));
   const QString file = to_qstring(browser_->place().file),
                 slug = to_qstring(browser_->place().slug);
   QTreeWidgetItem* best = nullptr;

@@ -54,9 +54,9 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
   }
   const double step_bytes = events * sizeof(telemetry::Event);
   const telemetry::RecordingLimit limit{run.recording_limit_bytes, resolved.steps};
-  const auto full = static_cast<double>(limit.full_bytes());
   RecordingEstimate estimate{step_bytes * steps, step_bytes * steps, -1};
-  if (limit.bytes == 0 || estimate.complete_bytes <= full) return estimate;
+  const auto full = static_cast<double>(limit.full_bytes());
+  if (estimate.complete_bytes <= full || limit.fits(estimate.complete_bytes)) return estimate;
   // Summaries end at least with each file of recent events.
   const double full_steps = full / step_bytes, thinned_steps = steps - full_steps,
                recent = static_cast<double>(limit.recent_bytes()),
@@ -75,7 +75,7 @@ std::string recording_line(const RecordingEstimate& estimate) {
   const std::string bytes = base::format_bytes(estimate.bytes);
   if (estimate.thinned_from_step < 0) return fmt::format("about {}", bytes);
   return fmt::format(
-      "about {}: thinned from about step {} on, instead of {} "
+      "about {}, thinned from about step {} on; complete it would be {} "
       "(run.recording_limit_bytes)",
       bytes, base::format_count(estimate.thinned_from_step),
       base::format_bytes(estimate.complete_bytes));

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/base/json.h"
 #include "core/experiment/document.h"
 #include "tests/core/experiment/golden.h"
@@ -15,8 +17,9 @@ namespace {
 using base::Json;
 using ::testing::ElementsAre;
 
-// Returns a document of this version with only required fields and one element in each list.
-Json least_document(int version) {
+// Returns documents of this version with only required fields and one element in each list, by the
+// prefix of their golden file. Lists of settings of one kind are in a document of that kind.
+std::map<std::string, Json> least_documents(int version) {
   Json document = Json::parse(R"({
     "version": 0,
     "topology": {
@@ -31,16 +34,20 @@ Json least_document(int version) {
     }
   })");
   document["version"] = version;
-  return document;
+  std::map<std::string, Json> documents{{"", {{"version", version}}}, {"elements_", document}};
+  document["strategy"] = Json::parse(R"({"kind": "gossip", "gossip": {"weights": [{}]}})");
+  documents["gossip_"] = document;
+  document["strategy"] = Json::parse(R"({"kind": "pipeline", "stages": {
+      "places": [{"segment": "0"}], "times": [{"segment": "0"}]}})");
+  documents["pipeline_"] = document;
+  return documents;
 }
 
 // Golden files of earlier versions never change: they define the meaning of old files. To change a
 // default, add a version and let `upgrade` write the old default.
 TEST(Versions, keep_their_defaults) {
   for (int version = 1; version <= kVersion; ++version)
-    for (const auto& [name, document] :
-         {std::pair<std::string, Json>{"", Json{{"version", version}}},
-          {"elements_", least_document(version)}}) {
+    for (const auto& [name, document] : least_documents(version)) {
       const auto read = from_json(document);
       ASSERT_TRUE(read) << base::to_string(read.error());
       expect_golden(in_tree("tests/golden/experiment_defaults/" + name + "version_" +

@@ -110,6 +110,17 @@ TEST(Find, accepts_files_titles_and_names) {
   EXPECT_EQ(found("Learning rate"), "training.md#learning-rate");
 }
 
+TEST(Find, accepts_the_last_part_of_a_page_name) {
+  const Manual manual({parse_page("developers/building.md", "# How to build\n")});
+  EXPECT_EQ(to_string(*manual.find("building")), "developers/building.md");
+}
+
+TEST(Find, lists_sections_with_the_same_title) {
+  const auto found = small_manual().find("fields");
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().advice, HasSubstr("training.md#fields"));
+}
+
 TEST(Find, suggests_similar_topics) {
   const Manual manual = small_manual();
   const auto expect = [&](const std::string& topic, const char* similar) {

@@ -18,6 +18,7 @@ TEST(Slug, follows_github) {
 }
 
 TEST(PlainText, has_no_markup) {
+  EXPECT_EQ(plain_text("```sh\nrun it\n```"), "\nrun it\n");
   EXPECT_EQ(plain_text("**Run** the [first](a.md#b) `op` ![x](y.png) 2 * 3"),
             "Run the first op x 2 * 3");
 }

@@ -142,6 +142,37 @@ TEST_F(LongRun, that_fits_into_the_limit_is_recorded_completely) {
   EXPECT_LT(history.thinning().from_step, 0);
 }
 
+TEST_F(LongRun, that_is_predicted_to_fit_is_recorded_completely) {
+  constexpr int kSteps = 900;
+  open(0, kSteps);
+  run(0, kSteps);
+  const auto complete = static_cast<std::int64_t>(size());
+  for (const double part : {0.8, 0.95}) {
+    const auto limit = static_cast<std::int64_t>(static_cast<double>(complete) / part);
+    ASSERT_GT(complete, RecordingLimit({limit, kSteps}).full_bytes());
+    remove_recent_files();
+    std::filesystem::remove(directory_.path() / kRecordingFile);
+    open(limit, kSteps);
+    run(0, kSteps);
+    finish();
+    EXPECT_EQ(load().thinning().from_step < 0, part < 0.875) << part;
+    EXPECT_LE(size(), static_cast<std::uintmax_t>(limit)) << part;
+  }
+}
+
+TEST_F(LongRun, that_needs_more_than_predicted_stays_within_its_limit) {
+  constexpr int kSteps = 4'000;
+  open(kLimit, kSteps);
+  for (int step = 0; step < kSteps; ++step)  // few of the first steps are reported
+    for (int rank = 0; rank < kRanks; ++rank)
+      if (step > 2'000 || step % 8 == 0)
+        ASSERT_TRUE(recording_->append_events(rank, events_of_step(rank, step)));
+  finish();
+  const History history = load();
+  EXPECT_GT(history.thinning().from_step, 2'000);
+  EXPECT_LE(size(), static_cast<std::uintmax_t>(kLimit));
+}
+
 TEST_F(LongRun, without_a_limit_is_recorded_completely) {
   open(0, 2'000);
   run(0, 2'000);
