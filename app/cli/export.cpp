@@ -3,8 +3,11 @@
 // safetensors.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ostream>
+#include <string_view>
 
 #include "app/cli/output_file.h"
 #include "app/cli/verbs.h"
@@ -13,6 +16,7 @@
 #include "core/base/units.h"
 #include "core/plan/text.h"
 #include "core/session/checkpoint/model_weights.h"
+#include "core/session/coordinator/journal.h"
 #include "core/session/system/run_documents.h"
 #include "core/telemetry/export_csv.h"
 #include "core/telemetry/export_trace.h"
@@ -138,18 +142,42 @@ int export_weights(const ExportArguments& arguments) {
   return report_written(arguments, {{"step", weights->step}});
 }
 
+constexpr const char* kNoOps =
+    "the recording has no ops, so the trace has no slices; record them with run.record_ops=true";
+
 int export_recording(const ExportArguments& arguments) {
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
+  const bool lacks_ops = arguments.format == "trace" && history->ops().empty();
   const auto written = write_output_file(
       arguments.out, [&](std::ostream& out) { return write(arguments, *history, out); });
   if (!written) return complain({written.error()}, arguments.json);
   base::Json more = base::Json::object();
   if (!history->damage().empty()) more["damage"] = history->damage();
+  if (lacks_ops) more["note"] = kNoOps;
+  if (lacks_ops && !arguments.json) std::fprintf(stderr, "note: %s\n", kNoOps);
   return report_written(arguments, more);
 }
 
+// True if the file is a file that the run wrote, which an export must not replace.
+bool is_file_of_run(const fs::path& directory, const fs::path& file) {
+  std::error_code error;
+  const fs::path within =
+      fs::weakly_canonical(file, error).lexically_relative(fs::weakly_canonical(directory, error));
+  if (error || within.empty() || *within.begin() == "..") return false;
+  const std::string first = within.begin()->string();
+  static constexpr std::array<std::string_view, 8> kNames{
+      session::kCheckpointsDirectory, session::kOrderFile, session::kLogFile, session::kResultFile,
+      session::kResolvedFile,         "experiment.json",   "plan.txt",        "logs"};
+  return first.starts_with("recording.") || std::ranges::count(kNames, first) > 0;
+}
+
 int run_export(const ExportArguments& arguments) {
+  if (is_file_of_run(arguments.directory, arguments.out))
+    return complain({{"output_in_run", base::ProblemCode::bad_usage, "--out",
+                      fmt::format("{} is a file of the run", arguments.out), "another file",
+                      "Choose a name that the run does not use."}},
+                    arguments.json);
   if (arguments.format == "safetensors") return export_weights(arguments);
   if (arguments.step == ExportArguments::kNewest) return export_recording(arguments);
   return complain({{"conflicting_options", base::ProblemCode::bad_usage, "--step",

@@ -3,8 +3,10 @@
 
 #include <cblas.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "backends/cpu/copy.h"
 #include "backends/cpu/half_fallback.h"
@@ -129,6 +131,29 @@ class CpuCompute final : public compute::Compute {
   Copier copier_;
 };
 
+// Lets OpenBLAS allocate its buffers, which it keeps until the process ends. It allocates them at
+// its first product, and if the system refuses the memory (ulimit -v), it tries without end.
+// Therefore checks first that there is memory. A process with little memory then fails with a
+// message, now or when it allocates something else.
+base::Result<void> reserve_blas_buffers(int cores) {
+  constexpr std::size_t kBufferBytes = 160'000'000;  // 128 MiB, and a stack
+  constexpr int kSize = 256;                         // enough for all threads to take part
+  const std::size_t bytes = kBufferBytes * static_cast<std::size_t>(cores);
+  void* const memory =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return base::fail({"address_space_too_small", base::ProblemCode::unavailable, "ulimit -v",
+                       fmt::format("the system refuses {} of memory for matrix products (OpenBLAS)",
+                                   base::format_bytes(static_cast<double>(bytes))),
+                       "", "Raise the limit of the address space (ulimit -v)."});
+  ::munmap(memory, bytes);
+  const std::vector<float> factor(kSize * kSize, 1.0F);
+  std::vector<float> product(factor.size());
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1, factor.data(),
+              kSize, factor.data(), kSize, 0, product.data(), kSize);
+  return {};
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
@@ -137,7 +162,10 @@ base::Result<std::unique_ptr<compute::Compute>> make(int cores) {
                        fmt::format("the number of cores is {}", cores), "1 or more",
                        "Set the cores of the device to 1 or more."});
   try {
-    return std::make_unique<CpuCompute>(cores);
+    auto compute = std::make_unique<CpuCompute>(cores);
+    static const base::Result<void> reserved = reserve_blas_buffers(cores);  // once per process
+    if (!reserved) return base::fail(reserved.error());
+    return compute;
   } catch (const dnnl::error& error) {
     return base::fail({"onednn_failed", base::ProblemCode::unavailable, "oneDNN",
                        fmt::format("oneDNN cannot use this CPU: {}", error.what()),

@@ -3,7 +3,9 @@
 // else overlaps perfectly.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cctype>
+#include <tuple>
 
 #include "core/base/units.h"
 #include "core/sim/outcome.h"
@@ -132,20 +134,36 @@ Words words(const Bound& bound, const Outcome& outcome, const Network& network) 
 
 }  // namespace
 
+// Edges whose times differ by less than kEqualTimes, such as parallel links, are ordered by their
+// bandwidth and by the names of their ends, so that the order of links in the drawing has no
+// effect.
 Bound edge_bound(const Outcome& outcome, const Network& network) {
+  constexpr double kEqualTimes = 1e-3;
+  const auto edge_of = [&](const EdgeUse& use) -> const topology::Edge& {
+    return network.edges()[use.edge.index()];
+  };
+  const auto needs = [&](const EdgeUse& use) {
+    return static_cast<double>(use.step_bytes) * 8 / edge_of(use).bandwidth_bits_per_second;
+  };
   Bound bound;
   bound.kind = BoundKind::edge;
-  for (const EdgeUse& use : outcome.edges) {
-    const double bandwidth = network.edges()[use.edge.index()].bandwidth_bits_per_second;
-    const double needs = static_cast<double>(use.step_bytes) * 8 / bandwidth;
-    if (!bound.edge.valid() || needs > bound.seconds) {
-      bound.edge = use.edge;
-      bound.bus = network.edges()[use.edge.index()].link < 0;
-      bound.seconds = needs;
-      bound.bytes = use.step_bytes;
-      bound.bandwidth_bits_per_second = bandwidth;
-    }
-  }
+  double longest = 0;
+  for (const EdgeUse& use : outcome.edges) longest = std::max(longest, needs(use));
+  const EdgeUse* slowest = nullptr;
+  const auto rank = [&](const EdgeUse& use) {
+    const topology::Edge& edge = edge_of(use);
+    return std::tuple(-edge.bandwidth_bits_per_second, std::min(edge.from, edge.to),
+                      std::max(edge.from, edge.to), -use.step_bytes);
+  };
+  for (const EdgeUse& use : outcome.edges)
+    if (needs(use) >= (1 - kEqualTimes) * longest && (!slowest || rank(use) < rank(*slowest)))
+      slowest = &use;
+  if (!slowest) return bound;
+  bound.edge = slowest->edge;
+  bound.bus = edge_of(*slowest).link < 0;
+  bound.seconds = needs(*slowest);
+  bound.bytes = slowest->step_bytes;
+  bound.bandwidth_bits_per_second = edge_of(*slowest).bandwidth_bits_per_second;
   return bound;
 }
 

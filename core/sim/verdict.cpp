@@ -32,9 +32,13 @@ std::optional<std::size_t> too_small(const Outcome& outcome) {
 }
 
 std::string of_memory(const RankUse& use) {
-  return fmt::format("{}, but the device of the rank has {}",
-                     base::format_bytes(static_cast<double>(use.peak_memory_bytes)),
-                     base::format_bytes(static_cast<double>(use.memory_bytes)));
+  std::string needs = base::format_bytes(static_cast<double>(use.peak_memory_bytes)),
+              has = base::format_bytes(static_cast<double>(use.memory_bytes));
+  if (needs == has) {  // the difference is too small for rounded numbers
+    needs = base::format_count(use.peak_memory_bytes) + " B";
+    has = base::format_count(use.memory_bytes) + " B";
+  }
+  return fmt::format("{}, but the device of the rank has {}", needs, has);
 }
 
 // Returns the time that a rank spends per step on computing the model and loading input. Excludes

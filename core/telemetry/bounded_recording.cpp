@@ -84,8 +84,14 @@ struct BoundedRecording::State {
   RecordingLimit limit;
   RecordingWriter main;
   std::optional<RecordingWriter> recent;
-  int number = 0;  // Number of the file `recent`.
-  RecordedThinning thinning;
+  int number = 0;             // Number of the file `recent`.
+  RecordedThinning thinning;  // Its counts exclude what the files of recent events contain.
+  // Numbers of dropped ops and of summarized values that the file `recent` contains, and that the
+  // file before it contains.
+  struct Counts {
+    std::int64_t ops = 0, values = 0;
+  };
+  Counts in_recent, in_previous;
   std::int32_t first_step = -1, newest_step = -1;  // -1: no event yet.
   std::map<int, RankOps> ranks;
   bool keep_all = false;
@@ -166,7 +172,7 @@ bool BoundedRecording::State::is_op_kept(const RankOps& rank, const Event& op) c
 }
 
 void BoundedRecording::State::remember(RankOps& rank, const Event& op) {
-  ++thinning.dropped_ops;
+  ++in_recent.ops;
   rank.unrecorded.push_back(op);
   const std::int32_t first = rank.newest_step - kStepsAroundFault;
   while (!rank.unrecorded.empty() &&
@@ -189,7 +195,7 @@ void BoundedRecording::State::take_metric(int rank, const Event& event) {
   block.metric = event.subject;
   block.index = event.index;
   block.add(event);
-  ++thinning.summarized_values;
+  ++in_recent.values;
 }
 
 base::Result<void> BoundedRecording::State::add_to_main(FrameType type, int rank,
@@ -265,6 +271,9 @@ base::Result<bool> BoundedRecording::State::begin_recent_file() {
         recent->append_json(FrameType::recent, -1, mark).and_then([&] { return recent->flush(); });
   if (!written) return base::fail(written.error());
   recent = std::move(*next);
+  thinning.dropped_ops += in_previous.ops;
+  thinning.summarized_values += in_previous.values;
+  in_previous = std::exchange(in_recent, {});
   std::error_code ignored;
   std::filesystem::remove(directory / recent_file(number - 1), ignored);
   ++number;
@@ -336,7 +345,12 @@ base::Result<void> BoundedRecording::keep_ops_around_now() {
     progress.keep_until = progress.newest_step + kStepsAroundFault;
     const std::vector<Event> ops(progress.unrecorded.begin(), progress.unrecorded.end());
     progress.unrecorded.clear();
-    state_->thinning.dropped_ops -= std::ssize(ops);
+    std::int64_t recorded = std::ssize(ops);
+    for (std::int64_t* dropped :
+         {&state_->in_recent.ops, &state_->in_previous.ops, &state_->thinning.dropped_ops}) {
+      const std::int64_t part = std::min(recorded, *dropped);
+      *dropped -= part, recorded -= part;
+    }
     if (auto written = state_->write_ops(rank, ops); !written) return written;
   }
   return {};

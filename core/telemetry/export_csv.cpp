@@ -62,6 +62,7 @@ void write_fault(std::ostream& out, const Fault& fault) {
 base::Result<void> export_csv(const History& history, std::ostream& out) {
   out << "metric,rank,index,step,seconds,value,text\n";
   for (const auto& [key, series] : history.series()) write_series(out, key, series);
+  write_gathered(out, "trained_samples", history.trained_samples());
   write_gathered(out, "train_loss", history.train_loss());
   write_gathered(out, "train_accuracy", history.train_accuracy());
   write_gathered(out, "held_out_loss", history.held_out_loss());

@@ -89,8 +89,8 @@ struct RecordedThinning {
   std::int64_t from_step = -1;      // First step that is not recorded completely; -1: none.
   std::int64_t interval_steps = 1;  // Steps of a block. Ops are recorded of one step of each block.
   std::int64_t limit_bytes = 0;
-  std::int64_t dropped_ops = 0;        // Number of ops that are not recorded.
-  std::int64_t summarized_values = 0;  // Number of values that are recorded only in blocks.
+  std::int64_t dropped_ops = 0;        // Ops that no file of the recording has.
+  std::int64_t summarized_values = 0;  // Values that are only in blocks.
 };
 
 struct RecordedLogLine {

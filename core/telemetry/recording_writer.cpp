@@ -105,9 +105,19 @@ base::Result<void> RecordingWriter::State::restore_if_removed() {
   if (!file.is_open()) return {};
   struct stat open_file {
   }, named{};
-  if (::fstat(file.get(), &open_file) != 0 ||
-      (::stat(path.c_str(), &named) == 0 && named.st_ino == open_file.st_ino &&
-       named.st_dev == open_file.st_dev))
+  if (::fstat(file.get(), &open_file) != 0) return {};
+  if (std::cmp_less(open_file.st_size, on_disk)) {
+    failure = {"recording_truncated",
+               base::ProblemCode::failed,
+               path.string(),
+               "another program shortened the recording while the run wrote to it, so a part of it "
+               "is lost",
+               "",
+               "Do not change files of a run before it has ended."};
+    return base::fail(*failure);
+  }
+  if (::stat(path.c_str(), &named) == 0 && named.st_ino == open_file.st_ino &&
+      named.st_dev == open_file.st_dev)
     return {};
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "cli_program.h"
@@ -99,6 +100,40 @@ TEST_F(CliVerify, prints_one_line_per_check_and_a_total) {
   EXPECT_EQ(ran.exit_code, 0);
   EXPECT_THAT(ran.out, testing::ContainsRegex("ok +samples +stated 1024  recomputed 1024\n"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("[0-9]+ checks: [0-9]+ ok, 0 mismatches"));
+}
+
+TEST(CliVerifyOrder, finds_a_missing_and_a_damaged_order) {
+  const Scratch scratch;
+  const std::string run = scratch / "run";
+  ASSERT_EQ(cli(with(small_run(kServed, 20), {"--out", run})).exit_code, 0);
+  const auto verified = [&] {
+    const Ran ran = cli({"verify", run, "--json"});
+    return std::pair(ran.exit_code, names_with(ran, "mismatch"));
+  };
+  EXPECT_EQ(verified(), std::pair(0, std::vector<std::string>{}));
+  const std::string file = run + "/order.try", order = read(file);
+  const std::pair<int, std::vector<std::string>> wrong(3, {"order"});
+  std::string damaged = order;
+  damaged[damaged.size() / 2] ^= 1;
+  for (const std::string& text : {damaged, order.substr(0, order.size() / 2)}) {
+    std::ofstream(file, std::ios::binary) << text;
+    EXPECT_EQ(verified(), wrong);
+  }
+  fs::remove(file);
+  EXPECT_EQ(verified(), wrong);
+}
+
+TEST(CliVerifyLosses, checks_those_that_are_not_finite) {
+  const Scratch scratch;
+  const std::string run = scratch / "run";
+  ASSERT_EQ(
+      cli(with(small_run(kMirrored, 8, {"training.optimizer.learning_rate=1e6"}), {"--out", run}))
+          .exit_code,
+      0);
+  const Ran ran = cli({"verify", run, "--json"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out;
+  for (const char* name : {"train_loss", "held_out_loss", "recorded_held_out_loss"})
+    EXPECT_EQ(checks_of(ran)[name]["status"], "ok") << name;
 }
 
 TEST_F(CliVerify, finds_an_altered_count) {

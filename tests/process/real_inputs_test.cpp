@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <random>
 
 #include "core/base/json.h"
 #include "core/telemetry/history.h"
@@ -14,6 +16,7 @@ namespace trainyard::process {
 namespace {
 
 using base::Json;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -113,7 +116,29 @@ TEST(RealInputs, too_small_an_address_space_is_refused) {
     EXPECT_THAT(ran.err, testing::HasSubstr("ulimit -v")) << limit;
   }
 }
+
+// Attention multiplies with OpenBLAS, which needs another buffer.
+TEST(RealInputs, small_address_space_ends_a_language_model_with_a_message) {
+  const Home home;
+  for (const char* limit : {"500000", "560000", "620000", "680000", "740000"}) {
+    const Ran ran = shell(std::string("ulimit -v ") + limit + "; timeout -s KILL 60 \"$CLI\" run " +
+                          example("four_devices_fsdp_gpt_grammar") + " --steps 2");
+    EXPECT_THAT(ran.exit_code, testing::AnyOf(0, 3)) << limit << ": " << ran.err;
+    EXPECT_THAT(ran.err, testing::Not(HasSubstr("hangs"))) << limit;
+  }
+}
 #endif
+
+TEST(RealInputs, export_does_not_replace_files_of_the_run) {
+  const Home home;
+  const std::string run = completed(short_run(kOne, 4, {}))["run_directory"];
+  const std::string recording = read(run + "/recording.try");
+  for (const char* name : {"recording.try", "result.json", "checkpoints/x", "logs/../run.log"})
+    EXPECT_EQ(cli({"export", run, "--format", "csv", "--out", run + "/" + name}).exit_code, 2)
+        << name;
+  EXPECT_EQ(read(run + "/recording.try"), recording);
+  EXPECT_EQ(cli({"export", run, "--format", "csv", "--out", run + "/table.csv"}).exit_code, 0);
+}
 
 TEST(RealInputs, replay_and_csv_spell_nan_and_infinity_in_one_way) {
   const Home home;
@@ -156,6 +181,35 @@ TEST(RealInputs, order_of_links_in_the_drawing_changes_no_simulated_time) {
   EXPECT_LT(simulated(doubled), 0.6 * once) << "the links of all hosts have twice the bandwidth";
 }
 
+TEST(RealInputs, order_of_links_in_the_drawing_does_not_change_the_verdict) {
+  const Scratch scratch;
+  Json document = Json::parse(read(example("four_hosts_ring_digits")));
+  document["topology"].erase("switches");
+  Json links = Json::array();
+  for (int host = 0; host < 4; ++host)  // two parallel links between neighbors, equally busy
+    for (const double bandwidth : {1e9, 3e9})
+      links.push_back({{"from", "host" + std::to_string(host)},
+                       {"to", "host" + std::to_string((host + 1) % 4)},
+                       {"bandwidth_bits_per_second", bandwidth}});
+  const auto simulated = [&](const char* algorithm) {
+    document["topology"]["links"] = links;
+    document["strategy"]["algorithm"] = algorithm;
+    const Ran ran = cli({"simulate", scratch.write("links.json", document.dump()), "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return std::pair(ran.result()["verdict"], ran.result()["step_seconds"].get<double>());
+  };
+  std::mt19937 random(7);
+  for (const char* algorithm : {"ring", "direct", "star", "all_to_all"}) {
+    const auto drawn = simulated(algorithm);
+    for (int order = 0; order < 3; ++order) {
+      std::shuffle(links.begin(), links.end(), random);
+      const auto shuffled = simulated(algorithm);
+      EXPECT_EQ(shuffled.first, drawn.first) << algorithm;
+      EXPECT_NEAR(shuffled.second, drawn.second, 1e-9 * drawn.second) << algorithm;
+    }
+  }
+}
+
 TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
   const Home home;
   RunProgram run(home, endless_run(kOne, {}));
@@ -173,6 +227,32 @@ TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
        {"experiment.json", "resolved.json", "plan.txt", "run.log", "result.json"})
     EXPECT_TRUE(std::filesystem::exists(directory / file)) << file;
   EXPECT_EQ(cli({"verify", directory}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(directory / "checkpoints"));
+}
+
+TEST(RealInputs, removed_log_is_written_again) {
+  const Home home;
+  RunProgram run(home, endless_run(kOne, {}));
+  ASSERT_TRUE(run.wait_for_step(20));
+  const std::filesystem::path log = std::filesystem::path(run.run_directory()) / "run.log";
+  std::filesystem::remove(log);
+  ASSERT_TRUE(wait_until(30, [&] { return std::filesystem::exists(log); }));
+  run.signal(SIGINT);
+  EXPECT_EQ(run.wait().exit_code, 130);
+  const std::string text = read(log);
+  EXPECT_THAT(text, AllOf(HasSubstr("started 1 rank"), HasSubstr("run.log was removed")));
+}
+
+TEST(RealInputs, shortened_recording_is_reported) {
+  const Home home;
+  RunProgram run(home, endless_run(kOne, {}));
+  ASSERT_TRUE(run.wait_for_step(20));
+  const std::filesystem::path directory = run.run_directory();
+  std::filesystem::resize_file(directory / "recording.try", 0);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3);
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("recording_truncated", testing::_)));
+  EXPECT_TRUE(std::filesystem::exists(directory / "result.json"));
   EXPECT_FALSE(std::filesystem::is_empty(directory / "checkpoints"));
 }
 

@@ -439,19 +439,21 @@ Json Coordination::result(std::int64_t now) const {
 }
 
 // Ends the run in order if the recording cannot be written, for example on a full disk. What was
-// recorded so far stays valid. If files were only removed, and are there again, the run stops after
+// recorded so far stays valid. If another program removed or shortened files, the run stops after
 // the current step, so that the ranks save their weights.
 void Coordination::cannot_record(const Problem& problem) {
   if (recording_failed_) return;
   recording_failed_ = true;
   Problem text = problem;
-  if (problem.id == "recording_removed") static_cast<void>(write_documents());
-  else
+  const bool is_removed = problem.id == "recording_removed",
+             can_stop = is_removed || problem.id == "recording_truncated";
+  if (is_removed) static_cast<void>(write_documents());
+  if (!can_stop)
     text.advice =
         "Free space, or make the run directory writable, and run again; what was recorded until "
         "now "
         "can be opened.";
-  if (problem.id == "recording_removed" && training()) {
+  if (can_stop && training()) {
     removed_ = text;
     return stop();
   }

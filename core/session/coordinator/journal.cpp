@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
+#include "core/base/printable.h"
 #include "core/plan/text.h"
 
 namespace trainyard::session {
@@ -41,7 +42,7 @@ Journal::Journal(const std::filesystem::path& directory, telemetry::BoundedRecor
                  std::int64_t started_ns)
     : directory_(directory),
       recording_(std::move(recording)),
-      log_(directory / "run.log"),
+      log_(directory / kLogFile),
       started_ns_(started_ns),
       history_(kKeptValues) {
   log_ << std::fixed;
@@ -51,8 +52,12 @@ Journal::Journal(const std::filesystem::path& directory, telemetry::BoundedRecor
 void Journal::log(const LogEntry& entry) {
   record_json(FrameType::log, entry.rank,
               {{"level", entry.level}, {"time_ns", entry.time_ns}, {"text", entry.text}});
-  log_ << base::seconds(entry.time_ns - started_ns_) << " s  " << entry.name << "  " << entry.level
-       << ": " << entry.text << std::endl;
+  write_log_line(base::seconds(entry.time_ns - started_ns_), entry.name, entry.level, entry.text);
+}
+
+void Journal::write_log_line(double seconds, const std::string& name, const std::string& level,
+                             const std::string& text) {
+  log_ << seconds << " s  " << name << "  " << level << ": " << base::printable(text) << std::endl;
 }
 
 void Journal::state(const base::Json& state) { record_json(FrameType::state, -1, state); }
@@ -89,14 +94,17 @@ void Journal::flush() {
 void Journal::restore_removed() {
   const auto present = recording_.restore_if_removed();
   if (order_) note(order_->restore_if_removed());
-  if (present) return;
   note(present);
+  std::error_code error;
+  if (std::filesystem::exists(directory_ / kLogFile, error)) return;
   log_.close();
-  log_.open(directory_ / "run.log", std::ios::app);
+  log_.open(directory_ / kLogFile, std::ios::app);
+  if (!log_.is_open()) return;
   for (const telemetry::LogLine& line : history_.log())
-    log_ << line.seconds << " s  "
-         << (line.rank < 0 ? "coordinator" : fmt::format("rank {}", line.rank)) << "  "
-         << line.level << ": " << line.text << std::endl;
+    write_log_line(line.seconds, line.rank < 0 ? "coordinator" : fmt::format("rank {}", line.rank),
+                   line.level, line.text);
+  log({"warning", "run.log was removed while the run wrote to it; it was written again", -1,
+       "coordinator", base::now_nanoseconds()});
 }
 
 void Journal::close() {

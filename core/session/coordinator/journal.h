@@ -19,6 +19,7 @@ namespace trainyard::session {
 
 inline constexpr const char* kOrderFile =
     "order.try";  // File in the run directory, with frames as in a recording.
+inline constexpr const char* kLogFile = "run.log";
 
 struct LogEntry {
   std::string level, text;
@@ -56,7 +57,8 @@ class Journal {
   }  // Marks the history as complete, so that the result can be computed from it.
   void result(const base::Json& result);
   void flush();
-  // Writes files again that were removed during the run; `failure` is then set.
+  // Writes files again that were removed during the run. `failure` is then set, unless only run.log
+  // was removed, of which nothing is lost.
   void restore_removed();
   void close();  // Closes the files; nothing can be written afterwards.
 
@@ -70,6 +72,8 @@ class Journal {
   void record(telemetry::FrameType type, int rank, std::span<const std::byte> payload);
   void record_json(telemetry::FrameType type, int rank, const base::Json& json);
   void note(const base::Result<void>& written);
+  void write_log_line(double seconds, const std::string& name, const std::string& level,
+                      const std::string& text);
 
   std::filesystem::path directory_;
   telemetry::BoundedRecording recording_;

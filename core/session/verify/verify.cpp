@@ -12,8 +12,10 @@
 #include "core/experiment/fsdp.h"
 #include "core/experiment/precision.h"
 #include "core/plan/text.h"
+#include "core/run/control/order_log.h"
 #include "core/session/checkpoint/model_weights.h"
 #include "core/session/coordinator/journal.h"
+#include "core/session/replay/order_file.h"
 #include "core/session/system/run_documents.h"
 #include "core/session/verify/figure_checks.h"
 #include "core/session/verify/recorded_totals.h"
@@ -195,13 +197,20 @@ class Verifier {
                      why});
       return;
     }
-    checks_.compare("train_loss", finite(totals_.train.loss), kSumTolerance);
+    compare_loss("train_loss", checks_.stated("train_loss"), totals_.train.loss);
     for (const auto& [path, value] : {std::pair("held_out_loss", totals_.held_out.loss),
                                       std::pair("held_out_accuracy", totals_.held_out.accuracy)})
-      checks_.compare_values(std::string("recorded_") + path, checks_.stated(path), finite(value),
-                             kSumTolerance);
+      compare_loss(std::string("recorded_") + path, checks_.stated(path), value);
     checks_.compare("consensus_distance", finite(totals_.consensus_distance), kSumTolerance);
     check_staleness();
+  }
+
+  // A result states null for a loss that is not finite.
+  void compare_loss(const std::string& name, const Json& stated,
+                    const std::optional<double>& value) {
+    if (stated.is_null() && value && !std::isfinite(*value))
+      checks_.compare_values(name, "not finite", "not finite");
+    else checks_.compare_values(name, stated, finite(value), kSumTolerance);
   }
 
   void check_staleness() {
@@ -281,16 +290,30 @@ class Verifier {
                                        base::format_count(totals_.ops)));
   }
 
-  // The order of arrivals determines the weights of an asynchronous run. `replay --recompute` uses
-  // it; this function only states what is not checked here.
+  // The order of arrivals determines the weights of an asynchronous run. Checks that the file can
+  // be read. `replay --recompute` computes the run again in this order.
   void check_order() {
     std::error_code error;
-    if (!fs::exists(directory_ / kOrderFile, error)) return;
-    checks_.add({"order",
-                 {},
-                 {},
-                 CheckStatus::not_checked,
-                 "trainyard-cli replay RUN --recompute computes the run again in this order"});
+    const bool exists = fs::exists(directory_ / kOrderFile, error);
+    if (!exists && (!keeps_order() || totals_.steps == 0)) return;
+    if (!same_plan_)
+      return checks_.add({"order", {}, {}, CheckStatus::not_checked, "the plan differs"});
+    std::string found = "complete",
+                note = "trainyard-cli replay RUN --recompute computes the run again in this order";
+    if (!exists) {
+      found = "missing", note = fmt::format("there is no file {}", kOrderFile);
+    } else if (const auto order = read_order(directory_ / kOrderFile, plan_); !order) {
+      found = "damaged", note = base::to_string(order.error());
+    } else if (order->torn && completed()) {
+      found = "incomplete", note = "the file ends within a frame";
+    }
+    checks_.compare_values("order", "complete", found, 0, note);
+  }
+
+  bool keeps_order() const {
+    for (std::int32_t rank = 0; rank < plan_.ranks; ++rank)
+      if (run::keeps_order(plan_.rank_plan(rank))) return true;
+    return false;
   }
 
   // Checkpoint
@@ -365,7 +388,10 @@ class Verifier {
     const auto evaluated =
         evaluate_newest_checkpoint(e_, directory_ / kCheckpointsDirectory, make_compute);
     if (!evaluated) return skip(base::to_string(evaluated.error()));
-    compare_evaluation(paths[0], finite(evaluated->loss()), true);
+    if (checks_.stated(paths[0]).is_null() && !std::isfinite(evaluated->loss()))
+      checks_.add(
+          {paths[0], "not finite", "not finite", CheckStatus::ok, "evaluation of the checkpoint"});
+    else compare_evaluation(paths[0], finite(evaluated->loss()), true);
     compare_evaluation(paths[1], finite(evaluated->accuracy()), false);
   }
 
