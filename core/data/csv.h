@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // CSV (RFC 4180): one sample per line. Fields that contain the delimiter, quotes (doubled) or line
 // breaks are in double quotes. One column is the class; the others are numbers, or texts that are
-// categories. Blanks around a field are removed. The file may be compressed with gzip. Dialect and
-// columns: csv_spec.h.
+// categories. Blanks around a field are removed, also outside its quotes. Lines of blanks and
+// delimiters are skipped. The file may be compressed with gzip. Dialect and columns: csv_spec.h.
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ struct Sample {
 
 Sample sample_of(std::string_view start, bool complete, char delimiter) {
   Sample sample;
-  CsvRecords records{std::string(start), nullptr, delimiter};
+  CsvRecords records{std::string(start), nullptr, delimiter, complete};
   while (sample.rows.size() <= kSampledRecords && records.next() == CsvRecords::Outcome::record) {
     auto& row = sample.rows.emplace_back();
     for (const std::string& field : records.fields()) row.emplace_back(trimmed(field));
@@ -69,14 +69,46 @@ char detect_delimiter(std::string_view start, bool complete) {
   return best;
 }
 
+// True for a number with a decimal comma or, else, a decimal point.
+bool is_fraction(std::string_view field, bool decimal_comma) {
+  return field.find(decimal_comma ? ',' : '.') != std::string_view::npos &&
+         csv_number(field, decimal_comma).has_value();
+}
+
 bool has_decimal_commas(const Sample& sample) {
   std::size_t commas = 0, points = 0;
   for (const auto& row : sample.rows)
     for (const std::string& field : row) {
-      if (field.find(',') != std::string::npos && csv_number(field, true)) ++commas;
-      if (field.find('.') != std::string::npos && csv_number(field, false)) ++points;
+      if (is_fraction(field, true)) ++commas;
+      if (is_fraction(field, false)) ++points;
     }
   return commas > 0 && points == 0;
+}
+
+// True if exactly three digits follow the comma, which may then separate thousands: "1,234".
+bool may_separate_thousands(std::string_view fraction) {
+  const std::string_view digits = fraction.substr(fraction.find(',') + 1);
+  return digits.size() == 3 && digits.find_first_not_of("0123456789") == digits.npos;
+}
+
+// For a file with the delimiter comma, where fields with a comma are quoted. Every column with
+// decimal commas must hold only numbers, apart from a header: texts such as "1,5" in a column of
+// texts are no numbers. A file in which all commas may separate thousands has no decimal commas.
+bool has_quoted_decimal_commas(const Sample& sample) {
+  if (!sample.regular || sample.rows.empty() || !has_decimal_commas(sample)) return false;
+  bool any = false;
+  for (std::size_t column = 0; column < sample.rows[0].size(); ++column) {
+    bool fractions = false, texts = false;
+    for (std::size_t row = 1; row < sample.rows.size(); ++row) {
+      const std::string& field = sample.rows[row][column];
+      const bool fraction = is_fraction(field, true);
+      fractions = fractions || fraction;
+      texts = texts || (!csv_number(field, true) && !is_missing(field));
+      any = any || (fraction && !may_separate_thousands(field));
+    }
+    if (fractions && texts) return false;
+  }
+  return any;
 }
 
 // True if the first field of the column could be a value of a sample.
@@ -95,7 +127,20 @@ bool begins_with_value(const Sample& sample, std::size_t column, bool label, boo
   return occurs;
 }
 
+// True if the first line holds only numbers and at least one of them has a fraction. Unlike years,
+// such numbers name no columns.
+bool begins_with_fractions(const Sample& sample, bool decimal_comma) {
+  if (sample.rows.empty()) return false;
+  bool any = false;
+  for (const std::string& field : sample.rows[0]) {
+    if (!csv_number(field, decimal_comma)) return false;
+    any = any || is_fraction(field, decimal_comma);
+  }
+  return any;
+}
+
 bool begins_with_header(const Sample& sample, const std::string& label_column, bool decimal_comma) {
+  if (begins_with_fractions(sample, decimal_comma)) return false;
   if (sample.rows.size() < 2 || !sample.regular || counts_columns(sample.rows[0])) return true;
   if (std::ranges::count(sample.rows[0], label_column) > 0 && !label_column.empty() &&
       !csv_number(label_column, decimal_comma))
@@ -185,7 +230,8 @@ CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& 
                                                              : character_of(spec.delimiter);
   const Sample sample = sample_of(start, complete, dialect.delimiter);
   dialect.decimal_comma = spec.decimal == CsvDecimal::detect
-                              ? dialect.delimiter != ',' && has_decimal_commas(sample)
+                              ? (dialect.delimiter == ',' ? has_quoted_decimal_commas(sample)
+                                                          : has_decimal_commas(sample))
                               : spec.decimal == CsvDecimal::comma;
   dialect.header = spec.header == CsvHeader::detect
                        ? begins_with_header(sample, label_column, dialect.decimal_comma)

@@ -25,10 +25,14 @@ struct CsvDialect {
 // DataSpec.
 //
 // Delimiter: a candidate must give all records the same number of fields, at least 2. The candidate
-// with the largest fraction of numeric fields is chosen; without candidates, the comma. Header: the
-// first line is a sample if each field is a number in a column of numbers, or a text that a later
-// line contains in the same column; otherwise it is a header. The numbers 0, 1, 2, ... and 1, 2, 3,
-// ... are a header too: pandas writes it for columns without names.
+// with the largest fraction of numeric fields is chosen; without candidates, the comma. Decimal
+// separator: the comma if numbers contain commas and none contains a point. If the delimiter is the
+// comma too, the numbers are quoted: each of their columns must hold only numbers, and at least one
+// comma must not look like a thousands separator. Header: the first line is a sample if all its
+// fields are numbers and one has a fraction. It is also a sample if each field is a number in a
+// column of numbers, or a text that a later line contains in the same column; otherwise it is a
+// header. The numbers 0, 1, 2, ... and 1, 2, 3, ... are a header too: pandas writes it for columns
+// without names.
 CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
                           const std::string& label_column);
 

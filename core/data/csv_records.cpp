@@ -7,14 +7,33 @@
 
 namespace trainyard::data {
 
-CsvRecords::CsvRecords(std::string text, ByteSource* source, char delimiter)
-    : text_(std::move(text)), source_(source), separators_({delimiter, '\r', '\n'}) {
+CsvRecords::CsvRecords(std::string text, ByteSource* source, char delimiter, bool complete)
+    : text_(std::move(text)),
+      source_(source),
+      separators_({delimiter, '\r', '\n'}),
+      blanks_(delimiter == '\t' ? " " : " \t"),
+      complete_(complete) {
   at_ = base::byte_order_mark(text_);
 }
 
 void CsvRecords::skip_break() {
   at_ += text_.compare(at_, 2, "\r\n") == 0 ? 2 : 1;
   ++next_line_;
+}
+
+void CsvRecords::skip_blanks() {
+  at_ = std::min(text_.find_first_not_of(blanks_, at_), text_.size());
+}
+
+// Stops at the first line that contains more than blanks and delimiters, or at the end of the text.
+void CsvRecords::skip_empty_lines() {
+  const std::string fillers = blanks_ + separators_[0];
+  while (at_ < text_.size()) {
+    const std::size_t end = std::min(text_.find_first_not_of(fillers, at_), text_.size());
+    if (end < text_.size() && text_[end] != '\n' && text_[end] != '\r') return;
+    at_ = end;
+    if (at_break()) skip_break();
+  }
 }
 
 // Removes the text before `start` and appends a block, which is at least as long as the record read
@@ -49,7 +68,7 @@ CsvRecords::Outcome CsvRecords::next() {
 }
 
 CsvRecords::Outcome CsvRecords::read_record() {
-  while (at_break()) skip_break();
+  skip_empty_lines();
   if (at_ >= text_.size()) return Outcome::end;
   line_ = next_line_;
   for (std::size_t count = 1;; ++count) {
@@ -67,8 +86,23 @@ CsvRecords::Outcome CsvRecords::read_record() {
   }
 }
 
+// If blanks precede a quote that does not enclose the field, as in `1, "a" or "b"`, the field is
+// unquoted.
 CsvRecords::Outcome CsvRecords::read_field(std::string& field) {
-  if (at_ < text_.size() && text_[at_] == '"') return read_quoted(field);
+  const std::size_t start = at_;
+  const std::int64_t first_line = next_line_;
+  skip_blanks();
+  const bool quoted = at_ < text_.size() && text_[at_] == '"', indented = at_ > start;
+  if (quoted) {
+    const Outcome outcome = read_quoted(field);
+    const bool may_continue = at_ >= text_.size() && (source_ != nullptr || !complete_);
+    if (outcome == Outcome::record || !indented || may_continue) return outcome;
+  }
+  at_ = start, next_line_ = first_line;
+  return read_unquoted(field);
+}
+
+CsvRecords::Outcome CsvRecords::read_unquoted(std::string& field) {
   const std::size_t end = std::min(text_.find_first_of(separators_, at_), text_.size());
   field.assign(text_, at_, end - at_);
   at_ = end;
@@ -86,6 +120,7 @@ CsvRecords::Outcome CsvRecords::read_quoted(std::string& field) {
     field += '"';  // two quotes stand for one
   }
   next_line_ += std::count(field.begin(), field.end(), '\n');
+  skip_blanks();
   return at_ >= text_.size() || text_[at_] == separators_[0] || at_break()
              ? Outcome::record
              : Outcome::text_after_quote;

@@ -67,11 +67,12 @@ struct trainyard::base::Fields<trainyard::data::CsvSpec> {
         field("delimiter", &S::delimiter, "", {},
               "Character between two fields; auto: detected from the first lines"),
         field("decimal", &S::decimal, "", {},
-              "Decimal separator of numbers; auto: a comma if the delimiter is another character "
-              "and numbers contain commas but no points"),
+              "Decimal separator of numbers; auto: a comma if numbers contain commas but no "
+              "points, unless the delimiter is a comma and all commas may separate thousands"),
         field("header", &S::header, "", {},
               "First line of the file; present: names of the columns; absent: a sample; auto: "
-              "absent if it contains only values that also occur in samples"),
+              "absent if it contains only values that also occur in samples, or only numbers with "
+              "a fraction among them"),
         field("missing", &S::missing, "", {},
               "Treatment of missing values (empty, NA, NaN, null, None or ?); refuse: report an "
               "error; drop: leave out the sample; mean: use the mean of the column's training "

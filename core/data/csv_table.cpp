@@ -143,7 +143,7 @@ class Reader {
 
   // True if each of the first lines, of which there are several, ends with an empty field.
   bool ends_with_delimiter(const std::string& start) const {
-    CsvRecords records(start, nullptr, table_.dialect.delimiter);
+    CsvRecords records(start, nullptr, table_.dialect.delimiter, complete_);
     std::int64_t ended = 0, others = 0;
     bool last_is_other = false;
     while (records.next() == CsvRecords::Outcome::record) {

@@ -36,24 +36,40 @@ base::Result<void> make_directories(const fs::path& path) {
   return {};
 }
 
+// Character classes of Unicode. glibc's class "combining" holds the categories Mn, Mc and Me; a C
+// library without this class gives 0, which no character belongs to.
+struct UnicodeClasses {
+  locale_t locale = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  wctype_t combining = locale != nullptr ? ::wctype_l("combining", locale) : 0;
+
+  bool is_letter_or_digit(wint_t c) const {
+    return c < 0x80 ? std::isalnum(static_cast<int>(c)) != 0
+                    : locale != nullptr && ::iswalnum_l(c, locale) != 0;
+  }
+  bool is_combining_mark(wint_t c) const {
+    return combining != 0 && ::iswctype_l(c, combining, locale) != 0;
+  }
+  wint_t lower(wint_t c) const {
+    return c < 0x80 ? static_cast<wint_t>(std::tolower(static_cast<int>(c)))
+                    : ::towlower_l(c, locale);
+  }
+};
+
 // Returns the experiment's name as part of a file name: letters and digits of every script in lower
-// case, and "-" for everything else.
+// case with their combining marks, and "-" for everything else.
 std::string name_part(const std::string& experiment_name) {
   constexpr int kMaxCharacters = 60;
   constexpr std::size_t kMaxBytes = 120;
-  static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  static const UnicodeClasses unicode;
   std::string part;
   const std::string name = utf8::replace_invalid(experiment_name, U'\uFFFD');
   auto at = name.begin();
   for (int i = 0; i < kMaxCharacters && at != name.end() && part.size() < kMaxBytes; ++i) {
     const auto c = static_cast<wint_t>(utf8::unchecked::next(at));
-    const bool letter = c < 0x80 ? std::isalnum(static_cast<int>(c)) != 0
-                                 : unicode != nullptr && ::iswalnum_l(c, unicode) != 0;
-    if (letter)
-      utf8::unchecked::append(c < 0x80 ? static_cast<wint_t>(std::tolower(static_cast<int>(c)))
-                                       : ::towlower_l(c, unicode),
-                              std::back_inserter(part));
-    else if (!part.empty() && part.back() != '-') part += '-';
+    const bool after_letter = !part.empty() && part.back() != '-';
+    if (unicode.is_letter_or_digit(c) || (after_letter && unicode.is_combining_mark(c)))
+      utf8::unchecked::append(unicode.lower(c), std::back_inserter(part));
+    else if (after_letter) part += '-';
   }
   while (!part.empty() && part.back() == '-') part.pop_back();
   return part;

@@ -38,6 +38,18 @@ class Csv : public testing::Test {
     const auto opened = open_text(text);
     return opened ? base::Problem{} : opened.error();
   }
+  base::Result<CsvTable> read_text(const std::string& text) {
+    folder_.write("table.csv", text);
+    return read_csv(spec_.csv, spec_.label_column, folder_.path() / "table.csv");
+  }
+  // Values of the columns of numbers by name, or nothing if the file is refused.
+  std::map<std::string, std::vector<double>> values(const std::string& text) {
+    std::map<std::string, std::vector<double>> columns;
+    if (const auto table = read_text(text))
+      for (const CsvColumn& column : table->features)
+        if (!column.category) columns[column.name] = column.values;
+    return columns;
+  }
   std::string path() const { return (folder_.path() / "table.csv").string(); }
   // Matches a problem of the file at this line.
   auto problem_at(int line) const {
@@ -170,6 +182,35 @@ TEST_F(Csv, detects_semicolons_tabs_and_decimal_commas) {
   EXPECT_EQ(labels("x;kind\n-0,5;b\n0,25;a\n"), (std::vector<std::int32_t>{1, 0}));
 }
 
+TEST_F(Csv, detects_quoted_decimal_commas_between_commas) {
+  const std::string text =
+      "\"x\",\"y\",\"k\"\n\"0,5\",\"0,25\",\"a\"\n\"1,5\",\"1,25\",\"b\"\n\"4\",\"2,125\",\"a\"\n";
+  const auto detected = open_text(text);
+  ASSERT_TRUE(detected) << base::to_string(detected.error());
+  EXPECT_EQ((*detected)->summary().features(), 2);
+  EXPECT_THAT((*detected)->notes(),
+              Contains("table.csv: 3 samples read, 0 dropped because of missing values; 2 "
+                       "classes: a (2), b (1) in column \"k\"; comma-delimited, decimal comma, "
+                       "header line"));
+  EXPECT_EQ(values(text), (std::map<std::string, std::vector<double>>{{"x", {0.5, 1.5, 4}},
+                                                                      {"y", {0.25, 1.25, 2.125}}}));
+  EXPECT_EQ(values("\"0,5\",1\n\"1,5\",2\n\"2,5\",1\n\"3,5\",2\n"),
+            (std::map<std::string, std::vector<double>>{{"column 1", {0.5, 1.5, 2.5, 3.5}}}));
+}
+
+TEST_F(Csv, quoted_commas_of_other_files_are_no_decimal_commas) {
+  for (const char* text : {
+           "x,kind\n\"1,234\",a\n\"-12,500\",b\n900,a\n",  // thousands separators
+           "x,kind\n\"1,5\",a\n\"2,5,3\",b\n\"3,5\",a\n",  // lists
+           "x,kind\n\"1,5\",a\nsmall,b\n\"3,5\",a\n",      // a column of texts
+           "x,kind\n\"1,5\",a\n2.5,b\n\"3,5\",a\n",        // decimal points in the column
+           "y,x,kind\n0.5,\"1,5\",a\n1.5,\"2,5\",b\n",     // decimal points elsewhere
+       }) {
+    const CsvDialect dialect = detect_dialect(text, true, spec_.csv, "");
+    EXPECT_EQ(dialect.text(), "comma-delimited, decimal point, header line") << text;
+  }
+}
+
 TEST_F(Csv, dialect_can_be_set) {
   spec_.csv.delimiter = CsvDelimiter::semicolon;
   EXPECT_TRUE(open_text("x,1;kind\n1;a\n2;b\n"));
@@ -177,7 +218,7 @@ TEST_F(Csv, dialect_can_be_set) {
   EXPECT_THAT(problem("x;kind\n1;a\n2;b\n"), AllOf(problem_at(1), Reports("one column")));
   spec_.csv.decimal = CsvDecimal::comma;
   EXPECT_TRUE(open_text("x,kind\n\"1,5\",a\n2,b\n"));
-  spec_.csv.decimal = CsvDecimal::detect;
+  spec_.csv.decimal = CsvDecimal::point;
   EXPECT_THAT(problem("x,kind\n2,b\n\"1,5\",a\n"),
               AllOf(problem_at(3), Reports("1,5"), Advises("data.csv.decimal")));
 }
@@ -197,6 +238,60 @@ TEST_F(Csv, first_line_of_values_is_a_sample) {
   EXPECT_EQ(samples("0,1,2\n5,147,2\n4,146,1\n"), 3);
   spec_.csv.header = CsvHeader::present;
   EXPECT_EQ(samples("6,148,0\n5,147,1\n4,146,0\n"), 2);
+}
+
+TEST_F(Csv, first_line_of_numbers_with_a_fraction_is_a_sample) {
+  const auto dialect = [&](const std::string& text) {
+    const auto table = read_text(text);
+    return table ? std::pair(table->read, table->dialect.header)
+                 : std::pair(std::int64_t{-1}, true);
+  };
+  EXPECT_EQ(dialect("5.1,3.5,7\n0.5,0.25,0\n1.5,1.25,1\n2.5,2.25,0\n"), std::pair(4L, false))
+      << "a label that no other line contains";
+  EXPECT_EQ(dialect("0.5,0\n1.5,1\n2.5,2\n"), std::pair(3L, false)) << "distinct labels";
+  EXPECT_EQ(dialect("5,1;7\n0,5;0\n1,5;1\n"), std::pair(3L, false)) << "a decimal comma";
+  EXPECT_EQ(dialect("2019,2020,2021\n0.5,0.25,0\n1.5,1.25,1\n"), std::pair(2L, true)) << "years";
+  EXPECT_EQ(dialect("0,1,2\n0.5,0.25,0\n1.5,1.25,2\n"), std::pair(2L, true)) << "column numbers";
+  EXPECT_EQ(dialect("1,2,3\n0.5,0.25,0\n1.5,1.25,3\n"), std::pair(2L, true)) << "column numbers";
+  EXPECT_EQ(dialect("0.5,1.5,kind\n0.5,0.25,0\n1.5,1.25,1\n"), std::pair(2L, true)) << "a text";
+  spec_.csv.header = CsvHeader::present;
+  EXPECT_EQ(dialect("5.1,3.5,7\n0.5,0.25,0\n1.5,1.25,1\n"), std::pair(2L, true));
+}
+
+TEST_F(Csv, blanks_around_quotes_are_skipped) {
+  const auto table =
+      read_text("\"x\", \"y\" ,\t\"k\"\n0.5, \"0\", \"a, \"\"b\"\"\"\n1.5 ,  \"1\"  , \"c\nd\" \n");
+  ASSERT_TRUE(table) << base::to_string(table.error());
+  EXPECT_EQ(table->label_name, "k");
+  EXPECT_THAT(table->classes, ElementsAre("a, \"b\"", "c\nd"));
+  ASSERT_EQ(table->features.size(), 2U);
+  EXPECT_EQ(table->features[1].name, "y");
+  EXPECT_FALSE(table->features[1].category);
+  EXPECT_THAT(table->features[1].values, ElementsAre(0, 1));
+  const auto tabs = read_text("x\t \"k\"\n\t \"a\"\n2\t\"b\" \n");
+  ASSERT_FALSE(tabs);
+  EXPECT_THAT(tabs.error(), AllOf(problem_at(2), Reports("\"x\""))) << "an empty first field";
+}
+
+TEST_F(Csv, quotes_that_do_not_enclose_a_field_stay) {
+  const auto table = read_text("x,k\n1,5\" disk\n2, \"a\" or \"b\"\n3, \"c\n");
+  ASSERT_TRUE(table) << base::to_string(table.error());
+  EXPECT_THAT(table->classes, ElementsAre("\"a\" or \"b\"", "\"c", "5\" disk"));
+}
+
+TEST_F(Csv, skips_lines_of_blanks_and_delimiters) {
+  const std::map<std::string, std::vector<double>> x{{"x", {1, 2, 3}}, {"y", {4, 5, 6}}};
+  EXPECT_EQ(values("\n\n  \n\t\nx,y,k\n1,4,a\n   \n2,5,b\n3,6,a\n  "), x);
+  EXPECT_EQ(values(",,\r\nx,y,k\r\n1,4,a\r\n , ,\r\n2,5,b\r\n3,6,a\r\n,,\r\n,,\r\n"), x);
+  EXPECT_EQ(values("x;y;k\n1;4;a\n2;5;b\n3;6;a\n;;\n;;"), x);
+  EXPECT_EQ(values("x\ty\tk\n1\t4\ta\n\t\t\n2\t5\tb\n3\t6\ta\n"), x);
+  spec_.csv.missing = CsvMissing::drop;
+  const auto table = read_text("x,k\n1,a\n,b\n2,b\n,\n,\n");
+  ASSERT_TRUE(table) << base::to_string(table.error());
+  EXPECT_EQ(table->read, 3) << "lines of delimiters are not counted";
+  EXPECT_EQ(table->dropped, 1);
+  EXPECT_THAT(problem(" \n,,\n"), Reports("empty"));
+  EXPECT_THAT(problem("x,k\n,\n \nbad,a\n1,b\n"), problem_at(4)) << "lines are counted";
 }
 
 TEST_F(Csv, columns_are_named_by_position_without_header) {
@@ -438,7 +533,7 @@ TEST_F(Csv, refuses_lines_with_another_number_of_fields) {
 }
 
 TEST_F(Csv, refuses_too_many_columns) {
-  EXPECT_THAT(problem(std::string(3'000'000, ',')),
+  EXPECT_THAT(problem(std::string(3'000'000, ',') + "x"),
               AllOf(problem_at(1), Reports("1,048,576 fields")));
 }
 

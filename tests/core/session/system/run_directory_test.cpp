@@ -39,6 +39,14 @@ TEST_F(NewRunDirectory, keeps_letters_of_every_script) {
   EXPECT_THAT(made("a\u202Eb"), testing::EndsWith("_a-b")) << "no control of the writing direction";
 }
 
+TEST_F(NewRunDirectory, keeps_combining_marks_of_letters) {
+  EXPECT_THAT(made("हिन्दी"), testing::EndsWith("_हिन्दी"));
+  EXPECT_THAT(made("กิ่งไม้ 2"), testing::EndsWith("_กิ่งไม้-2"));
+  EXPECT_THAT(made("Cafe\u0301 A\u0308"), testing::EndsWith("_cafe\u0301-a\u0308"));
+  EXPECT_THAT(made("\u0301a \u0301b"), testing::EndsWith("_a-b")) << "marks without a letter";
+  EXPECT_THAT(made("a\u200Bb\u202Ec"), testing::EndsWith("_a-b-c")) << "controls are no marks";
+}
+
 TEST_F(NewRunDirectory, of_an_unnamed_experiment_is_untitled) {
   for (const char* none : {"", "  ", "—"})
     EXPECT_THAT(made(none), MatchesRegex(std::string(kTime) + "untitled(-[2-9])?"));
