@@ -136,11 +136,12 @@ class CpuCompute final : public compute::Compute {
 // Therefore checks first that there is memory. A process with little memory then fails with a
 // message, now or when it allocates something else.
 base::Result<void> reserve_blas_buffers(int cores) {
-  constexpr std::size_t kBufferBytes = 160'000'000;  // 128 MiB, and a stack
-  constexpr int kSize = 256;                         // enough for all threads to take part
+  // A buffer has 128 MiB. OpenBLAS maps twice as much for a moment, to choose the address.
+  constexpr std::size_t kBufferBytes = 300'000'000;
+  constexpr int kSize = 256;  // enough for all threads to take part
   const std::size_t bytes = kBufferBytes * static_cast<std::size_t>(cores);
-  void* const memory =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     return base::fail({"address_space_too_small", base::ProblemCode::unavailable, "ulimit -v",
                        fmt::format("the system refuses {} of memory for matrix products (OpenBLAS)",

@@ -146,6 +146,7 @@ TEST_F(LongRun, that_is_predicted_to_fit_is_recorded_completely) {
   constexpr int kSteps = 900;
   open(0, kSteps);
   run(0, kSteps);
+  finish();
   const auto complete = static_cast<std::int64_t>(size());
   for (const double part : {0.8, 0.95}) {
     const auto limit = static_cast<std::int64_t>(static_cast<double>(complete) / part);

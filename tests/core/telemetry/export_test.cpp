@@ -32,6 +32,7 @@ TEST(ExportCsv, writes_one_line_per_logged_value_and_figures_over_all_ranks) {
             "samples,0,0,0,0.25,2,\n"
             "samples,1,0,0,0.5,2,\n"
             "sent_payload_bytes,1,7,0,0.5,1e+15,\n"
+            "trained_samples,-1,0,0,0.5,4,\n"
             "train_loss,-1,0,0,0.5,0.1,\n");
 }
 
