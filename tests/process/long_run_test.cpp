@@ -151,7 +151,7 @@ TEST(LongRunEstimate, agrees_with_a_complete_recording) {
 TEST(LongAsynchronousRuns, are_recomputed_and_verified) {
   const Scratch scratch;
   const std::string run = scratch / "run";
-  const Ran ran = cli(with(long_run(kServed, 400), {"--out", run}));
+  const Ran ran = cli(with(long_run(kServed, 400, kLimit / 6), {"--out", run}));
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   ASSERT_TRUE(ran.result().contains("recording"));
   const Ran recomputed = cli({"replay", run, "--recompute"});
