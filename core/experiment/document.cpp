@@ -182,8 +182,8 @@ base::Result<Json> override_value(const std::string& path, const std::string& te
 std::string dropped_keys_note(const std::string& object, const std::string& kind,
                               const std::vector<std::string>& keys) {
   if (keys.empty()) return "";
-  return fmt::format("{}.kind is now {}, which has no such field; values dropped: {}",
-                     object, kind, base::joined_names(keys));
+  return fmt::format("{}.kind is now {}, which has no such field; values dropped: {}", object, kind,
+                     base::joined_names(keys));
 }
 
 // Removes the keys that the new kind of the object at path `object` does not have. Returns a note
