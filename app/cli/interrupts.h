@@ -8,8 +8,8 @@
 
 namespace trainyard::cli {
 
-// Starts to count SIGINT, SIGTERM and SIGHUP. A closed pipe or a full file becomes an error to
-// report instead of ending the process.
+// Starts to count SIGINT, SIGTERM and SIGHUP. A closed pipe or a file at its size limit becomes an
+// error to report instead of ending the process.
 void catch_signals();
 int interrupts();  // returns the number of interrupts so far
 

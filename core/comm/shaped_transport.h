@@ -3,8 +3,8 @@
 // before the time at which the message's last bit arrives over the drawn links. The inner transport
 // does everything else: it moves the bytes, defines where they are read, and counts them.
 //
-// This transport is never faster than the inner transport, because a message must also arrive
-// there. Headers use none of the drawn bandwidth, and acknowledgments ("consumed") take no time, as
+// This transport is never faster than the inner transport, because a message must also arrive over
+// it. Headers use none of the drawn bandwidth, and acknowledgments ("consumed") take no time, as
 // in the simulator.
 //
 // A waiting receiver sleeps until shortly before a message is due and then yields. So it is on time

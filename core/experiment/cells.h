@@ -35,18 +35,19 @@ struct CallerSet {
 
 // Returns the cells of `rank`, in execution order. `ranks` gives the rank of each stage. In every
 // step each stage processes all micro-batches forward and backward, in ascending order. No schedule
-// deadlocks (`check` proves it for the plan). Below, p is the number of stages, m of micro-batches;
-// "idle" is the idle fraction of time if all stages take equally long.
+// deadlocks (`check` proves it for the plan). Below, p is the number of stages, and m the number of
+// micro-batches; "idle" is the idle fraction of time if all stages take equally long.
 //
 // naive:             one micro-batch at a time; one stage works at a time. With several
 //                    callers, groups of one micro-batch per caller: a stage runs a group
 //                    forward, then backward, so a caller waits while others are served
 // gpipe:             all forward, then all backward; idle (p-1)/(m+p-1) (Huang et al. 2019)
-// 1f1b:              as many forward as stages follow, then alternating forward and
-//                    backward; as idle as gpipe, but a stage holds at most as many
+// 1f1b:              first one forward pass for each later stage, then forward and backward
+//                    passes alternate; idle as gpipe, but a stage holds at most as many
 //                    micro-batches as there are stages from it to the last
 //                    (Narayanan et al. 2019, 2021: PipeDream-Flush)
-// interleaved_1f1b:  1f1b with v stages on each rank, in turn; idle (p-1)/(vm+p-1), p ranks
+// interleaved_1f1b:  1f1b with v stages per rank, assigned round-robin; idle (p-1)/(vm+p-1), p
+// ranks
 //                    (Narayanan et al. 2021). If m is no multiple of p, as may happen in the
 //                    last steps of an epoch, the order is that of gpipe
 // zb_h1:             as 1f1b, but weight gradients of a stage are delayed by as many

@@ -41,7 +41,7 @@ class Notes {
     if (schedule.warmup_steps > r_.steps)
       add("training.schedule.warmup_steps",
           fmt::format("the warm-up takes {}, but the run has {}, so the learning rate reaches only "
-                      "{:.3g} of its value",
+                      "{:.3g} of its configured value",
                       counted(schedule.warmup_steps, "step"), steps_,
                       static_cast<double>(r_.steps) / static_cast<double>(schedule.warmup_steps)));
     if (schedule.kind == ScheduleKind::step && schedule.every_steps >= r_.steps)

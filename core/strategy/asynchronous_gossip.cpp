@@ -127,7 +127,8 @@ class PairWriter {
   }
 
   // Changes forward and backward passes to read the copy of the parameters. The copy op precedes
-  // all other compute ops, so adds one to the sequence number of every dependency on a compute op.
+  // all other compute ops, so the sequence number of every dependency on a compute op increases by
+  // one.
   void compute_with_old_parameters(plan::Program& program) const {
     for (Op& op : program.ops) {
       if (passes(op.kind))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Parameter servers. A worker has the step of a replica, without the update. Instead of updating,
+// Parameter servers. A worker runs the step of a replica, without the update. Instead of updating,
 // it pushes its gradient to the servers, share by share, during the backward pass. Before every
 // round, program "turn" runs: the worker gets its work assignment from the first server, and
 // parameters of one version from every server. A server has no steps. Its programs run when a

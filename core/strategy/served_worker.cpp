@@ -269,9 +269,10 @@ class WorkerPlan {
   }
 
   // Returns the number of samples by which the workers of an update divide their gradients.
-  // `samples`: number of samples in a step. Under softsync, an update may take gradients of steps
-  // of different size. A single server weights them (core/run/servers/update_average.h), if all
-  // are divided by the same number. Of several servers, only the first knows the steps.
+  // `samples`: number of samples in a step. Under softsync, an update may combine gradients of
+  // steps with different numbers of samples. A single server weights these gradients
+  // (core/run/servers/update_average.h), so all workers divide by the same number. With several
+  // servers, only the first knows the step of a gradient, so workers divide by their own number.
   std::int64_t scaled(std::int64_t samples) const {
     if (s_.rule.answers_after_update)
       return std::max<std::int64_t>(1, samples * s_.rule.gradients_per_update / s_.rule.workers);

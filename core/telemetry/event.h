@@ -20,7 +20,7 @@ enum class Metric : std::uint16_t {
   correct = 2,   // Samples of this step classified correctly.
   samples = 3,   // Samples of this step on this rank.
   learning_rate = 4,
-  // [segment] Norm of this rank's local gradient before reduction, as a mean over its samples.
+  // [segment] Norm of this rank's local gradient (mean over its samples) before reduction.
   local_gradient_norm = 5,
   reduced_gradient_norm = 6,  // [segment] Norm after reduction.
   // [segment] Norm of the parameters' change / norm of the new parameters.

@@ -201,7 +201,7 @@ void History::take_result(base::Json json) {
   result_ = base::SharedJson(std::move(json));
 }
 
-// Events of impossible steps are damage: values are kept by step, and steps are added.
+// Events with impossible step numbers are damage. Sums of such numbers could overflow.
 bool History::is_possible(const Event& event) {
   if (event.step >= -1 && event.step <= kMaxStep) return true;
   note_damage(fmt::format("The recording has an event of step {}, which is ignored.", event.step));

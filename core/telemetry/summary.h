@@ -77,7 +77,7 @@ Fault fault_from(const base::Json& json);
 // ...".
 std::string thinning_text(const RecordedThinning& thinning);
 
-// Returns a sentence about a training loss that is not finite from this step on.
+// Returns the message that the training loss is not finite from step `step` on.
 std::string divergence(std::int64_t step);
 
 }  // namespace trainyard::telemetry

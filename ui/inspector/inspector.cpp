@@ -119,7 +119,7 @@ QWidget* Inspector::build_model() {
   return both;
 }
 
-// Builds the fields of the data with the assignment to ranks below.
+// Builds the fields of the data and, below them, the assignment of samples to ranks.
 QWidget* Inspector::build_data() {
   auto* both = new QWidget(this);
   auto* column = new QVBoxLayout(both);

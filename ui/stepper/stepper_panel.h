@@ -45,7 +45,7 @@ class StepperPanel : public QWidget {
   QString foot() const;  // compares the bytes to the formula, and names the origin of the values
 
  signals:
-  // reports the transit to show on the canvas; no value: none
+  // reports the transfer to show on the canvas; nullopt: no transfer
   void transit_changed(const std::optional<Transit>& transit);
 
  protected:

@@ -179,7 +179,7 @@ QString measured_text(const PipelinePicture& picture) {
   const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
   if (!ran) return {};
   if (!picture.whole())
-    return pipeline_text("Measured in %1: no figure; not in memory: %n op(s)",
+    return pipeline_text("Measured in %1: idle time unknown, because %n op(s) are not in memory",
                          plural(static_cast<std::int64_t>(picture.ran->lacking)))
         .arg(step_text(picture));
   const QString apart = difference_text(picture, ran->bubble()),

@@ -120,9 +120,9 @@ std::pair<std::size_t, std::size_t> beginning(const RankPlan& plan, const plan::
   return {plan.programs.size(), 0};
 }
 
-// Places the largest buffers first, so that small ones fill the gaps. Places buffers of equal size
-// first in plan order, then in order of their first write, and keeps the smaller result. Order of
-// first write is optimal if all buffers have equal sizes and one live range each.
+// Places the largest buffers first, so that small ones fill the gaps. Tries two orders for buffers
+// of equal size, plan order and order of first write, and keeps the smaller layout. Order of first
+// write is optimal if all buffers have equal sizes and one live range each.
 std::vector<Placed> best_of_orders(const RankPlan& plan, const plan::Liveness& lives,
                                    std::vector<std::size_t> order) {
   const auto largest_first = [&](std::size_t a, std::size_t b) {

@@ -288,7 +288,7 @@ class FittingOptions {
              "gradients are sent for every micro-batch";
     return shard == experiment::Shard::full
                ? "ranks send 1.5 times the bytes of ddp"
-               : "ranks send the same bytes as ddp, half of them after the update";
+               : "ranks send as many bytes as ddp, half of them after the update";
   }
 
   // True if the advice may try meshes: a pipeline, tensor parallelism, and both, each with as many

@@ -438,7 +438,7 @@ Json Coordination::result(std::int64_t now) const {
   return run_result(facts, journal_->history());
 }
 
-// Ends the run in order if the recording cannot be written, for example on a full disk. What was
+// Ends the run cleanly if the recording cannot be written, for example on a full disk. What was
 // recorded so far stays valid. If another program removed or shortened files, the run stops after
 // the current step, so that the ranks save their weights.
 void Coordination::cannot_record(const Problem& problem) {

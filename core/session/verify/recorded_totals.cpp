@@ -60,7 +60,7 @@ struct Reports {
   Sum loss, correct, samples;
 };
 
-// Reports of one step by rank, if only ranks count whose gradients were applied.
+// Reports of one step, by rank. Used if only ranks with applied gradients count.
 struct RankReports {
   std::map<int, Reports> of_rank;
   std::set<int> applied;

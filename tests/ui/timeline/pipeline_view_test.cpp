@@ -268,7 +268,7 @@ TEST(PipelineText, compares_bubbles_of_formula_simulation_and_run) {
 TEST(PipelineText, omits_figures_of_incomplete_steps_and_other_experiments) {
   PipelinePicture picture = both();
   picture.ran->lacking = 3;
-  EXPECT_THAT(measured_text(picture), test::HasAll("step 7: no figure", "3 ops"));
+  EXPECT_THAT(measured_text(picture), test::HasAll("step 7: idle time unknown", "3 ops"));
   picture.ran->lacking = 0;
   picture.plan_is_of_drawing = true;
   EXPECT_THAT(measured_text(picture), test::HasAll("step 7: 25.0 %", "another experiment"));
