@@ -16,8 +16,8 @@
 namespace trainyard::cli {
 namespace {
 
-// Returns the duration of each repeat: from the start on the first rank to the end on the
-// last rank to end. All ranks use one clock.
+// Returns the duration of each repeat: from the start on the first rank to the end on the last.
+// All ranks use one clock.
 std::vector<double> seconds_of(const BenchAllTimes& all) {
   std::vector<double> seconds;
   for (std::size_t i = 0; i < all.front().begin_ns.size(); ++i) {

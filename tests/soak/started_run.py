@@ -24,7 +24,7 @@ SHORT = [
 ]
 ENDLESS = 10_000_000  # steps
 FILES = re.compile(  # documented files of a run directory
-    r"(experiment|resolved|result)\.json|plan\.txt|(recording|recording\.recent-\d+|order)\.try|run\.log"
+    r"(experiment|resolved|result)\.json|plan\.txt|(recording(\.recent-\d+)?|order)\.try|run\.log"
     r"|logs/ranks?(-\d+)?\.log|checkpoints/step-\d+/([\w-]+\.safetensors|manifest\.json)"
 )
 FRAME_HEADER = struct.Struct("<4sIiII")  # magic, type, rank, length, checksum

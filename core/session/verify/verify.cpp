@@ -197,17 +197,17 @@ class Verifier {
                      why});
       return;
     }
-    compare_loss("train_loss", checks_.stated("train_loss"), totals_.train.loss);
+    compare_recorded("train_loss", checks_.stated("train_loss"), totals_.train.loss);
     for (const auto& [path, value] : {std::pair("held_out_loss", totals_.held_out.loss),
                                       std::pair("held_out_accuracy", totals_.held_out.accuracy)})
-      compare_loss(std::string("recorded_") + path, checks_.stated(path), value);
+      compare_recorded(std::string("recorded_") + path, checks_.stated(path), value);
     checks_.compare("consensus_distance", finite(totals_.consensus_distance), kSumTolerance);
     check_staleness();
   }
 
-  // A result states null for a loss that is not finite.
-  void compare_loss(const std::string& name, const Json& stated,
-                    const std::optional<double>& value) {
+  // Compares a loss or an accuracy. A result states null for a loss that is not finite.
+  void compare_recorded(const std::string& name, const Json& stated,
+                        const std::optional<double>& value) {
     if (stated.is_null() && value && !std::isfinite(*value))
       checks_.compare_values(name, "not finite", "not finite");
     else checks_.compare_values(name, stated, finite(value), kSumTolerance);
