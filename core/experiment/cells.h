@@ -47,8 +47,9 @@ struct CallerSet {
 //                    micro-batches as there are stages from it to the last
 //                    (Narayanan et al. 2019, 2021: PipeDream-Flush)
 // interleaved_1f1b:  1f1b with v stages per rank, assigned round-robin; idle
-//                    (p-1)/(vm+p-1), p ranks (Narayanan et al. 2021). If m is no multiple of p, as may happen in the
-//                    last steps of an epoch, the order is that of gpipe
+//                    (p-1)/(vm+p-1), p ranks (Narayanan et al. 2021). If m is no multiple
+//                    of p, as may happen in the last steps of an epoch, the order is that of
+//                    gpipe
 // zb_h1:             as 1f1b, but weight gradients of a stage are delayed by as many
 //                    backward passes as stages precede it, and fill idle time;
 //                    idle (p-1)(F+B-W) per step (Qi et al. 2023)
