@@ -100,7 +100,7 @@ base::Problem usage_problem(const std::string& id, const CLI::App& verb, const s
           command_of(verb) + " --help shows examples"};
 }
 
-// Returns the problem of an argument that names no verb and no option.
+// Returns the problem of an argument that is neither a subcommand nor an option of `verb`.
 base::Problem unknown_argument(const CLI::App& verb, const std::string& word) {
   if (word.rfind('-', 0) == 0)
     return usage_problem("unknown_option", verb, fmt::format("\"{}\" is not an option", word),

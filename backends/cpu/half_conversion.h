@@ -26,8 +26,7 @@ struct HalfSlice {
 };
 
 class WideningScratch;
-// Returns a kernel that runs `each` on `count` consecutive slices, then `rest` on the remaining
-// rows.
+// Returns a kernel that runs `each` on `count` equal slices of rows, then `rest` on the last rows.
 std::unique_ptr<compute::Kernel> in_slices(HalfSlice each, std::int64_t count, HalfSlice rest,
                                            int cores, std::shared_ptr<WideningScratch> memory);
 

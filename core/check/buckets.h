@@ -15,8 +15,8 @@
 
 namespace trainyard::check {
 
-// A bucket on all members of its group. A cell ends wherever an access of any op of any member
-// starts or ends, so every op treats all elements of a cell alike.
+// A bucket, as held by all ranks of its group. Its elements are divided into cells, so that every
+// op accesses either all elements of a cell or none.
 struct Bucket {
   std::int32_t group = 0, number = 0;
   plan::OpKind wanted = plan::OpKind::all_reduce;  // collective that the bucket is for

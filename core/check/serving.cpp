@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Checks the structure of parameter servers, whose programs start when messages arrive. Every
-// parameter is on one server. A worker pushes and pulls the same elements as its server takes and
-// gives. For embedding tables, worker and server use the rows of one list. All servers have the
-// same arrival rule. No worker waits forever under this rule, which is tested by simulating workers
-// of different speeds.
+// parameter is on one server. A worker pushes the elements that its server receives, and pulls
+// those that its server sends. For embedding tables, worker and server use the rows of one list.
+// All servers have the same arrival rule. No worker waits forever under this rule, which is tested
+// by simulating workers of different speeds.
 //
 // At run time the server itself ensures that no pull mixes two versions and that no gradient is
 // overwritten while it is read. A push completes when the server has taken the gradient. An answer

@@ -2,10 +2,10 @@
 // Proves weight versions by symbolic execution of a program in which an update follows every
 // micro-batch (UPD.s2.m0). The version of a segment's parameters is the number of their updates so
 // far in the step. STASH copies a version. Backward and recomputation of a micro-batch must use the
-// version of its forward pass. A segment is updated with each of its micro-batches once, in order,
-// and after RATE counted that micro-batch (RATE.m0). If replicas process different micro-batches
-// with the same number, each loss states its replica's fraction of the update's samples (LOSS.m0
-// weights 4/8). These fractions must add up to 1.
+// version of its forward pass. A segment is updated once per micro-batch, in order, after that
+// micro-batch's RATE op (RATE.m0), which writes the learning rate. If replicas process different
+// micro-batches with the same number, each loss states its replica's fraction of the update's
+// samples (LOSS.m0 weights 4/8). These fractions must add up to 1.
 #include <fmt/core.h>
 
 #include <algorithm>

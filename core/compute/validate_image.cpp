@@ -18,17 +18,18 @@ void check_window(const Window& window, OpCheck& check) {
   check.require(window.padding >= 0, "padding", fmt::format("is {}", window.padding), "0 or more");
 }
 
-// Checks the result [B,H',W',outside] of sliding the window over `image` [B,H,W,C].
+// Checks the shape [B,H',W',out_channels] of the result of sliding the window over `image`
+// [B,H,W,C].
 void check_slide(const char* outer, const Tensor& result, const Tensor& image, const Window& window,
-                 std::int64_t outside, OpCheck& check) {
+                 std::int64_t out_channels, OpCheck& check) {
   const std::int64_t shorter = std::min(image.shape[1], image.shape[2]);
   check.require(shorter + 2 * window.padding >= window.kernel, "kernel",
                 fmt::format("is {}", window.kernel),
                 fmt::format("1 to {}", shorter + 2 * window.padding));
   if (!check.result()) return;  // The output shape is undefined for an invalid window.
-  check.is(
-      outer, result, image.dtype,
-      {image.shape[0], window.outputs(image.shape[1]), window.outputs(image.shape[2]), outside});
+  check.is(outer, result, image.dtype,
+           {image.shape[0], window.outputs(image.shape[1]), window.outputs(image.shape[2]),
+            out_channels});
 }
 
 void check_convolution(const Tensor& weight, DType of_weight, const char* inner,

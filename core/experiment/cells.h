@@ -38,9 +38,9 @@ struct CallerSet {
 // deadlocks (`check` proves it for the plan). Below, p is the number of stages, and m the number of
 // micro-batches; "idle" is the idle fraction of time if all stages take equally long.
 //
-// naive:             one micro-batch at a time; one stage works at a time. With several
-//                    callers, groups of one micro-batch per caller: a stage runs a group
-//                    forward, then backward, so a caller waits while others are served
+// naive:             one micro-batch at a time; one stage works at a time. With several callers
+//                    (rpc trainers), a stage takes one micro-batch of each caller: it runs
+//                    these forward, then backward, so each caller waits for the others
 // gpipe:             all forward, then all backward; idle (p-1)/(m+p-1) (Huang et al. 2019)
 // 1f1b:              first one forward pass for each later stage, then forward and backward
 //                    passes alternate; idle as gpipe, but a stage holds at most as many

@@ -25,8 +25,8 @@ std::string link_speeds_line(const RunSpec& run);
 // Returns the slowdown of a rank, for example "slowed down 5 times, with a jitter of 0.2".
 std::string slow_down_line(double slow_down, double jitter);
 
-// Returns which speeds apply to a run, for example "speeds of links: imposed; of devices: drawn,
-// not imposed".
+// Returns whether links and devices are throttled to their drawn speeds in a run, for example
+// "speeds of links: imposed; of devices: drawn, not imposed".
 std::string speeds_line(const RunSpec& run);
 
 }  // namespace trainyard::experiment

@@ -10,8 +10,8 @@
 
 namespace trainyard::plan {
 
-// Assigns the collectives of a plan to an engine. The collectives must not be expanded. In the
-// result no buffer is shared with peers.
+// Assigns the collectives of a plan to an engine. The collectives must not have been expanded to
+// sends and receives yet. In the result no buffer is shared with peers.
 RankPlan assign_to_engine(RankPlan coarse, const std::string& engine);
 Plan assign_to_engine(const Plan& coarse, const std::string& engine);
 

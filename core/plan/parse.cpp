@@ -132,7 +132,8 @@ class Parser : private WordReader {
 
   bool pair_line() {
     if (!rank().lanes.empty() || !rank().buffers.empty() || !rank().programs.empty())
-      return fail(first(), "the line of a pair follows lanes, buffers or programs of its rank",
+      return fail(first(),
+                  "the line of a gossip pair is after lanes, buffers or programs of its rank",
                   "pairs before lanes, buffers and programs");
     Pairing pairing;
     if (!number(pairing.active) || !expect("with")) return false;

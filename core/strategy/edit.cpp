@@ -27,8 +27,7 @@ class Counts {
   }
 
  private:
-  // number of remaining ops up to an op, which is included; indices: lane, old sequence number of
-  // the op
+  // number of kept ops up to and including an op, by lane and old sequence number
   std::vector<std::vector<std::int32_t>> left_;
 };
 

@@ -23,8 +23,9 @@
 
 namespace trainyard::strategy {
 
-// `kBehind`: number of segments after which an op waits for an offload. `kAhead`: number of
-// segments by which a fetch may begin early. Both within one pass of one micro-step
+// `kBehind`: number of segments that an offload may overlap; the next segment waits for its end.
+// `kAhead`: number of segments before its first use at which a fetch may begin. Both apply within
+// one pass of one micro-step.
 inline constexpr std::int32_t kBehind = 2, kAhead = 2;
 
 void add_offloading(plan::RankPlan& rank, const experiment::OffloadSpec& spec);

@@ -21,8 +21,8 @@ class StepStatistics {
   // Takes a rank's report of its samples of a step.
   void take_samples(std::int32_t step);
 
-  // Number of steps that all of these ranks have reported. If some times were summarized, counts
-  // the steps of which all of these ranks have reported their numbers of samples.
+  // Number of steps that all ranks have reported. If reports of times were merged into summaries,
+  // counts the reports of samples instead (take_samples).
   std::int64_t steps() const;
   // Times of the slowest rank of each of these steps, in no particular order, without steps whose
   // reports were summarized.

@@ -25,9 +25,9 @@ Experiment by(StrategyKind kind, Experiment e) {
   return e;
 }
 
-template <class Change>
-Experiment with(Experiment e, Change change) {
-  change(e);
+template <class Edit>
+Experiment edited(Experiment e, Edit edit) {
+  edit(e);
   return e;
 }
 
@@ -67,12 +67,12 @@ std::vector<Case> cases() {
       {"one_device", by(StrategyKind::one_device, strategy::small(1))},
       {"mirrored", strategy::small(3)},
       {"in_micro_batches", in_micro_batches(strategy::small_images(2))},
-      {"clipped", with(strategy::small(2), clipped)},
-      {"skips", with(strategy::small(2), skips)},
-      {"in_fp16", with(in_micro_batches(strategy::small_gpt(2)), in_fp16)},
-      {"compressed", with(strategy::small(2), compressed)},
-      {"swaps", with(strategy::small_gpt(2), swaps)},
-      {"recomputes", with(strategy::small_gpt(2), recomputes)},
+      {"clipped", edited(strategy::small(2), clipped)},
+      {"skips", edited(strategy::small(2), skips)},
+      {"in_fp16", edited(in_micro_batches(strategy::small_gpt(2)), in_fp16)},
+      {"compressed", edited(strategy::small(2), compressed)},
+      {"swaps", edited(strategy::small_gpt(2), swaps)},
+      {"recomputes", edited(strategy::small_gpt(2), recomputes)},
       {"clicks", strategy::small_clicks(2)},
       {"central_storage", with_storage(strategy::small(3))},
       {"data_parallel", by(StrategyKind::data_parallel, strategy::small(3))},
@@ -90,7 +90,7 @@ std::vector<Case> cases() {
       {"zero_bubble", strategy::piped(strategy::small_gpt(3), PipelineSchedule::zb_h1)},
       {"pipedream", strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream)},
       {"pipedream_by_adam",
-       with(strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream), by_adam)},
+       edited(strategy::piped(strategy::small_gpt(2), PipelineSchedule::pipedream), by_adam)},
       {"sharded_mesh", sharded_mesh()},
       {"rpc", strategy::called(strategy::small(1), 2, 2)}};
 }

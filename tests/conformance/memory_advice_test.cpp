@@ -82,7 +82,7 @@ Experiment with_memory(Experiment e, double part) {
   return e;
 }
 
-Experiment with(const Experiment& e, const MemoryOption& way) {
+Experiment applied(const Experiment& e, const MemoryOption& way) {
   base::Json json = experiment::to_json(e);
   for (const std::string& setting : way.settings)
     EXPECT_TRUE(experiment::apply_override(json, setting)) << setting;
@@ -123,7 +123,7 @@ TEST(MemoryAdvice, of_each_option_fits_at_the_stated_cost) {
     double before = 0;
     for (const MemoryOption& way : ways) {
       SCOPED_TRACE(testing::PrintToString(way.settings));
-      const Experiment other = with(e, way);
+      const Experiment other = applied(e, way);
       const experiment::Resolved fits = resolved(other);
       EXPECT_TRUE(session::find_memory_problems(fits, plan_of(fits)).empty());
       EXPECT_EQ(most_where_room_lacks(drawn, fits), way.bytes);
@@ -195,7 +195,7 @@ TEST(MemoryAdvice, for_updates_per_micro_batch_states_a_changed_number_of_update
     EXPECT_FALSE(std::ranges::any_of(way.settings, [](const std::string& setting) {
       return setting.starts_with("training.accumulation_steps");
     }));
-    const Experiment other = with(in_deep_stages(PipelineSchedule::pipedream, 256), way);
+    const Experiment other = applied(in_deep_stages(PipelineSchedule::pipedream, 256), way);
     EXPECT_EQ(way.other_cost.find("update per step") == std::string::npos,
               experiment::updates_each_micro_batch(other.strategy));
   }
@@ -232,7 +232,7 @@ TEST(MemoryAdvice, combines_two_settings_if_no_single_one_fits) {
   ASSERT_FALSE(ways.empty());
   for (const MemoryOption& way : ways) {
     SCOPED_TRACE(testing::PrintToString(way.settings));
-    const experiment::Resolved fits = resolved(with(small, way));
+    const experiment::Resolved fits = resolved(applied(small, way));
     EXPECT_TRUE(session::find_memory_problems(fits, plan_of(fits)).empty());
     EXPECT_NE(way.other_cost.find(", and "), std::string::npos) << way.other_cost;
   }
@@ -246,7 +246,7 @@ TEST(MemoryAdvice, includes_a_mesh_with_all_settings_it_needs) {
   const MemoryOption* const way = way_with(ways, "strategy.kind=tensor_parallel");
   ASSERT_TRUE(way);
   EXPECT_GT(way->settings.size(), 4U) << "a single setting does not suffice";
-  const experiment::Resolved fits = resolved(with(small, *way));
+  const experiment::Resolved fits = resolved(applied(small, *way));
   EXPECT_TRUE(session::find_memory_problems(fits, plan_of(fits)).empty());
   EXPECT_EQ(fits.global_batch, resolved(small).global_batch);
 }

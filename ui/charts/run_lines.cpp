@@ -495,13 +495,15 @@ ChartTitle chart_title(ChartKind kind) {
               chart_text("Norm of the update, divided by the norm of the parameters. About 0.001 "
                          "is usual; much larger values make training unstable.")};
     case ChartKind::rank_bytes:
-      return {"rank_bytes", chart_text("Rank traffic within steps"), "B/s",
-              chart_text("Payload sent and received by a rank, measured in the transport, per "
-                         "second spent within steps.")};
+      return {
+          "rank_bytes", chart_text("Rank traffic within steps"), "B/s",
+          chart_text("Payload sent and received by a rank, divided by the time that it spent in "
+                     "steps. Measured in the transport.")};
     case ChartKind::link_bytes:
-      return {"link_bytes", chart_text("Link traffic within steps"), "B/s",
-              chart_text("Payload between two ranks in each direction, measured in the transport, "
-                         "per second that the sender spent within steps.")};
+      return {
+          "link_bytes", chart_text("Link traffic within steps"), "B/s",
+          chart_text("Payload in each direction between two ranks, divided by the time that the "
+                     "sender spent in steps. Measured in the transport.")};
     case ChartKind::step_time:
       return {"step_time", chart_text("Step time"), "s",
               chart_text("Time of a step of a rank: compute, wait for peers, transfer, input and "

@@ -17,8 +17,7 @@ inline constexpr std::array kCellBlocks{CellBlock::plan, CellBlock::run};
 
 struct PipelinePicture {
   PipelinePlanPtr plan;  // simulated plan; null if there is none, or not yet
-  // True if `plan` is the plan of the current drawing and not of the displayed run, which trained
-  // another experiment.
+  // True if `plan` is of the current drawing, because the displayed run used another experiment.
   bool plan_is_of_drawing = false;
   std::string not_simulated;         // reason why the run's plan could not be simulated
   std::optional<PipelineShape> run;  // shape of the displayed run, if it has a pipeline

@@ -179,8 +179,9 @@ QString measured_text(const PipelinePicture& picture) {
   const StepCells *planned = picture.cells(CellBlock::plan), *ran = picture.cells(CellBlock::run);
   if (!ran) return {};
   if (!picture.whole())
-    return pipeline_text("Measured in %1: idle time unknown, because %n op(s) are not in memory",
-                         plural(static_cast<std::int64_t>(picture.ran->lacking)))
+    return pipeline_text(
+               "Measured in %1: idle time unknown, because the events of %n op(s) are missing",
+               plural(static_cast<std::int64_t>(picture.ran->lacking)))
         .arg(step_text(picture));
   const QString apart = difference_text(picture, ran->bubble()),
                 took = short_time(ran->range.width());

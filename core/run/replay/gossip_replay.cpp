@@ -233,8 +233,9 @@ Result<void> GossipReplay::State::end(const Answer& event) {
   return all ? meet(event.place.step - 1) : Result<void>{};
 }
 
-// Forms the final mean of all ranks. Fails if answers are missing: the log of a killed run may
-// contain the end of all passive ranks, but not the answers of every step.
+// Averages the parameters of all ranks. Does nothing if a rank is not at the end of the run: the
+// log of a killed run may contain the end of all passive ranks, but lack their answers to some
+// offers.
 Result<void> GossipReplay::State::meet(std::int64_t last_step) {
   const StepPosition end{last_step + 1, 0};
   if (!std::ranges::all_of(ranks, [&](const auto& rank) { return rank->place() == end; }))

@@ -45,7 +45,7 @@ struct RankEntry {
   // started and is getting ready.
   bool wanted = false, returning = false;
   std::uint32_t generation = 1;  // Number of processes that this rank has had.
-  // Number of confirmations that servers have sent after a process of this rank left the run.
+  // Number of confirmations by servers that a process of this rank has left the run.
   int departures_seen = 0;
   int leave_confirmations_due = 0;  // Number of confirmations needed before a replacement may join.
   // CPU time of a process that has sent no heartbeat yet, and when it last increased; 0: unknown.

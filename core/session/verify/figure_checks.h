@@ -27,7 +27,7 @@ class FigureChecks {
   void compare_values(const std::string& name, const base::Json& stated,
                       const base::Json& recomputed, double tolerance = 0, std::string note = "");
   void add(FigureCheck check) { checks_.push_back(std::move(check)); }
-  // Records why the figure at `path` is not checked. Adds nothing if the result lacks it.
+  // Records why the value at `path` is not checked. Adds nothing if the result has no such value.
   void skip(const std::string& path, const std::string& reason);
 
   std::vector<FigureCheck> take() { return std::move(checks_); }

@@ -16,8 +16,8 @@ namespace trainyard::ui {
 
 // Returns the cell of each op of a rank's program, by op index. Update, communication and input ops
 // have no cell. Ops of the loss and of the recomputation of outputs belong to the cell of the
-// backward pass. `has_weight_pass`: true if weight gradients have separate cells when they are
-// computed after the input gradient of their stage.
+// backward pass. `has_weight_pass`: true if the schedule delays weight gradients (zb_h1): then
+// those that are computed after the input gradient of their stage have cells of their own.
 using OpCells = std::vector<std::optional<experiment::Cell>>;
 OpCells cells_of_ops(const std::vector<plan::Op>& ops, const std::vector<model::Stage>& stages,
                      bool has_weight_pass);
