@@ -2,6 +2,8 @@
 // Inputs and events that once gave wrong or silent results: the programs report them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include "core/telemetry/history.h"
 #include "examples.h"
 #include "run_program.h"
+#include "tests/core/data/files.h"
 
 namespace trainyard::process {
 namespace {
@@ -287,6 +290,72 @@ TEST(RealInputs, run_resumes_although_sockets_of_a_crashed_run_exist) {
   EXPECT_FALSE(std::filesystem::exists(sockets));
   EXPECT_FALSE(
       std::filesystem::exists(directory / "checkpoints" / "manifest.json.new-999999999-0"));
+}
+
+// 64 MB of one line in 64 kB of gzip data.
+TEST(RealInputs, csv_that_expands_a_thousandfold_is_refused) {
+  const Scratch scratch;
+  const std::string file = scratch.write(
+      "line.csv.gz", data::gzip("a,b,label\n" + std::string(std::size_t{64} << 20U, '1')));
+  const Ran ran =
+      cli({"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=" + file, "--json"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.err;
+  EXPECT_THAT(ran.problems(), Contains(Pair("bad_data_file", HasSubstr("data.file"))));
+}
+
+TEST(RealInputs, more_cores_than_the_machine_has_do_not_delay_ctrl_c) {
+  const Home home;
+  RunProgram run(home, endless_run(kOne, {"topology.hosts[0].devices[0].cores=1024"}));
+  ASSERT_TRUE(run.wait_for_step(1));
+  const std::int64_t start = now_ns();
+  run.signal(SIGINT);
+  EXPECT_EQ(run.wait().exit_code, 130);
+  EXPECT_LT(static_cast<double>(now_ns() - start) / 1e9, promised);
+}
+
+TEST(RealInputs, run_without_home_uses_a_private_directory) {
+  const Home home;
+  const Ran ran =
+      shell("unset XDG_DATA_HOME; HOME=/nonexistent \"$CLI\" run " + kOne + " --steps 1 --json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::filesystem::path directory = ran.result()["run_directory"].get<std::string>(),
+                              base = directory.parent_path().parent_path();
+  EXPECT_EQ(base, "/tmp/trainyard-" + std::to_string(::getuid()));
+  EXPECT_EQ(std::filesystem::status(base).permissions(), std::filesystem::perms::owner_all);
+  std::filesystem::remove_all(directory);
+}
+
+TEST(RealInputs, runtime_directory_of_another_user_is_refused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a directory of another user";
+  const Home home;
+  std::filesystem::create_directories(home.sockets());
+  ASSERT_EQ(::chown(home.sockets().c_str(), 65534, 65534), 0);
+  const Ran ran = cli({"run", kOne, "--steps", "1", "--json"});
+  EXPECT_EQ(ran.exit_code, 2) << ran.out;
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("foreign_directory", home.sockets().string())));
+  struct stat status {};
+  ASSERT_EQ(::stat(home.sockets().c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 65534u) << "unchanged";
+}
+
+// 256 ranks take many seconds. `script` gives the program a terminal.
+TEST(RealInputs, long_simulation_shows_progress_and_ends_after_ctrl_c) {
+  const Scratch scratch;
+  Json document = expanded_document(example("four_devices_mirrored_digits"));
+  Json& devices = document["topology"]["hosts"][0]["devices"];
+  const Json device = devices[0];
+  devices.clear();
+  for (int rank = 0; rank < 256; ++rank) {
+    devices.push_back(device);
+    devices.back()["name"] = "cpu" + std::to_string(rank);
+  }
+  document["training"]["batch_per_rank"] = 1;
+  const std::string file = scratch.write("256.json", document.dump());
+  const Ran ran = shell("export CLI FILE=" + file +
+                        "; script -qec 'timeout --foreground --preserve-status -s INT 3 "
+                        "\"$CLI\" simulate \"$FILE\"' /dev/null");
+  EXPECT_EQ(ran.exit_code, 130) << ran.out;
+  EXPECT_THAT(ran.out, testing::ContainsRegex("simulating: [0-9]+ %"));
 }
 
 }  // namespace
