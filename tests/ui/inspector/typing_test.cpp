@@ -48,18 +48,25 @@ TEST_F(InspectorTest, focused_field_keeps_its_position_during_typing) {
   inspector_.go_to("training.batch_per_rank");
   ASSERT_TRUE(QTest::qWaitFor([&] { return at() < inspector_.height(); }))
       << "the field is visible";
-  QTest::qWait(50);
-  const int before = at();
+  // Position once several layouts in sequence have not changed it.
+  const auto settled = [&] {
+    int position = at();
+    for (int equal = 0; equal < 5;) {
+      QTest::qWait(50);
+      equal = at() == position ? equal + 1 : 0;
+      position = at();
+    }
+    return position;
+  };
+  const int before = settled();
   type(batch, "0");
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return !inspector_.algorithms().table().isVisibleTo(&inspector_); }));
-  QTest::qWait(50);
-  EXPECT_EQ(at(), before);
+  EXPECT_EQ(settled(), before);
   type(batch, "64");
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return inspector_.algorithms().table().isVisibleTo(&inspector_); }));
-  QTest::qWait(50);
-  EXPECT_EQ(at(), before);
+  EXPECT_EQ(settled(), before);
 }
 
 TEST_F(InspectorTest, refused_value_is_replaced_when_the_focus_leaves) {
