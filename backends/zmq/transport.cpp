@@ -55,11 +55,15 @@ class BoundSocket final : public Bound {
       : identity_(identity),
         options_(options),
         context_(std::make_unique<::zmq::context_t>(1)),
+        handler_(options.keys.public_key.empty()
+                     ? nullptr
+                     : std::make_unique<KeyHandler>(*context_, options.keys.public_key)),
         inbox_(*context_, ::zmq::socket_type::pull),
         gate_(*context_, inbox_, "inbox", identity.ranks + kSpareConnections) {}
 
   void listen(const std::string& endpoint) {
     configure(inbox_, options_);
+    if (handler_) KeyHandler::protect_server(inbox_, options_.keys);
     inbox_.bind(endpoint);
     gate_.set_endpoint(this->endpoint());
   }
@@ -75,8 +79,8 @@ class BoundSocket final : public Bound {
           peer != identity_.rank && !endpoint.empty())
         if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
     try {
-      return std::make_unique<End>(identity_, options_, std::move(context_), std::move(inbox_),
-                                   std::move(gate_), endpoints);
+      return std::make_unique<End>(identity_, options_, std::move(context_), std::move(handler_),
+                                   std::move(inbox_), std::move(gate_), endpoints);
     } catch (const ::zmq::error_t& error) {
       return base::fail(
           base::system_problem("zmq transport", "cannot connect to peers", error.num()));
@@ -87,6 +91,7 @@ class BoundSocket final : public Bound {
   Identity identity_;
   TransportOptions options_;
   std::unique_ptr<::zmq::context_t> context_;
+  std::unique_ptr<KeyHandler> handler_;  // null if sockets are not encrypted
   ::zmq::socket_t inbox_;
   ConnectionGate gate_;
 };

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zmq/curve.h"
 #include "core/comm/transport.h"
 
 namespace trainyard::zmq {
@@ -33,6 +34,7 @@ struct TransportOptions {
   // message may exceed it.
   std::size_t window_bytes = std::size_t{64} << 20;
   std::uint64_t run_key = 0;  // equal on all ranks of a run; frames with another key are dropped
+  CurveKeys keys = {};        // equal on all ranks of a run; empty: sockets are not encrypted
   // Number of ranks that compute on this machine's cores; 0: all ranks. It determines how long
   // waits spin before they sleep.
   int sharers = 0;

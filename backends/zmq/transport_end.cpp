@@ -24,13 +24,14 @@ std::string rank_name(int rank) { return fmt::format("rank {}", rank); }
 }  // namespace
 
 End::End(Identity identity, const TransportOptions& options,
-         std::unique_ptr<::zmq::context_t> context, ::zmq::socket_t inbox, ConnectionGate gate,
-         const std::vector<std::string>& endpoints)
+         std::unique_ptr<::zmq::context_t> context, std::unique_ptr<KeyHandler> handler,
+         ::zmq::socket_t inbox, ConnectionGate gate, const std::vector<std::string>& endpoints)
     : identity_(identity),
       options_(options),
       // Counts two threads per rank, because ZeroMQ's I/O thread also needs a core.
       patience_(comm::patience(2 * (options.sharers > 0 ? options.sharers : identity.ranks))),
       context_(std::move(context)),
+      handler_(std::move(handler)),
       inbox_(std::move(inbox)),
       gate_(std::move(gate)),
       peers_(endpoints.size()),

@@ -41,7 +41,8 @@ class End final : public Transport {
  public:
   // Throws ::zmq::error_t if a socket cannot be created.
   End(Identity identity, const TransportOptions& options, std::unique_ptr<::zmq::context_t> context,
-      ::zmq::socket_t inbox, ConnectionGate gate, const std::vector<std::string>& endpoints);
+      std::unique_ptr<KeyHandler> handler, ::zmq::socket_t inbox, ConnectionGate gate,
+      const std::vector<std::string>& endpoints);
   ~End() override;
 
   int rank() const override { return identity_.rank; }
@@ -116,6 +117,7 @@ class End final : public Transport {
   TransportOptions options_;
   comm::SpinPolicy patience_;
   std::unique_ptr<::zmq::context_t> context_;
+  std::unique_ptr<KeyHandler> handler_;  // null if sockets are not encrypted
   ::zmq::socket_t inbox_;
   ConnectionGate gate_;
   std::vector<Peer> peers_;

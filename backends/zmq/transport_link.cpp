@@ -43,6 +43,7 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
+  if (!options.keys.public_key.empty()) protect_client(socket_, options.keys);
   // Makes ZeroMQ refuse messages for a peer that is not connected, instead of queueing them. So
   // every message that `post` accepts is really in flight, and leaving never waits for a peer that
   // is gone.
