@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Check of the address space (ulimit -v) before libraries start. OpenBLAS starts its threads while
-// the program is loaded. If they cannot map memory, it retries for ever, or ends the program with
+// the program is loaded. If they cannot map memory, it retries forever, or ends the program with
 // SIGINT.
 #pragma once
 

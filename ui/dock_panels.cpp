@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QStatusBar>
+#include <memory>
 
 #include "ui/canvas/topology_tree.h"
 #include "ui/canvas/traffic_text.h"
@@ -87,13 +88,19 @@ void DockPanels::connect_inspector(TopologyView& canvas) {
 }
 
 void DockPanels::announce_dropped_fields(Document& document) {
-  connect(&document, &Document::fields_dropped, this, [this](const QStringList& fields) {
-    window_.statusBar()->showMessage(tr("Dropped %n setting(s) that the chosen kind does not have: "
-                                        "%1. Undo restores the values.",
-                                        nullptr, static_cast<int>(fields.size()))
-                                         .arg(fields.join(", ")),
-                                     8000);
+  const auto announced = std::make_shared<QString>();
+  connect(&document, &Document::fields_dropped, this, [this, announced](const QStringList& fields) {
+    *announced = tr("Dropped %n setting(s) that the chosen kind does not have: %1. Undo restores "
+                    "the values.",
+                    nullptr, static_cast<int>(fields.size()))
+                     .arg(fields.join(", "));
+    window_.statusBar()->showMessage(*announced, 8000);
   });
+  connect(&document.undo_stack(), &QUndoStack::canRedoChanged, this,
+          [this, announced](bool undone) {
+            if (undone && window_.statusBar()->currentMessage() == *announced)
+              window_.statusBar()->clearMessage();
+          });
 }
 
 void DockPanels::connect_problems(Workspace& workspace) {

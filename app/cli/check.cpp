@@ -41,7 +41,7 @@ const char* meaning(Proof proof) {
     case Proof::averaging:
       return "when ranks synchronize, parameters become the mean of all ranks, or move toward a "
              "center that moves toward the mean";
-    case Proof::pairing:
+    case Proof::gossip_pairs:
       return "every average joins an active rank and a passive rank with equal weights; passive "
              "ranks never wait, so there is no deadlock";
     case Proof::sharding:
@@ -56,7 +56,7 @@ const char* meaning(Proof proof) {
     case Proof::versions:
       return "forward and backward of a micro-batch use the same weight version; updates are in "
              "order, each once";
-    case Proof::swapping:
+    case Proof::offloading:
       return "fetched data equal the offloaded data, and arrive before they are used";
     case Proof::serving:
       return "every parameter is on one server, workers and servers agree on it, and the arrival "

@@ -53,6 +53,15 @@ base::Json problems_json(const base::Problems& problems) {
 }
 
 // Prints each problem once, and at most kMaxPrinted of them.
+std::string result_line_of(const base::Problems& problems) {
+  int exit_code = 0;
+  for (const base::Problem& problem : problems)
+    exit_code = std::max(exit_code, exit_code_of(problem));
+  return base::to_text(base::Json{{"type", "result"},
+                                  {"status", status_text(exit_code)},
+                                  {"problems", problems_json(problems)}});
+}
+
 int complain(const base::Problems& problems, bool json) {
   constexpr std::size_t kMaxPrinted = 20;
   int exit_code = 0;
@@ -68,10 +77,7 @@ int complain(const base::Problems& problems, bool json) {
         stderr, "error: %s follow (--json prints all of them)\n",
         base::counted(static_cast<std::int64_t>(printed.size() - kMaxPrinted), "more problem")
             .c_str());
-  if (json)
-    print_json({{"type", "result"},
-                {"status", status_text(exit_code)},
-                {"problems", problems_json(problems)}});
+  if (json) std::printf("%s\n", result_line_of(problems).c_str());
   return exit_code;
 }
 

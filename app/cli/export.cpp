@@ -84,7 +84,7 @@ int report_written(const ExportArguments& arguments, const base::Json& more) {
                     {"bytes", error ? 0 : bytes}};
   result.update(more);
   if (arguments.json) print_json(result);
-  else std::fprintf(stderr, "wrote %s\n", base::printable(arguments.out).c_str());
+  else std::fprintf(stderr, "wrote %s\n", base::printable_line(arguments.out).c_str());
   return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <initializer_list>
 
@@ -11,7 +13,30 @@ namespace trainyard::cli {
 namespace {
 
 volatile std::sig_atomic_t counted = 0;
-void count_interrupt(int) { counted = counted + 1; }
+
+// Texts of ExitOnInterrupt. Written while `exits` is 0, because a signal handler reads them.
+struct LastText {
+  std::array<char, 1024> bytes{};
+  std::size_t size = 0;
+  void set(const std::string& text) {
+    size = std::min(text.size(), bytes.size());
+    std::copy_n(text.begin(), size, bytes.begin());
+  }
+  void write(int descriptor) const {
+    [[maybe_unused]] const auto written = ::write(descriptor, bytes.data(), size);
+  }
+};
+LastText last_error, last_output;
+volatile std::sig_atomic_t exits = 0;
+
+void count_interrupt(int) {
+  if (exits != 0) {
+    last_error.write(STDERR_FILENO);
+    last_output.write(STDOUT_FILENO);
+    ::_exit(130);
+  }
+  counted = counted + 1;
+}
 
 volatile std::sig_atomic_t suspension_requested = 0;
 void request_suspension(int) { suspension_requested = 1; }
@@ -46,6 +71,14 @@ void catch_signals() {
 }
 
 int interrupts() { return counted; }
+
+ExitOnInterrupt::ExitOnInterrupt(const std::string& error, const std::string& output) {
+  last_error.set(error);
+  last_output.set(output);
+  exits = 1;
+}
+
+ExitOnInterrupt::~ExitOnInterrupt() { exits = 0; }
 
 session::JobControl catch_suspension() {
   handle_suspension();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/session/system/job_control.h"
 
@@ -12,6 +13,17 @@ namespace trainyard::cli {
 // error to report instead of ending the process.
 void catch_signals();
 int interrupts();  // returns the number of interrupts so far
+
+// While an object exists, the first interrupt ends the process with exit code 130, after it printed
+// `error` to standard error and `output` to standard output. For phases that cannot be canceled
+// otherwise and leave nothing behind. Only one object exists at a time.
+class ExitOnInterrupt {
+ public:
+  ExitOnInterrupt(const std::string& error, const std::string& output);
+  ~ExitOnInterrupt();
+  ExitOnInterrupt(const ExitOnInterrupt&) = delete;
+  ExitOnInterrupt& operator=(const ExitOnInterrupt&) = delete;
+};
 
 // Installs a handler for requests of the terminal to suspend the program (Ctrl-Z, SIGTSTP).
 session::JobControl catch_suspension();

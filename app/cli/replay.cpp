@@ -180,7 +180,7 @@ std::string loss_text(const RecordedResult& result) {
 
 void print_summary(const RecordedResult& result) {
   std::printf("%s after %lld steps: loss %s, held-out accuracy %s, %s samples/s\n",
-              base::printable(result.status).c_str(), static_cast<long long>(result.steps),
+              base::printable_line(result.status).c_str(), static_cast<long long>(result.steps),
               loss_text(result).c_str(),
               number_text(100 * result.held_out_accuracy, "%.2f %%").c_str(),
               number_text(result.samples_per_second, "%.0f").c_str());
@@ -203,9 +203,9 @@ std::string when(const telemetry::RecordedHeader& header) {
 void print_title(const History& history) {
   const std::string name = experiment_name(history.header());
   std::printf("%s%d %s%s, by version %s\n",
-              name.empty() ? "" : (base::printable(name) + ": ").c_str(), history.ranks(),
+              name.empty() ? "" : (base::printable_line(name) + ": ").c_str(), history.ranks(),
               history.ranks() == 1 ? "rank" : "ranks", when(history.recorded_header()).c_str(),
-              base::printable(history.recorded_header().software).c_str());
+              base::printable_line(history.recorded_header().software).c_str());
 }
 
 void print_emulation(const Json& header) {
@@ -255,9 +255,9 @@ Json json_of(const session::ReplayResult& again) {
           {"ranks", ranks}};
 }
 
-void print_recomputed(const session::ReplayResult& again) {
+void print_replayed(const session::ReplayResult& again) {
   const auto& weights = again.reported_weights();
-  std::printf("recomputed %s gradients in the order of %s recorded events: weights %s\n",
+  std::printf("replayed %s gradients in the order of %s recorded events: weights %s\n",
               base::format_count(again.gradients).c_str(), base::format_count(again.events).c_str(),
               weights.parameters_xxh64.c_str());
   if (again.skipped_events > 0)
@@ -274,17 +274,17 @@ void print_recomputed(const session::ReplayResult& again) {
                                      : others.c_str());
 }
 
-// Recomputes the run. The exit code is 3 if the result differs from the recording.
-int recompute(const ReplayArguments& arguments) {
+// Replays the computation of the run. The exit code is 3 if the result differs from the recording.
+int replay_computation(const ReplayArguments& arguments) {
   const auto again = session::replay_run(arguments.directory, in_this_process());
   if (!again) return complain({again.error()}, arguments.json);
   if (arguments.json) print_json(json_of(*again));
-  else print_recomputed(*again);
+  else print_replayed(*again);
   return again->compared() && !again->same() ? 3 : 0;
 }
 
 int run_replay(const ReplayArguments& arguments) {
-  if (arguments.recompute) return recompute(arguments);
+  if (arguments.recompute) return replay_computation(arguments);
   const auto history = load_history(arguments.directory);
   if (!history) return complain({history.error()}, arguments.json);
   Json result = history->result().is_object() ? history->result() : unfinished(*history);
@@ -296,7 +296,7 @@ int run_replay(const ReplayArguments& arguments) {
     if (arguments.json) print_json(moment.json);
     else
       std::printf("%10s  %s\n", base::format_seconds(moment.seconds).c_str(),
-                  base::printable(moment.text).c_str());
+                  base::printable_line(moment.text).c_str());
   }
   base::Problems ignored;  // `damage` describes them
   const RecordedResult checked = telemetry::read_result(result, ignored);

@@ -80,7 +80,7 @@ class ProgressLine {
     const std::string text = line(status, history);
     if (text == last_) return;
     last_ = text;
-    std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", base::printable(text).c_str());
+    std::fprintf(stderr, terminal_ ? "\r\033[K%s" : "%s\n", base::printable_line(text).c_str());
   }
   void end() const {
     if (terminal_) std::fputc('\n', stderr);
@@ -89,7 +89,7 @@ class ProgressLine {
  private:
   // Prints a permanent line above the progress line.
   void tell(const std::string& text) {
-    std::fprintf(stderr, terminal_ ? "\r\033[K%s\n" : "%s\n", base::printable(text).c_str());
+    std::fprintf(stderr, terminal_ ? "\r\033[K%s\n" : "%s\n", base::printable_line(text).c_str());
     last_.clear();
     shown_ns_ = 0;
   }
@@ -228,7 +228,7 @@ void print_notes(const experiment::Experiment& given, const experiment::Resolved
                  bool ends_at_steps) {
   const experiment::Experiment& document = resolved.document;
   const auto note = [](const std::optional<std::string>& text) {
-    if (text) std::fprintf(stderr, "note: %s\n", base::printable(*text).c_str());
+    if (text) std::fprintf(stderr, "note: %s\n", base::printable_line(*text).c_str());
   };
   if (const auto emulated = experiment::emulation_caveat(document.topology))
     note("EMULATED: " + *emulated);
@@ -267,7 +267,7 @@ base::Problem missing_resume_directory(const std::string& directory) {
   return {"missing_file",
           base::ProblemCode::bad_input,
           "--resume",
-          fmt::format("the directory {} does not exist", directory),
+          fmt::format("{} is not a directory", directory),
           "the directory of a run with a checkpoint",
           "Check the path."};
 }
@@ -303,6 +303,12 @@ int dump_order(const RunArguments& arguments, const base::Json& result, int exit
 int run_experiment(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
   catch_signals();
+  // Reading data may take long, and leaves nothing behind.
+  const base::Problem canceled{
+      "canceled", base::ProblemCode::canceled, "", "canceled before the run started", "", ""};
+  std::optional<ExitOnInterrupt> exit_on_interrupt;
+  exit_on_interrupt.emplace(fmt::format("error: {}\n", base::to_string(canceled)),
+                            arguments.json ? result_line_of({canceled}) + "\n" : std::string());
   base::set_log_name("coordinator");
   RunArguments effective = arguments;
   std::error_code error;
@@ -327,10 +333,9 @@ int run_experiment(const RunArguments& arguments) {
   if (!skipped) return complain(name_resume_option({skipped.error()}, arguments), arguments.json);
   for (const base::Problem& problem : *skipped)
     std::fprintf(stderr, "warning: %s\n", base::to_string(problem).c_str());
+  exit_on_interrupt.reset();
   if (interrupts() > 0 || (arguments.ends_with > 0 && !end_with(arguments.ends_with)))
-    return complain(
-        {{"canceled", base::ProblemCode::canceled, "", "canceled before the run started", "", ""}},
-        arguments.json);
+    return complain({canceled}, arguments.json);
   if (const auto problems = measure_layers(*resolved); !problems.empty())
     return complain(problems, arguments.json);
   if (!arguments.json) print_notes(*given, *resolved, arguments.steps > 0);

@@ -41,17 +41,21 @@ std::string current_time_text() {
 }
 
 base::Result<session::SweepRequest> read_request(const SweepArguments& arguments) {
+  const auto of_option = [](base::Problem problem) {
+    problem.where = "--" + problem.where;
+    return problem;
+  };
   session::SweepRequest request;
   request.scaling =
       arguments.scaling == "strong" ? experiment::Scaling::strong : experiment::Scaling::weak;
   request.steps = arguments.steps;
   if (!arguments.ranks.empty()) {
-    auto ranks = session::read_ranks(arguments.ranks);
+    auto ranks = session::read_ranks(arguments.ranks).map_error(of_option);
     if (!ranks) return base::fail(ranks.error());
     request.ranks = std::move(*ranks);
   }
   if (!arguments.algorithms.empty()) {
-    auto algorithms = session::read_algorithms(arguments.algorithms);
+    auto algorithms = session::read_algorithms(arguments.algorithms).map_error(of_option);
     if (!algorithms) return base::fail(algorithms.error());
     request.algorithms = std::move(*algorithms);
   }

@@ -139,7 +139,7 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
   if (const auto again = experiment::recomputation_line(resolved)) notes.push_back(*again);
   if (auto awaited = experiment::times_pending_line(document.strategy))
     notes.push_back(std::move(*awaited));
-  if (experiment::swaps(document.training))
+  if (experiment::offloads(document.training))
     if (const auto plan = strategy::make_plan(resolved))
       notes.push_back(*session::offload_line(resolved, *plan));
   if (const auto shared = experiment::shared_gpus_caveat(document.topology))
@@ -153,8 +153,8 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
 }
 
 void print(const experiment::Resolved& resolved, const std::vector<std::string>& notes) {
-  std::printf("ok: %s\n", base::printable(summary(resolved)).c_str());
-  for (const std::string& note : notes) std::printf("note: %s\n", base::printable(note).c_str());
+  std::printf("ok: %s\n", base::printable_line(summary(resolved)).c_str());
+  for (const std::string& note : notes) std::printf("note: %s\n", base::printable_line(note).c_str());
   print_columns(resolved);
   if (data::owns_samples(resolved.document.data.sharding)) print_shards(resolved.shards);
 }
@@ -163,7 +163,7 @@ int run_validate(const ExperimentArguments& arguments) {
   std::vector<std::string> notes;
   const auto refuse = [&](const base::Problems& problems) {
     for (const std::string& note : notes)
-      std::fprintf(stderr, "note: %s\n", base::printable(note).c_str());
+      std::fprintf(stderr, "note: %s\n", base::printable_line(note).c_str());
     return complain(problems, arguments.json);
   };
   const auto given = load(arguments, &notes);

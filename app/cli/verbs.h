@@ -45,6 +45,8 @@ int exit_code_of(const base::Problem& problem);
 // Prints the problems on standard error, and with --json also as the last line on standard output.
 // Returns the exit code.
 int complain(const base::Problems& problems, bool json);
+// Returns the result line that `complain` prints.
+std::string result_line_of(const base::Problems& problems);
 base::Json problems_json(const base::Problems& problems);
 // Returns a problem if drawn devices have too little memory for the strategy, or if the strategy
 // has no plan.

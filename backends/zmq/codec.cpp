@@ -132,4 +132,10 @@ base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std:
   }
 }
 
+bool is_progress(std::string_view frame) {
+  static const std::size_t progress = session::Message(session::Progress{}).index() + 1;
+  return frame.size() >= kControlHeaderBytes &&
+         get<std::uint16_t>(std::as_bytes(std::span(frame)), kTypeAt) == progress;
+}
+
 }  // namespace trainyard::zmq

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/session/protocol/messages.h"
 
@@ -53,5 +54,8 @@ base::Result<std::string> encode_message(const ControlHeader& header,
 // more.
 base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
                                           std::size_t max_bytes = kMaxControlBytes);
+
+// True if the header says that the frame is a heartbeat (Progress). The frame is not checked.
+bool is_progress(std::string_view frame);
 
 }  // namespace trainyard::zmq

@@ -32,9 +32,14 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   socket.set(sockopt::sndhwm, most);
   socket.set(sockopt::rcvhwm, most);
   socket.set(sockopt::linger, kLingerMilliseconds);
-  socket.set(sockopt::handshake_ivl, 2000);
   socket.set(sockopt::connect_timeout, 5000);
   socket.set(sockopt::backlog, 1024);
+}
+
+// Strangers can connect over TCP, so their handshakes have little time. Only processes of this user
+// can connect to a local socket. With many more ranks than cores, their handshakes take seconds.
+void limit_handshake(::zmq::socket_t& socket, const std::string& endpoint) {
+  socket.set(::zmq::sockopt::handshake_ivl, endpoint.starts_with("ipc://") ? 30'000 : 2000);
 }
 
 Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
@@ -43,6 +48,7 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
+  limit_handshake(socket_, endpoint);
   if (!options.keys.public_key.empty()) protect_client(socket_, options.keys);
   // Makes ZeroMQ refuse messages for a peer that is not connected, instead of queueing them. So
   // every message that `post` accepts is really in flight, and leaving never waits for a peer that
@@ -79,6 +85,7 @@ bool Link::send_parts(const FrameHeader& header, ::zmq::message_t body) {
     if ((socket_.get(::zmq::sockopt::events) & ZMQ_POLLOUT) == 0) return false;
     if (zmq_msg_send(head.handle(), socket_.handle(), flags) < 0) return false;
   }
+  has_sent_ = true;
   if (!more) return true;
   // ZeroMQ accepts either all parts of a message or none, and it has accepted the first part
   // (zmq_send(3)).
@@ -94,7 +101,11 @@ bool Link::watch() {
     std::uint16_t number = 0;
     if (event.size() >= sizeof number) std::memcpy(&number, event.data(), sizeof number);
     if (event.more()) zmq_msg_recv(address.handle(), monitor_.handle(), ZMQ_DONTWAIT);
-    if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) connected_ = true;
+    if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      connected_ = true;
+      // Nothing was lost with a connection that carried no frame, and ZeroMQ has connected again.
+      if (!has_sent_) lost_since_ = 0;
+    }
     if (number == ZMQ_EVENT_DISCONNECTED && connected_ && lost_since_ == 0)
       lost_since_ = base::now_nanoseconds();
     changed = true;

@@ -14,6 +14,8 @@ namespace trainyard::zmq {
 // Sets the options that both kinds of sockets have: those that send, and those that receive. Throws
 // ::zmq::error_t.
 void configure(::zmq::socket_t& socket, const TransportOptions& options);
+// Limits the time of a handshake, which depends on who can connect to this endpoint.
+void limit_handshake(::zmq::socket_t& socket, const std::string& endpoint);
 
 class Link {
  public:
@@ -37,7 +39,8 @@ class Link {
   // Time at which the connection was lost, in nanoseconds of base::now_nanoseconds; 0 if it is not
   // lost.
   std::int64_t lost_since() const { return lost_since_; }
-  void reset() { connected_ = false, lost_since_ = 0; }  // forgets the last connection
+  bool has_sent() const { return has_sent_; }
+  void reset() { connected_ = has_sent_ = false, lost_since_ = 0; }  // forgets the last connection
 
  private:
   bool send_parts(const FrameHeader& header, ::zmq::message_t body);
@@ -48,6 +51,7 @@ class Link {
   // monitor.
   ::zmq::socket_t socket_;
   bool connected_ = false;
+  bool has_sent_ = false;  // true if a frame was sent over the connection
   std::int64_t lost_since_ = 0;
 };
 

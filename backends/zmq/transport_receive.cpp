@@ -24,6 +24,9 @@ constexpr std::int64_t kWatchEvery = 10 * kMillisecond;
 // Time from the loss of a connection until the loss becomes a Problem. The loss and the peer's last
 // frames arrive separately, so the frame that says that the peer left may be read slightly later.
 constexpr std::int64_t kGraceAfterLoss = 200 * kMillisecond;
+// A connection that has carried no frame may be replaced: on an overloaded host its handshake may
+// have taken too long.
+constexpr std::int64_t kTimeToReconnect = 5'000 * kMillisecond;
 // Time that a wait spins before it sleeps. A peer can send a few messages in this time. Waking a
 // sleeping thread takes about 50 us if its core went to sleep.
 constexpr std::int64_t kSpinNanoseconds = kMillisecond / 2;
@@ -150,7 +153,8 @@ void End::watch_links() {
 
 void End::judge(int peer, std::int64_t now) {
   const Link& link = *peer_at(peer).link;
-  const bool lost = link.lost_since() != 0 && now - link.lost_since() > kGraceAfterLoss;
+  const std::int64_t grace = link.has_sent() ? kGraceAfterLoss : kTimeToReconnect;
+  const bool lost = link.lost_since() != 0 && now - link.lost_since() > grace;
   if (lost && peer_at(peer).is_loss_allowed) changed_ = peer_at(peer).left = true;
   else if (lost)
     abort(problem_with(

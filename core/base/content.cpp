@@ -89,11 +89,19 @@ std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
             "or Windows-1252 (iconv -f CP1252 -t UTF-8)."};
 }
 
-std::string utf8_of_latin1(std::string_view text) {
+std::string utf8_of_windows1252(std::string_view text) {
+  // Characters of the bytes 0x80 to 0x9F; all others have their own numbers.
+  // https://encoding.spec.whatwg.org/index-windows-1252.txt
+  constexpr std::array<char16_t, 32> kSpecial{
+      0x20AC, 0x81,   0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160,
+      0x2039, 0x0152, 0x8D,   0x017D, 0x8F,   0x90,   0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+      0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,   0x017E, 0x0178};
   std::string converted;
-  for (const char c : text)
-    utf8::append(static_cast<char32_t>(static_cast<unsigned char>(c)),
+  for (const char byte : text) {
+    const auto c = static_cast<unsigned char>(byte);
+    utf8::append(static_cast<char32_t>(c >= 0x80 && c < 0xA0 ? kSpecial[c - 0x80U] : c),
                  std::back_inserter(converted));
+  }
   return converted;
 }
 

@@ -26,7 +26,7 @@ std::size_t byte_order_mark(std::string_view text);
 std::optional<Problem> not_utf8(std::string_view text, const std::string& file,
                                 std::int64_t start = 0);
 
-// Returns Latin-1 text (ISO 8859-1) as UTF-8.
-std::string utf8_of_latin1(std::string_view text);
+// Returns Windows-1252 text, such as Latin-1 (ISO 8859-1), as UTF-8.
+std::string utf8_of_windows1252(std::string_view text);
 
 }  // namespace trainyard::base

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/base/printable.h"
 
+#include <fmt/core.h>
 #include <utf8.h>
 
-#include <cstdio>
 #include <iterator>
 
 namespace trainyard::base {
@@ -32,20 +32,30 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
+std::string printable_line(std::string_view text) {
+  std::string line = printable(text);
+  for (std::size_t at = 0; (at = line.find_first_of("\n\t", at)) != std::string::npos;)
+    line.replace(at, 1, line[at] == '\n' ? "\\n" : " ");
+  return line;
+}
+
 std::string shown(std::string_view text) {
-  constexpr std::size_t kLongest = 40;
+  constexpr int kMostCharacters = 40;
   std::string quoted = "\"";
-  for (const char c : text.substr(0, kLongest)) {
-    if (c >= ' ' && c <= '~') {
-      quoted += c;
+  int characters = 0;
+  auto at = text.begin();
+  for (; at != text.end() && characters < kMostCharacters; ++characters) {
+    auto next = at;
+    const bool valid = utf8::internal::validate_next(next, text.end()) == utf8::internal::UTF8_OK;
+    const char32_t c = valid ? utf8::unchecked::peek_next(at) : 0;
+    if (valid && !is_control(c)) {
+      quoted.append(at, next);
+      at = next;
     } else {
-      char escaped[5];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x",
-                    static_cast<unsigned>(static_cast<unsigned char>(c)));
-      quoted += escaped;
+      quoted += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(*at++)));
     }
   }
-  return quoted + (text.size() > kLongest ? "...\"" : "\"");
+  return quoted + (at != text.end() ? "...\"" : "\"");
 }
 
 }  // namespace trainyard::base

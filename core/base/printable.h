@@ -18,7 +18,11 @@ bool has_control_characters(std::string_view text);
 // terminal shows, and bytes that are not UTF-8 become U+FFFD. Keeps line feeds and tabs.
 std::string printable(std::string_view text);
 
-// Returns text in a form for display: shortened, quoted, with nonprintable bytes as \xNN.
+// As `printable`, for text that must stay on one line: line feeds become \n, and tabs blanks.
+std::string printable_line(std::string_view text);
+
+// Returns text in a form for display: shortened, quoted, with control characters and bytes that are
+// not UTF-8 as \xNN.
 std::string shown(std::string_view text);
 
 }  // namespace trainyard::base

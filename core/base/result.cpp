@@ -82,7 +82,7 @@ std::string to_string(const Problem& problem) {
   std::string text = problem.where.empty() ? problem.what : problem.where + ": " + problem.what;
   if (!problem.accepted.empty()) text += " (accepted: " + problem.accepted + ")";
   if (!problem.advice.empty()) text += ". " + problem.advice;
-  return printable(text);
+  return printable_line(text);
 }
 
 std::string to_string(const Problems& problems) {

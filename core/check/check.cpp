@@ -84,7 +84,7 @@ void prove_results(const Scope& scope, Findings& findings) {
   prove_micro_steps(scope, findings);
   prove_mixing(scope, findings);
   prove_averaging(scope, findings);
-  prove_pairing(scope, findings);
+  prove_gossip_pairs(scope, findings);
   prove_passing(scope, findings);
   prove_sharding(scope, findings);
   prove_recomputing(scope, findings);
@@ -130,12 +130,12 @@ std::string_view name(Proof proof) {
     case Proof::meaning: return "meaning";
     case Proof::mixing: return "mixing";
     case Proof::averaging: return "averaging";
-    case Proof::pairing: return "pairing";
+    case Proof::gossip_pairs: return "pairing";
     case Proof::passing: return "passing";
     case Proof::sharding: return "sharding";
     case Proof::recomputing: return "recomputing";
     case Proof::versions: return "versions";
-    case Proof::swapping: return "swapping";
+    case Proof::offloading: return "swapping";
     case Proof::serving: return "serving";
   }
   return "?";
@@ -159,12 +159,12 @@ Report examine(const plan::Plan& plan) {
                                                    Proof::matching,  Proof::races, Proof::meaning};
   if (has_casting(scope)) report.proofs.push_back(Proof::casting);
   if (has_mixing(scope)) report.proofs.push_back(Proof::mixing);
-  if (has_pairs(scope)) report.proofs.push_back(Proof::pairing);
+  if (has_gossip_pairs(scope)) report.proofs.push_back(Proof::gossip_pairs);
   if (has_stages(scope)) report.proofs.push_back(Proof::passing);
   if (shares_parameters(scope)) report.proofs.push_back(Proof::sharding);
   if (has_recomputation(scope)) report.proofs.push_back(Proof::recomputing);
   if (has_versions(scope)) report.proofs.push_back(Proof::versions);
-  if (has_offloading(scope)) report.proofs.push_back(Proof::swapping);
+  if (has_offloading(scope)) report.proofs.push_back(Proof::offloading);
   if (scope.schedule.local_steps > 0) report.proofs.push_back(Proof::averaging);
   const bool sound = !findings.any(Proof::structure);
   report.findings = findings.take();

@@ -38,7 +38,7 @@ enum class Proof {
   averaging,
   // asynchronous gossip: each pair is an active and a passive rank that average with weights one
   // half; the passive rank waits for no other rank
-  pairing,
+  gossip_pairs,
   // layers on different ranks: each layer reads the output of the previous layer for the same
   // micro-batch, and its full gradient
   passing,
@@ -51,7 +51,7 @@ enum class Proof {
   // updates after every micro-batch: a backward pass uses the weight version of its forward pass,
   // and updates are in order
   versions,
-  swapping,  // offloading: a fetch restores what was offloaded, before the next op reads it
+  offloading,  // a fetch restores what was offloaded, before the next op reads it
   // parameter servers: every parameter is on one server, worker and server agree on each transfer,
   // and the arrival rule cannot deadlock
   serving,

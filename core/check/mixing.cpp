@@ -382,9 +382,9 @@ void prove_mixing(const Scope& scope, Findings& findings) {
       if (program.name == "average") averaging.insert(program.name);
     }
   for (const std::string& name : mixing) prove_program(scope, name, findings);
-  const Proof proof = has_pairs(scope) ? Proof::pairing
-                      : mixing.empty() ? Proof::averaging
-                                       : Proof::mixing;
+  const Proof proof = has_gossip_pairs(scope) ? Proof::gossip_pairs
+                      : mixing.empty()        ? Proof::averaging
+                                              : Proof::mixing;
   for (const std::string& name : averaging) prove_mean(scope, name, proof, findings);
 }
 

@@ -22,11 +22,11 @@ using plan::Access;
 using plan::Op;
 using plan::OpKind;
 
-bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
-bool swaps(const plan::RankPlan& rank) {
+bool is_offload_op(OpKind kind) { return kind == OpKind::offload || kind == OpKind::fetch; }
+bool has_offload_ops(const plan::RankPlan& rank) {
   return std::any_of(rank.programs.begin(), rank.programs.end(), [](const plan::Program& program) {
     return std::any_of(program.ops.begin(), program.ops.end(),
-                       [](const Op& op) { return swaps(op.kind); });
+                       [](const Op& op) { return is_offload_op(op.kind); });
   });
 }
 
@@ -97,7 +97,7 @@ class Offloading {
   // Executes one op symbolically. Returns false after a finding.
   bool step(const Op& op, const FindingLocation& location) {
     location_ = location;
-    if (swaps(op.kind)) return move(op);
+    if (is_offload_op(op.kind)) return move(op);
     for (const Access& read : op.reads)
       if (is_followed_[read.buffer.index()] && !reads(op, read)) return false;
     for (const Access& write : op.writes)
@@ -122,20 +122,20 @@ class Offloading {
   void find_followed(const plan::Program& program) {
     std::vector<bool> offloaded(rank_.buffers.size(), false);
     for (const Op& op : program.ops) {
-      if (!swaps(op.kind)) continue;
+      if (!is_offload_op(op.kind)) continue;
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const Access& access : *accesses) is_followed_[access.buffer.index()] = true;
       for (const Access& write : op.writes)
         offloaded[write.buffer.index()] =
-            offloaded[write.buffer.index()] || op.kind == OpKind::swap_out;
+            offloaded[write.buffer.index()] || op.kind == OpKind::offload;
       for (const Access& read : op.reads)
-        if (op.kind == OpKind::swap_in && !offloaded[read.buffer.index()])
+        if (op.kind == OpKind::fetch && !offloaded[read.buffer.index()])
           persistent_[read.buffer.index()] = true;
     }
   }
 
   bool report(const std::string& what, const std::string& advice) {
-    findings_.add(Proof::swapping, location_, what, "the same values as without offloading",
+    findings_.add(Proof::offloading, location_, what, "the same values as without offloading",
                   advice);
     return false;
   }
@@ -144,7 +144,7 @@ class Offloading {
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Access &from = op.reads[i], &to = op.writes[i];
       actual_[to.buffer.index()].put(to, actual_[from.buffer.index()].of(from));
-      if (op.kind == OpKind::swap_in && persistent_[from.buffer.index()])
+      if (op.kind == OpKind::fetch && persistent_[from.buffer.index()])
         home_of_[{to.buffer.index(), to.first}] = from;
     }
     return true;
@@ -240,8 +240,8 @@ class Copies {
   }
 
   void inspect(const Op& op, const FindingLocation& location) {
-    const bool out = op.kind == OpKind::swap_out;
-    if (!swaps(op.kind)) {
+    const bool out = op.kind == OpKind::offload;
+    if (!is_offload_op(op.kind)) {
       if (!all(op.reads, true) || !all(op.writes, true))
         findings_.add(Proof::structure, location, "the op accesses an offloaded buffer",
                       "accesses of OUT and IN only", "");
@@ -297,7 +297,7 @@ void prove_programs(const plan::RankPlan& rank, Findings& findings) {
 
 bool has_offloading(const Scope& scope) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(),
-                     [](const plan::RankPlan& rank) { return swaps(rank); });
+                     [](const plan::RankPlan& rank) { return has_offload_ops(rank); });
 }
 
 void prove_copies(const Scope& scope, Findings& findings) {
@@ -306,7 +306,7 @@ void prove_copies(const Scope& scope, Findings& findings) {
 
 void prove_offloading(const Scope& scope, Findings& findings) {
   for (const plan::RankPlan& rank : scope.ranks)
-    if (swaps(rank))
+    if (has_offload_ops(rank))
       has_servers(scope) ? prove_programs(rank, findings) : prove_rank(scope, rank, findings);
 }
 

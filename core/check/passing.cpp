@@ -366,18 +366,18 @@ bool has_segment(const plan::Program& program, std::int32_t segment) {
 }
 
 // True if the rank receives the output of a segment that other ranks compute.
-bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) {
-  const auto is_handed = [&](OpKind kind, std::int32_t root, const Access& span) {
+bool receives_output(const plan::RankPlan& rank, const plan::Program& program) {
+  const auto is_received = [&](OpKind kind, std::int32_t root, const Access& span) {
     const Use use = use_of(rank.buffers[span.buffer.index()].name);
     return kind == OpKind::broadcast && root != rank.rank && use.role == Role::output &&
            !has_segment(program, use.segment);
   };
   return std::any_of(program.wanted.begin(), program.wanted.end(),
                      [&](const plan::Wanted& wanted) {
-                       return is_handed(wanted.kind, wanted.root, wanted.span);
+                       return is_received(wanted.kind, wanted.root, wanted.span);
                      }) ||
          std::any_of(program.ops.begin(), program.ops.end(), [&](const Op& op) {
-           return !op.writes.empty() && is_handed(op.kind, op.peer, op.writes.front());
+           return !op.writes.empty() && is_received(op.kind, op.peer, op.writes.front());
          });
 }
 
@@ -386,7 +386,7 @@ bool is_handed_output(const plan::RankPlan& rank, const plan::Program& program) 
 bool splits_layers(const Scope& scope, const std::string& program) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(), [&](const plan::RankPlan& rank) {
     const int number = rank.program(program);
-    return number >= 0 && is_handed_output(rank, rank.programs[static_cast<std::size_t>(number)]);
+    return number >= 0 && receives_output(rank, rank.programs[static_cast<std::size_t>(number)]);
   });
 }
 

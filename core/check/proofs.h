@@ -78,8 +78,8 @@ void prove_averaging(const Scope& scope, Findings& findings);
 // For ranks with local parameters: checks that every rank contributes each element of its
 // parameters with weight 1/n to the mean that `program` computes.
 void prove_mean(const Scope& scope, const std::string& program, Proof proof, Findings& findings);
-bool has_pairs(const Scope& scope);
-void prove_pairing(const Scope& scope, Findings& findings);
+bool has_gossip_pairs(const Scope& scope);
+void prove_gossip_pairs(const Scope& scope, Findings& findings);
 // True if, in this program, ranks send outputs of layers to the ranks that have later layers.
 bool splits_layers(const Scope& scope, const std::string& program);
 bool has_stages(const Scope& scope);

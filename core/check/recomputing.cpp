@@ -66,7 +66,7 @@ class Recomputing {
   bool step(int number) {
     const Op& op = program().ops[static_cast<std::size_t>(number)];
     op_ = number;
-    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in)
+    if (op.kind == OpKind::offload || op.kind == OpKind::fetch)
       return true;  // OUT and IN are skipped: offloading.cpp checks them
     if (op.kind == OpKind::recompute) return recompute(op);
     if ((is_backward_op(op.kind) || op.kind == OpKind::loss) && !reads_forward_values(op))

@@ -27,12 +27,13 @@ constexpr std::int32_t kMaxStepsBack = plan::Frontier::window - 2;
 
 LaneKind lane_of(OpKind kind) {
   if (kind == OpKind::load || kind == OpKind::rows) return LaneKind::input;
-  if (kind == OpKind::swap_out || kind == OpKind::swap_in) return LaneKind::copy;
+  if (kind == OpKind::offload || kind == OpKind::fetch) return LaneKind::copy;
   if (plan::coarse(kind)) return LaneKind::comm;
   if (kind == OpKind::send || kind == OpKind::push || kind == OpKind::give || kind == OpKind::offer)
     return LaneKind::send;
-  return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind) ? LaneKind::recv
-                                                                                : LaneKind::compute;
+  return plan::communicates(kind) || plan::serves(kind) || plan::gossips_in_pairs(kind)
+             ? LaneKind::recv
+             : LaneKind::compute;
 }
 
 bool has_peer(OpKind kind) {
@@ -167,7 +168,7 @@ class Inspector {
     inspect(op.columns, op.kind);
     inspect_weights(op);
     if (plan::serves(op.kind)) inspect_served(op, lane);
-    else if (plan::pairs_up(op.kind)) inspect_paired(op, lane);
+    else if (plan::gossips_in_pairs(op.kind)) inspect_paired(op, lane);
     else plan::communicates(op.kind) ? inspect_transfer(op, lane) : inspect_local(op);
     ++seen_[op.lane.index()];
   }

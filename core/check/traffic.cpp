@@ -32,7 +32,8 @@ std::int64_t bytes_pushed(const plan::RankPlan& rank, const plan::Op& op) {
 // Counts the traffic of pairwise averaging. In each step an active rank sends its parameters to one
 // neighbor, and the neighbor sends as many bytes back. The result has the mean bytes per step to
 // and from each neighbor.
-void count_pair(const plan::RankPlan& rank, const plan::Program& program, ProgramTraffic& traffic) {
+void count_gossip(const plan::RankPlan& rank, const plan::Program& program,
+                  ProgramTraffic& traffic) {
   for (const plan::Op& op : program.ops) {
     if (op.kind != plan::OpKind::offer && op.kind != plan::OpKind::agree) continue;
     const auto& partners = rank.pairs.front().passive;
@@ -71,7 +72,7 @@ void count(const plan::RankPlan& rank, const plan::Program& program, ProgramTraf
   }
   for (const auto& [peer, sent] : by_peer) traffic.sent.push_back(sent);
   count_answers(rank, program, traffic);
-  count_pair(rank, program, traffic);
+  count_gossip(rank, program, traffic);
 }
 
 }  // namespace

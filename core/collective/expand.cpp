@@ -376,12 +376,12 @@ namespace {
 // Returns the bytes that a rank sends per step if ranks average in pairs. An active rank sends its
 // offer. A passive rank sends answers to active ranks; the result counts the mean number of answers
 // per step.
-std::int64_t pair_bytes(const RankPlan& expanded) {
+std::int64_t gossip_bytes(const RankPlan& expanded) {
   double bytes = 0;
-  for (const plan::Pairing& pairing : expanded.pairs) {
+  for (const plan::GossipPair& pair : expanded.pairs) {
     const std::int64_t all = expanded.buffers[expanded.buffer("params").index()].bytes();
     bytes += static_cast<double>(all) /
-             static_cast<double>(expanded.answers() ? pairing.passive.size() : 1);
+             static_cast<double>(expanded.answers() ? pair.passive.size() : 1);
   }
   return std::llround(bytes);
 }
@@ -399,7 +399,7 @@ std::int64_t step_sent_bytes(const RankPlan& expanded, const plan::Schedule& sch
   const Program* program = step_program(expanded, schedule);
   return program == nullptr
              ? 0
-             : (sent_bytes(expanded, *program) + steps / 2) / steps + pair_bytes(expanded);
+             : (sent_bytes(expanded, *program) + steps / 2) / steps + gossip_bytes(expanded);
 }
 
 }  // namespace trainyard::collective

@@ -145,7 +145,8 @@ std::vector<std::string> notes_of(const CsvTable& table, const std::string& file
         "(regression), or names, rather than classes",
         file, shown(table.label_name)));
   if (table.latin1)
-    notes.push_back(fmt::format("{} is Latin-1, not UTF-8; its texts were converted", file));
+    notes.push_back(
+        fmt::format("{} is Latin-1 or Windows-1252, not UTF-8; its texts were converted", file));
   for (std::size_t i = 0; i < table.classes.size(); ++i)
     if (is_missing(table.classes[i]))
       notes.push_back(fmt::format(

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <set>
 
 #include "core/data/csv_records.h"
 
@@ -139,12 +140,40 @@ bool begins_with_fractions(const Sample& sample, bool decimal_comma) {
   return any;
 }
 
+// True if the first line has a text above a column of numbers.
+bool names_numbers(const Sample& sample, bool decimal_comma) {
+  for (std::size_t column = 0; column < sample.rows[0].size(); ++column) {
+    const std::string& first = sample.rows[0][column];
+    if (csv_number(first, decimal_comma) || is_missing(first)) continue;
+    bool numeric = true, any = false;
+    for (std::size_t row = 1; row < sample.rows.size(); ++row) {
+      const bool number = csv_number(sample.rows[row][column], decimal_comma).has_value();
+      any = any || number;
+      numeric = numeric && (number || is_missing(sample.rows[row][column]));
+    }
+    if (numeric && any) return true;
+  }
+  return false;
+}
+
+// True if the first line has a number with a fraction, or the same number twice. Both name no
+// columns.
+bool has_no_name(const std::vector<std::string>& row, bool decimal_comma) {
+  std::set<std::string> numbers;
+  return std::ranges::any_of(row, [&](const std::string& field) {
+    return csv_number(field, decimal_comma) &&
+           (is_fraction(field, decimal_comma) || !numbers.insert(field).second);
+  });
+}
+
 bool begins_with_header(const Sample& sample, const std::string& label_column, bool decimal_comma) {
   if (begins_with_fractions(sample, decimal_comma)) return false;
   if (sample.rows.size() < 2 || !sample.regular || counts_columns(sample.rows[0])) return true;
   if (std::ranges::count(sample.rows[0], label_column) > 0 && !label_column.empty() &&
       !csv_number(label_column, decimal_comma))
     return true;
+  if (has_no_name(sample.rows[0], decimal_comma) && !names_numbers(sample, decimal_comma))
+    return false;
   const std::size_t label = label_column.empty()
                                 ? sample.rows[0].size() - 1
                                 : find_column(sample.rows[0], label_column)
@@ -223,11 +252,28 @@ std::optional<std::size_t> find_column(const std::vector<std::string>& names,
   return position - 1;
 }
 
+std::optional<char> stated_delimiter(std::string_view start) {
+  constexpr std::string_view kStatement = "sep=";
+  const std::size_t end = kStatement.size() + 1;
+  if (!start.starts_with(kStatement) || start.size() <= end ||
+      (start[end] != '\n' && start[end] != '\r'))
+    return std::nullopt;
+  const char delimiter = start[end - 1];
+  return std::string_view(",;\t").find(delimiter) != std::string_view::npos
+             ? std::optional(delimiter)
+             : std::nullopt;
+}
+
 CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
                           const std::string& label_column) {
   CsvDialect dialect;
-  dialect.delimiter = spec.delimiter == CsvDelimiter::detect ? detect_delimiter(start, complete)
-                                                             : character_of(spec.delimiter);
+  if (const auto stated = stated_delimiter(start)) {
+    dialect.delimiter = *stated;
+    start.remove_prefix(start.find_first_of("\r\n"));
+  } else {
+    dialect.delimiter = detect_delimiter(start, complete);
+  }
+  if (spec.delimiter != CsvDelimiter::detect) dialect.delimiter = character_of(spec.delimiter);
   const Sample sample = sample_of(start, complete, dialect.delimiter);
   dialect.decimal_comma = spec.decimal == CsvDecimal::detect
                               ? (dialect.delimiter == ',' ? has_quoted_decimal_commas(sample)

@@ -74,6 +74,8 @@ class Reader {
         max_bytes_(max_bytes),
         complete_(start.size() < kDetectionBytes) {
     table_.dialect = detect_dialect(start, complete_, spec, label_column);
+    // leaves the line break, so that lines keep their numbers
+    if (stated_delimiter(start)) start.erase(0, start.find_first_of("\r\n"));
     ends_with_delimiter_ = ends_with_delimiter(start);
     records_.emplace(std::move(start), complete_ ? nullptr : source, table_.dialect.delimiter);
   }
@@ -158,7 +160,7 @@ class Reader {
   std::string text_of(std::string_view field) {
     if (utf8::is_valid(field.begin(), field.end())) return std::string(field);
     table_.latin1 = true;
-    return base::utf8_of_latin1(field);
+    return base::utf8_of_windows1252(field);
   }
 
   Result<void> read_first_record() {
@@ -168,9 +170,6 @@ class Reader {
                           "Set data.file to a file with samples."));
     if (outcome != CsvRecords::Outcome::record) return fail(broken(outcome));
     const std::vector<std::string> fields = records_->fields();
-    if (fields.front() == "sep=")
-      return fail(problem_here("the line only states the delimiter", "a header line or a sample",
-                               "Remove this line."));
     for (std::size_t i = 0; i < fields.size(); ++i)
       names_.push_back(table_.dialect.header ? text_of(trimmed(fields[i]))
                                              : fmt::format("column {}", i + 1));

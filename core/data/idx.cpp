@@ -54,8 +54,8 @@ Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t sampl
     const bool is_class = value >= 0 && value < kMaxClasses && value == std::floor(value);
     if (!is_class && !wrong)
       wrong = file->source.problem(
-          fmt::format("label {:.9g} of sample {} is out of range", value, format_count(sample)),
-          fmt::format("0 to {}", kMaxClasses - 1));
+          fmt::format("label {:.9g} of sample {} is not a class", value, format_count(sample)),
+          fmt::format("a whole number from 0 to {}", kMaxClasses - 1));
     labels.values.push_back(is_class ? static_cast<std::int32_t>(value) : 0);
   });
   if (!read) return fail(read.error());

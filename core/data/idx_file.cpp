@@ -114,13 +114,13 @@ Result<IdxFile> open_idx_file(const std::filesystem::path& path, int min_rank, i
   const std::string_view start(reinterpret_cast<const char*>(word.data()), word.size());
   if (start.starts_with('<'))
     return fail(
-        file.source.problem("the file begins with \"<\", as a web page does, so it is no "
+        file.source.problem("the file begins with \"<\", as a web page does, so it is not an "
                             "IDX file",
                             accepted_magic(min_rank, max_rank), "Download the file again."));
   if (word[0] != 0 || word[1] != 0 || element_bytes(word[2]) == 0)
     return fail(file.source.problem(
-        fmt::format("the file begins with {}, so it is no IDX file", in_hex(word)),
-        accepted_magic(min_rank, max_rank)));
+        fmt::format("the file begins with {}, so it is not an IDX file", in_hex(word)),
+        accepted_magic(min_rank, max_rank), "Name an IDX file, or set data.kind to csv."));
   if (word[3] < min_rank || word[3] > max_rank)
     return fail(file.source.problem(
         fmt::format("the file has {}", base::counted(std::int64_t{word[3]}, "dimension")),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Splits the neighbor graph of asynchronous gossip into two sides. Ranks of one side request an
 // average; ranks of the other side answer. Neighbors must be on different sides, or ranks could
-// wait for each other in a cycle (plan/pairing.h). So the graph must be bipartite, that is, have no
-// odd cycle (König 1916).
+// wait for each other in a cycle (plan/gossip_pair.h). So the graph must be bipartite, that is,
+// have no odd cycle (König 1916).
 #pragma once
 
 #include <string>

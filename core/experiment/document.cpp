@@ -178,12 +178,11 @@ base::Result<Json> override_value(const std::string& path, const std::string& te
   return parsed;
 }
 
-// Names the keys that an object lost when its kind changed, with their values.
-std::string dropped_keys_note(const std::string& object, const std::string& kind,
-                              const std::vector<std::string>& keys) {
+// Names the keys that an object lost when its kind changed, with their paths and values.
+std::string dropped_keys_note(const std::string& kind, const std::vector<std::string>& keys) {
   if (keys.empty()) return "";
-  return fmt::format("{}.kind is now {}, which has no such field; values dropped: {}", object, kind,
-                     base::joined_names(keys));
+  return fmt::format("{} dropped, because the kind {} has no such {}", base::joined_names(keys),
+                     kind, keys.size() == 1 ? "key" : "keys");
 }
 
 // Removes the keys that the new kind of the object at path `object` does not have. Returns a note
@@ -204,10 +203,9 @@ std::string drop_foreign_keys(Json& document, const std::string& object) {
   std::vector<std::string> chosen;
   for (const base::ForeignKey& key : removed)
     if (!key.is_default)
-      chosen.push_back(fmt::format("{}={}", key.path.substr(object.size() + 1),
-                                   base::value_at(document, key.path)->dump()));
+      chosen.push_back(fmt::format("{}={}", key.path, base::value_at(document, key.path)->dump()));
   static_cast<void>(base::set_value_at(document, object, *base::value_at(rest, object)));
-  return dropped_keys_note(object, removed.front().kind, chosen);
+  return dropped_keys_note(removed.front().kind, chosen);
 }
 
 // Sets a missing algorithm to auto if the strategy supports only one all-reduce.

@@ -51,22 +51,22 @@ std::string file_creation_error(const std::string& directory) {
 }  // namespace
 
 Problems offload_problems(const Experiment& e) {
-  const OffloadSpec& swap = e.training.swap;
+  const OffloadSpec& offload = e.training.swap;
   Problems problems;
-  if (swap.optimizer != OffloadTarget::nowhere && has_servers(e.strategy.kind))
+  if (offload.optimizer != OffloadTarget::nowhere && has_servers(e.strategy.kind))
     problems.push_back(
         of_optimizer("servers keep the moments and update when gradients arrive, so they cannot "
                      "fetch moments ahead",
                      "Set training.swap.optimizer to nowhere, or draw more servers, so that each "
                      "keeps fewer moments."));
-  else if (swap.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
+  else if (offload.optimizer != OffloadTarget::nowhere && !keeps_moments(e.training.optimizer))
     problems.push_back(of_optimizer("sgd without momentum has no moments",
                                     "Set training.swap.optimizer to nowhere."));
-  if (!swap.directory.empty() && swap.directory.front() != '/')
+  if (!offload.directory.empty() && offload.directory.front() != '/')
     problems.push_back(
         {"relative_directory", ProblemCode::bad_input, "training.swap.directory",
          fmt::format("\"{}\" is a relative path, but ranks may start in different directories",
-                     swap.directory),
+                     offload.directory),
          "an absolute path, or empty",
          "Use a path that begins with /, or leave the field empty to use the run directory."});
   return problems;

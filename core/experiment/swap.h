@@ -6,7 +6,7 @@
 
 namespace trainyard::experiment {
 
-inline bool swaps(const TrainingSpec& training) {
+inline bool offloads(const TrainingSpec& training) {
   return training.swap.activations != OffloadTarget::nowhere ||
          training.swap.optimizer != OffloadTarget::nowhere;
 }

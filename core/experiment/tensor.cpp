@@ -28,9 +28,11 @@ std::string split_layers(const model::Model& part, model::Split split, const std
   for (const model::Segment& segment : part.segments)
     if (segment.split == split) places.push_back(place_name(segment));
   if (places.empty()) return "";
-  if (places.size() == 1) return fmt::format("layer {} {}", places.front(), by);
-  return fmt::format("{} layers {} ({} to {})", format_count(std::ssize(places)), by,
-                     places.front(), places.back());
+  if (places.size() == 1) return fmt::format("layer {} is split {}", places.front(), by);
+  if (places.size() == 2)
+    return fmt::format("layers {} and {} are split {}", places[0], places[1], by);
+  return fmt::format("{} layers from {} to {} are split {}", format_count(std::ssize(places)),
+                     places.front(), places.back(), by);
 }
 
 base::Problem refused(std::string where, std::string what, std::string accepted,

@@ -32,7 +32,8 @@ void for_each_micro_batch(const Resolved& experiment, int rank,
                           const std::function<void(std::int64_t samples, std::int64_t train,
                                                    std::int64_t evaluate)>& visit);
 
-// Returns a text such as "layer 0 by rows of its table, 9 layers by outputs (1.1 to 3), ...".
+// Returns a text such as "layer 0 is split by rows of its table, 9 layers from 1.1 to 3 are
+// split by outputs, ...".
 // Returns nothing if no layer is split.
 std::optional<std::string> tensor_split_text(const Resolved& experiment);
 // True if ranks that share layers are on several hosts.

@@ -70,7 +70,8 @@ MaybeProblem heads_problem(std::int64_t heads, std::int64_t width, const std::st
   if (width % heads == 0) return {};
   return at("heads_not_divisible", where + ".heads",
             fmt::format("{} elements cannot be divided evenly among {} heads", width, heads),
-            fmt::format("a divisor of {}", width), "");
+            fmt::format("a divisor of {}", width),
+            "Change the number of heads or the width of the layer.");
 }
 
 MaybeProblem no_sequence(const LayerSpec& layer, const Shape& input, const std::string& where) {

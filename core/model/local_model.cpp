@@ -7,14 +7,14 @@ namespace trainyard::model {
 namespace {
 
 // Returns the parameters of the segments (layers) that the rank has, laid out without gaps.
-// `place(segment)` returns by how much the offset of a segment's parameters changes.
-template <class Place>
+// `offset_change(segment)` returns by how much the offset of a segment's parameters changes.
+template <class OffsetChange>
 std::vector<Parameter> moved(const std::vector<Parameter>& parameters, const std::vector<bool>& has,
-                             Place place) {
+                             OffsetChange offset_change) {
   std::vector<Parameter> own;
   for (Parameter parameter : parameters) {
     if (!has[static_cast<std::size_t>(parameter.segment)]) continue;
-    parameter.offset += place(parameter.segment);
+    parameter.offset += offset_change(parameter.segment);
     own.push_back(std::move(parameter));
   }
   return own;

@@ -24,7 +24,8 @@ class Judge {
              "linear, conv2d, batch_norm or add, then relu or tanh",
              "Put one of these layers before the activation.");
     if (is_linear(layer) && layer.units == 0 && i < output_)
-      report(i, "units_not_set", "a hidden linear layer needs units", "at least 1", "");
+      report(i, "units_not_set", "a hidden linear layer has 0 units", "1 or more",
+             "Set the number of outputs of the layer.", ".units");
     if (is_linear(layer) && layer.tied && (i != output_ || !is_embedding(layers_.front())))
       report(i, "nothing_to_tie", "the layer has no embedding to be tied to",
              "the last linear layer of a model that begins with an embedding", "Set tied to false.",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Log of the answers that passive ranks gave to active ranks (pairing.h). Each passive rank logs
-// its answers in the order in which it gave them. The results of an asynchronous gossip run depend
-// only on its experiment and on this log. An active rank's parameters follow from the answers that
-// it receives. A passive rank's parameters follow from the positions among its ops at which it
-// answered. With the log, a run can be replayed bit for bit (run/replay/gossip_replay.h).
+// Log of the answers that passive ranks gave to active ranks (gossip_pair.h). Each passive rank
+// logs its answers in the order in which it gave them. The results of an asynchronous gossip run
+// depend only on its experiment and on this log. An active rank's parameters follow from the
+// answers that it receives. A passive rank's parameters follow from the positions among its ops at
+// which it answered. With the log, a run can be replayed bit for bit (run/replay/gossip_replay.h).
 #pragma once
 
 #include <compare>

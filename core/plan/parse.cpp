@@ -135,13 +135,13 @@ class Parser : private WordReader {
       return fail(first(),
                   "the line of a gossip pair is after lanes, buffers or programs of its rank",
                   "pairs before lanes, buffers and programs");
-    Pairing pairing;
-    if (!number(pairing.active) || !expect("with")) return false;
+    GossipPair pair;
+    if (!number(pair.active) || !expect("with")) return false;
     do
-      if (!number(pairing.passive.emplace_back())) return false;
+      if (!number(pair.passive.emplace_back())) return false;
     while (more() && peek().text != "seed");
-    if (!expect("seed") || !number(pairing.seed)) return false;
-    rank().pairs.push_back(std::move(pairing));
+    if (!expect("seed") || !number(pair.seed)) return false;
+    rank().pairs.push_back(std::move(pair));
     return true;
   }
 

@@ -119,13 +119,13 @@ bool names_destination(OpKind kind) {
          kind == OpKind::push;
 }
 bool serves(OpKind kind) { return kind >= OpKind::turn && kind <= OpKind::give; }
-bool pairs_up(OpKind kind) { return kind >= OpKind::offer && kind <= OpKind::answer; }
+bool gossips_in_pairs(OpKind kind) { return kind >= OpKind::offer && kind <= OpKind::answer; }
 
 std::int64_t max_message_bytes(const RankPlan& rank) {
   std::int64_t most = 0;
   for (const Program& program : rank.programs)
     for (const Op& op : program.ops) {
-      if (!communicates(op.kind) && !serves(op.kind) && !pairs_up(op.kind)) continue;
+      if (!communicates(op.kind) && !serves(op.kind) && !gossips_in_pairs(op.kind)) continue;
       for (const auto* accesses : {&op.reads, &op.writes})
         for (const Access& access : *accesses)
           most = std::max(most,

@@ -15,7 +15,7 @@
 #include "core/base/dtype.h"
 #include "core/base/id.h"
 #include "core/plan/arrivals.h"
-#include "core/plan/pairing.h"
+#include "core/plan/gossip_pair.h"
 
 namespace trainyard::plan {
 
@@ -70,8 +70,9 @@ enum class OpKind : std::uint8_t {
   // STASH.s2.m0: saves a segment's current parameters, for the backward passes of micro-batches
   // whose forward pass used these parameters
   stash,
-  swap_out,  // OUT.s2.m0: offloads a buffer to host memory or disk until it is needed
-  swap_in,   // IN.s2.m0: fetches an offloaded buffer
+  offload,  // OUT.s2.m0: offloads a buffer to host memory or disk until it is needed
+  // IN.s2.m0: fetches an offloaded buffer
+  fetch,
   // WEIGH.s2: multiplies a segment's parameters by the rank's fraction of the step's samples, so
   // that the sum over ranks is the weighted mean
   weigh,
@@ -97,7 +98,7 @@ enum class OpKind : std::uint8_t {
   // dropped; a list tells which table rows the worker needs
   take,
   give,  // GIVE.b1: on a server, sends a work assignment or parameters to a worker that may have it
-  offer,  // OFFER: an active rank sends its parameters to its partner of the step (pairing.h)
+  offer,  // OFFER: an active rank sends its parameters to its partner of the step (gossip_pair.h)
   agree,  // AGREE: an active rank receives the average from its partner
   // ANSWER<r2: a passive rank averages its parameters with those that r2 offers; writes the average
   // to its parameters and to its second output, which r2 receives
@@ -225,11 +226,10 @@ struct RankPlan {
   // set on a server, whose programs "arrival", "update" and "answer" run when messages arrive, not
   // by steps
   std::optional<ArrivalRule> rule = {};
-  // Pairings of a rank that averages with one neighbor at a time. An active rank has its own
-  // pairing. A passive rank has the pairings of all active ranks that may make it an offer. Its
-  // program "answer" has one op for each of these active ranks; the op runs when an offer of that
-  // rank arrives.
-  std::vector<Pairing> pairs = {};
+  // Pairs of a rank that averages with one neighbor at a time. An active rank has its own pair. A
+  // passive rank has the pairs of all active ranks that may make it an offer. Its program "answer"
+  // has one op for each of these active ranks; the op runs when an offer of that rank arrives.
+  std::vector<GossipPair> pairs = {};
 
   // returns an invalid id if the plan has no such buffer
   BufferId buffer(std::string_view name) const;
@@ -334,7 +334,7 @@ bool names_destination(OpKind kind);
 // kinds of ops that transfer data between workers and servers: turn, push, pull, take, give
 bool serves(OpKind kind);
 // kinds of ops that transfer data between an active and a passive rank: offer, agree, answer
-bool pairs_up(OpKind kind);
+bool gossips_in_pairs(OpKind kind);
 
 // Returns the size in bytes of the largest buffer range that an op of the rank sends or receives.
 std::int64_t max_message_bytes(const RankPlan& rank);

@@ -71,10 +71,10 @@ std::string rule_text(const ArrivalRule& rule) {
   return text + "\n";
 }
 
-std::string pairing_text(const Pairing& pairing) {
-  std::string text = "pair " + std::to_string(pairing.active) + " with";
-  for (const std::int32_t rank : pairing.passive) text += " " + std::to_string(rank);
-  return text + " seed " + std::to_string(pairing.seed) + "\n";
+std::string gossip_pair_text(const GossipPair& pair) {
+  std::string text = "pair " + std::to_string(pair.active) + " with";
+  for (const std::int32_t rank : pair.passive) text += " " + std::to_string(rank);
+  return text + " seed " + std::to_string(pair.seed) + "\n";
 }
 
 Op coarse_op(const Wanted& wanted) {
@@ -126,8 +126,8 @@ std::string_view word(OpKind kind) {
     case OpKind::cast: return "CAST";
     case OpKind::scale: return "SCALE";
     case OpKind::stash: return "STASH";
-    case OpKind::swap_out: return "OUT";
-    case OpKind::swap_in: return "IN";
+    case OpKind::offload: return "OUT";
+    case OpKind::fetch: return "IN";
     case OpKind::loss: return "LOSS";
     case OpKind::backward_input: return "B";
     case OpKind::backward_weight: return "W";
@@ -202,7 +202,7 @@ std::string token(const Op& op) {
 std::string to_text(const RankPlan& rank) {
   std::string text = "rank " + std::to_string(rank.rank) + "\n";
   if (rank.rule) text += rule_text(*rank.rule);
-  for (const Pairing& pairing : rank.pairs) text += pairing_text(pairing);
+  for (const GossipPair& pair : rank.pairs) text += gossip_pair_text(pair);
   for (const Lane& lane : rank.lanes) {
     text += "lane " + lane.name + " " + std::string(word(lane.kind));
     text += lane.group >= 0 ? " g" + std::to_string(lane.group) + "\n" : "\n";

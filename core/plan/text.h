@@ -27,7 +27,7 @@
 // rule     = "rule" N "of" N ["in step"] ["bound" N]
 //            a server: gradients per update, number of workers (arrivals.h)
 // pair     = "pair" N "with" {N} "seed" N
-//            an active rank and its possible partners (pairing.h)
+//            an active rank and its possible partners (gossip_pair.h)
 // lane     = "lane" NAME ("input" | "compute" | "comm" | "send" | "recv" | "copy") ["g"N]
 // buffer   = "buffer" NAME ("fp32" | "fp64" | "int32") N ["shared"] ["host" | "disk"]
 //            N: elements; default memory: device

@@ -170,7 +170,8 @@ Bound edge_bound(const Outcome& outcome, const Network& network) {
 std::string edge_name(const Network& network, topology::EdgeId edge) {
   const topology::Edge& drawn = network.edges()[edge.index()];
   return drawn.link < 0 ? fmt::format("the bus of {} at {}", drawn.to, drawn.from)
-                        : fmt::format("the link {} - {}", drawn.from, drawn.to);
+                        : fmt::format("the link {} - {}", std::min(drawn.from, drawn.to),
+                                      std::max(drawn.from, drawn.to));
 }
 
 std::vector<Bound> bounds(const Simulation& simulation, const Outcome& outcome,

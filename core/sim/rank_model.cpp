@@ -34,7 +34,7 @@ std::int64_t max_rows(const Op& op, const plan::RankPlan& rank) {
 }
 
 bool exchanges(OpKind kind) {
-  return plan::communicates(kind) || plan::serves(kind) || plan::pairs_up(kind);
+  return plan::communicates(kind) || plan::serves(kind) || plan::gossips_in_pairs(kind);
 }
 
 std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::Plan& plan) {
@@ -42,7 +42,7 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
   if (op.kind == OpKind::copy || plan::coarse(op.kind)) return {};
   // An op with servers or pairs that names no peer may have any worker as peer, so all workers are
   // listed.
-  if (op.peer < 0 && (plan::serves(op.kind) || plan::pairs_up(op.kind))) return {};
+  if (op.peer < 0 && (plan::serves(op.kind) || plan::gossips_in_pairs(op.kind))) return {};
   if (op.kind != OpKind::reduce_many) return {op.peer};
   std::vector<int> others;
   for (const int member : plan::summands(op, plan.groups))
@@ -50,10 +50,10 @@ std::vector<int> peers_of(const Op& op, const plan::RankPlan& rank, const plan::
   return others;
 }
 
-bool swaps(OpKind kind) { return kind == OpKind::swap_out || kind == OpKind::swap_in; }
+bool is_offload_op(OpKind kind) { return kind == OpKind::offload || kind == OpKind::fetch; }
 
 Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLink& to_host) {
-  const auto& homes = op.kind == OpKind::swap_out ? op.writes : op.reads;
+  const auto& homes = op.kind == OpKind::offload ? op.writes : op.reads;
   const auto bytes = static_cast<double>(bytes_of(homes, rank));
   const bool to_disk = std::any_of(homes.begin(), homes.end(), [&](const plan::Access& home) {
     return rank.buffers[home.buffer.index()].place == plan::MemoryKind::disk;
@@ -65,7 +65,7 @@ Picoseconds time_of_copy(const Op& op, const plan::RankPlan& rank, const HostLin
 
 Picoseconds time_of(const Op& op, const OpModel& model, const plan::RankPlan& rank,
                     const topology::Device& device, const HostLink& to_host, Picoseconds launch) {
-  if (swaps(op.kind)) return time_of_copy(op, rank, to_host);
+  if (is_offload_op(op.kind)) return time_of_copy(op, rank, to_host);
   if (op.kind == OpKind::send || op.kind == OpKind::push || op.kind == OpKind::give ||
       op.kind == OpKind::offer || plan::coarse(op.kind))
     return 0;

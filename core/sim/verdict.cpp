@@ -96,14 +96,14 @@ Cost largest_part(const Outcome& plan) {
 }
 
 // A reason why a plan is not faster, and its cost per global batch.
-struct Reason {
+struct SlowdownReason {
   VerdictCause cause;
   double seconds;
   std::string because;
 };
 
 // Returns the reason that some ranks run out of samples before the epoch ends, with its cost.
-Reason uneven_samples_reason(const Outcome& plan) {
+SlowdownReason uneven_samples_reason(const Outcome& plan) {
   return {VerdictCause::samples, plan.full_batch_seconds - plan.median_step_seconds,
           fmt::format("some ranks run out of samples before the others: a global batch takes {} "
                       "while all ranks have samples, but {} on average over an epoch",
@@ -113,7 +113,7 @@ Reason uneven_samples_reason(const Outcome& plan) {
 
 // Returns the reason that all ranks wait for the slowest rank, with its cost. The slowest rank may
 // be a straggler, have a slower device, or have more samples.
-Reason straggler_reason(const Outcome& plan) {
+SlowdownReason straggler_reason(const Outcome& plan) {
   const auto [fastest, slowest] = std::ranges::minmax_element(plan.ranks, {}, computing);
   return {VerdictCause::straggler, computing(*slowest) - computing(*fastest),
           fmt::format("all ranks wait for rank {}, which computes for {} per step; the fastest "
@@ -122,7 +122,7 @@ Reason straggler_reason(const Outcome& plan) {
                       base::format_seconds(computing(*fastest)))};
 }
 
-Reason exchanges(const Outcome& plan, const Outcome& one_device) {
+SlowdownReason exchanges(const Outcome& plan, const Outcome& one_device) {
   const double saved = slowest_compute(one_device) - slowest_compute(plan),
                spent = plan.median_step_seconds - slowest_compute(plan);
   const Cost part = largest_part(plan);
@@ -139,10 +139,10 @@ Reason exchanges(const Outcome& plan, const Outcome& one_device) {
 
 // Returns the main reason why the plan is not faster than one device: the one that costs the most
 // time.
-Reason main_reason(const Outcome& plan, const Outcome& one_device) {
+SlowdownReason main_reason(const Outcome& plan, const Outcome& one_device) {
   const std::array reasons{exchanges(plan, one_device), uneven_samples_reason(plan),
                            straggler_reason(plan)};
-  return *std::ranges::max_element(reasons, {}, &Reason::seconds);
+  return *std::ranges::max_element(reasons, {}, &SlowdownReason::seconds);
 }
 
 // Compares the speeds of the plan and of one device, if both fit in memory. Returns the sentence of
@@ -150,7 +150,7 @@ Reason main_reason(const Outcome& plan, const Outcome& one_device) {
 std::string compare_speed(Verdict& verdict, const Outcome& plan, const Outcome& one_device) {
   if (verdict.speedup >= kSpeedTolerance)
     return fmt::format("{} devices are {} faster than one", verdict.ranks, times(verdict.speedup));
-  const Reason reason = main_reason(plan, one_device);
+  const SlowdownReason reason = main_reason(plan, one_device);
   verdict.cause = reason.cause;
   return verdict.speedup > 1 / kSpeedTolerance
              ? fmt::format("{} devices are no faster than one, because {}", verdict.ranks,

@@ -21,28 +21,28 @@ namespace {
 
 using plan::Access;
 using plan::Dependency;
+using plan::GossipPair;
 using plan::LaneId;
 using plan::Op;
 using plan::OpKind;
-using plan::Pairing;
 
 constexpr std::int32_t kPairs = 0, kMeanOfAll = 1;  // group numbers
 
-struct PairedTraining {
+struct GossipTraining {
   experiment::Resolved experiment;
   std::vector<Bucket> buckets;
   experiment::Graph graph;
-  experiment::Bipartition halves;
+  experiment::Bipartition bipartition;
 
-  bool asks(std::int32_t rank) const { return halves.asks[static_cast<std::size_t>(rank)]; }
+  bool asks(std::int32_t rank) const { return bipartition.asks[static_cast<std::size_t>(rank)]; }
   const std::vector<int>& neighbors(std::int32_t rank) const {
     return graph[static_cast<std::size_t>(rank)];
   }
 
-  std::vector<Pairing> pairs_of(std::int32_t rank) const {
+  std::vector<GossipPair> pairs_of(std::int32_t rank) const {
     const std::int64_t seed = experiment.document.training.seed;
     if (asks(rank)) return {{rank, neighbors(rank), seed}};
-    std::vector<Pairing> pairs;
+    std::vector<GossipPair> pairs;
     for (const int active : neighbors(rank)) pairs.push_back({active, neighbors(active), seed});
     return pairs;
   }
@@ -53,9 +53,9 @@ bool passes(OpKind kind) {
          kind == OpKind::backward_weight;
 }
 
-class PairWriter {
+class GossipPairWriter {
  public:
-  PairWriter(const PairedTraining& pairs, std::int32_t rank)
+  GossipPairWriter(const GossipTraining& pairs, std::int32_t rank)
       : p_(pairs), plan_(replica(pairs.experiment, rank, pairs.buckets, -1)) {
     plan_.pairs = p_.pairs_of(rank);
     parameters_ = whole(plan_, "params");
@@ -79,8 +79,8 @@ class PairWriter {
     const base::DType dtype = plan_.buffers[parameters_.buffer.index()].dtype;
     if (plan_.answers()) {
       kept_ = add_buffer(plan_, "snapshot", dtype, parameters_.count);
-      for (const Pairing& pairing : plan_.pairs)
-        replies_.push_back(add_buffer(plan_, "reply.r" + std::to_string(pairing.active), dtype,
+      for (const GossipPair& pair : plan_.pairs)
+        replies_.push_back(add_buffer(plan_, "reply.r" + std::to_string(pair.active), dtype,
                                       parameters_.count, true));
       receive_ = add_lane("answer.g0", plan::LaneKind::recv);
       return;
@@ -97,7 +97,7 @@ class PairWriter {
     return LaneId(plan_.lanes.size() - 1);
   }
 
-  static Op of_pair(OpKind kind, LaneId lane) {
+  static Op gossip_op(OpKind kind, LaneId lane) {
     Op op;
     op.kind = kind;
     op.lane = lane;
@@ -110,7 +110,7 @@ class PairWriter {
   // the answer arrives, the partner has read the offered parameters, so the update may overwrite
   // them.
   void ask(plan::Program& program) const {
-    Op offer = of_pair(OpKind::offer, send_), agree = of_pair(OpKind::agree, receive_);
+    Op offer = gossip_op(OpKind::offer, send_), agree = gossip_op(OpKind::agree, receive_);
     offer.after = agree.after = {{kCompute, Dependency::end, 1}};
     offer.reads = {parameters_};
     agree.writes = {kept_};
@@ -143,7 +143,7 @@ class PairWriter {
   std::vector<Op> answers() const {
     std::vector<Op> ops;
     for (std::size_t i = 0; i < replies_.size(); ++i) {
-      Op op = of_pair(OpKind::answer, receive_);
+      Op op = gossip_op(OpKind::answer, receive_);
       op.peer = plan_.pairs[i].active;
       op.weights = {{1, 1}, 2};
       op.reads = {parameters_};
@@ -154,7 +154,7 @@ class PairWriter {
     return ops;
   }
 
-  const PairedTraining& p_;
+  const GossipTraining& p_;
   plan::RankPlan plan_;
   // `kept_`: buffer "mixed", which holds the received mean on an active rank, and the copy of the
   // parameters on a passive rank
@@ -180,9 +180,9 @@ base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experim
   return plan::Plan{experiment.world(),
                     {all, all},
                     steps,
-                    [pairs = PairedTraining{experiment, buckets(experiment), graph,
+                    [pairs = GossipTraining{experiment, buckets(experiment), graph,
                                             experiment::bipartition_of(graph)}](std::int32_t rank) {
-                      return PairWriter(pairs, rank).make();
+                      return GossipPairWriter(pairs, rank).make();
                     }};
 }
 

@@ -47,11 +47,11 @@ base::Result<plan::Plan> coarse_plan(const experiment::Resolved& experiment) {
     plan->rank_plan = [experiment, in_fp32 = std::move(plan->rank_plan)](std::int32_t rank) {
       return in_mixed_precision(in_fp32(rank), experiment);
     };
-  if (experiment::swaps(training))
+  if (experiment::offloads(training))
     plan->rank_plan = [made = std::move(plan->rank_plan),
-                       swap = training.swap](std::int32_t number) {
+                       offload = training.swap](std::int32_t number) {
       plan::RankPlan rank = made(number);
-      add_offloading(rank, swap);
+      add_offloading(rank, offload);
       return rank;
     };
   return plan;

@@ -81,13 +81,13 @@ base::Result<plan::Plan> gossip(const experiment::Resolved& experiment);
 
 // Asynchronous gossip (AD-PSGD, Lian, Zhang, Zhang, Liu 2018; strategy.gossip.mode = asynchronous):
 // as gossip, but each rank trains at its own speed and averages with one neighbor at a time. The
-// graph is bipartite, with active and passive ranks (experiment/bipartition.h, plan/pairing.h). In
-// every step an active rank sends its parameters to one neighbor, and at the same time computes its
-// gradient with these parameters. The neighbor replaces its own parameters by the mean of both and
-// sends the mean back; the active rank applies its update to the mean. A passive rank computes its
-// gradient with its parameters from the start of the step, and applies the update to its current
-// parameters. With S bytes of parameters, every active rank sends and receives S bytes per step.
-// Evaluation uses the mean of all ranks, which synchronize to form it, as in gossip.
+// graph is bipartite, with active and passive ranks (experiment/bipartition.h, plan/gossip_pair.h).
+// In every step an active rank sends its parameters to one neighbor, and at the same time computes
+// its gradient with these parameters. The neighbor replaces its own parameters by the mean of both
+// and sends the mean back; the active rank applies its update to the mean. A passive rank computes
+// its gradient with its parameters from the start of the step, and applies the update to its
+// current parameters. With S bytes of parameters, every active rank sends and receives S bytes per
+// step. Evaluation uses the mean of all ranks, which synchronize to form it, as in gossip.
 base::Result<plan::Plan> asynchronous_gossip(const experiment::Resolved& experiment);
 
 // Local SGD (McMahan et al. 2017; Stich 2019) and elastic averaging (Zhang, Choromanska, LeCun

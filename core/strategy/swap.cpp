@@ -220,9 +220,9 @@ void offload_outputs(const plan::Program& program, const Timeline& timeline, pla
     if (made_by == nullptr || !next.reads || next.span != last.span || away < kBehind + kAhead + 2)
       continue;
     const Access home = aside.of(last.span);
-    copies.push_back(copy_of(OpKind::swap_out, *made_by, {last.span}, {home}, last.sequence,
+    copies.push_back(copy_of(OpKind::offload, *made_by, {last.span}, {home}, last.sequence,
                              timeline.first_of(timeline.group(last.sequence) + kBehind + 1)));
-    copies.push_back(copy_of(OpKind::swap_in, *made_by, {home}, {next.span},
+    copies.push_back(copy_of(OpKind::fetch, *made_by, {home}, {next.span},
                              timeline.before(next.sequence, kAhead), next.sequence));
   }
 }
@@ -285,9 +285,9 @@ void offload_moments(plan::Program& program, const Timeline& timeline,
     const auto [homes, near] = use_device_copies(op, moments, done.size() % 2 == 1);
     if (homes.empty()) continue;
     const std::int32_t free = done.size() < 2 ? 0 : done[done.size() - 2];
-    copies.push_back(copy_of(OpKind::swap_in, op, homes, near,
+    copies.push_back(copy_of(OpKind::fetch, op, homes, near,
                              std::max(free, timeline.before(sequence, kAhead)), sequence));
-    copies.push_back(copy_of(OpKind::swap_out, op, near, homes, sequence, 0));
+    copies.push_back(copy_of(OpKind::offload, op, near, homes, sequence, 0));
     done.push_back(sequence);
   }
 }
@@ -300,8 +300,8 @@ void offload_moments(plan::Program& program, const Timeline& timeline,
 void add_to_lane(plan::Program& program, const Timeline& timeline, LaneId lane, LaneId compute,
                  std::vector<Copy> copies) {
   std::stable_sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return std::pair(a.from, a.op.kind != OpKind::swap_out) <
-           std::pair(b.from, b.op.kind != OpKind::swap_out);
+    return std::pair(a.from, a.op.kind != OpKind::offload) <
+           std::pair(b.from, b.op.kind != OpKind::offload);
   });
   // by compute op: number of copies for which it waits
   std::vector<std::int32_t> waited(static_cast<std::size_t>(timeline.size()) + 1, 0);

@@ -120,6 +120,16 @@ base::Result<void> RecordingWriter::State::restore_if_removed() {
       named.st_dev == open_file.st_dev)
     return {};
   std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    failure = {"recording_replaced",
+               base::ProblemCode::failed,
+               path.string(),
+               "the recording was removed while the run wrote to it, and another file has its "
+               "name, so the recording is lost",
+               "",
+               "Do not change files of a run before it has ended."};
+    return base::fail(*failure);
+  }
   std::filesystem::create_directories(path.parent_path(), error);
   std::filesystem::copy_file("/proc/self/fd/" + std::to_string(file.get()), path, error);
   base::Descriptor again(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));

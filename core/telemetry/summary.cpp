@@ -98,8 +98,11 @@ std::string divergence(std::int64_t step) {
 }
 
 std::string words(const Fault& fault) {
+  const std::string event = fault.kind == "lost"   ? "failed"
+                            : fault.kind == "back" ? "rejoined"
+                                                   : fault.kind;
   const std::string subject =
-      fault.link >= 0 ? fault.kind : fmt::format("rank {} {}", fault.rank, fault.kind);
+      fault.link >= 0 ? event : fmt::format("rank {} {}", fault.rank, event);
   return fmt::format("{} at {}, step {}: {}", subject, base::format_seconds(fault.seconds),
                      base::format_count(fault.step), fault.text);
 }
@@ -110,7 +113,7 @@ Fault fault_from(const base::Json& json) {
 }
 
 std::string words(const BadGradients& bad) {
-  const std::string first = fmt::format("rank {}, step {}, segment {}", bad.rank,
+  const std::string first = fmt::format("rank {}, step {}, layer {}", bad.rank,
                                         base::format_count(bad.step), bad.segment);
   if (bad.skipped_updates == 0)
     return fmt::format("a gradient contains NaN or infinite numbers, first in {}.", first);

@@ -69,7 +69,7 @@ bool is_asynchronous_gossip(const History& history);
 
 std::string words(const BadGradients& bad);  // Returns one sentence for the user.
 std::string words(
-    const Fault& fault);  // "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed)"
+    const Fault& fault);  // "rank 2 failed at 12.3 s, step 1,234: ended by signal 9 (Killed)"
 // Reads a fault from a run's result. Values that are absent or invalid have their defaults.
 Fault fault_from(const base::Json& json);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Reads the sources of a tree and says where they break the house rules: who may know whom, which
-// libraries stay where, namespaces, licence tags. Every finding is one line, "file:line: what".
+// libraries stay where, namespaces, license tags. Every finding is one line, "file:line: what".
 #pragma once
 
 #include <filesystem>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/session/coordinator/journal.h"
-#include "tests/conformance/pair_training.h"
+#include "tests/conformance/asynchronous_gossip_training.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
 #include "tests/conformance/trained_in_process.h"
@@ -55,7 +55,7 @@ struct Training {
 
   explicit Training(const experiment::Resolved& resolved)
       : plan(strategy::make_plan(resolved).value()), recipe(session::recipe(resolved)) {
-    auto parts = session::pair_training_parts(resolved, plan, recipe).value();
+    auto parts = session::gossip_replay_parts(resolved, plan, recipe).value();
     std::size_t most = 0;
     for (int rank = 0; rank < plan.ranks; ++rank) {
       parts.computes.push_back(compute::reference::make());

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/conformance/pair_training.h"
+#include "tests/conformance/asynchronous_gossip_training.h"
 #include "tests/conformance/recorded.h"
 #include "tests/conformance/session_run.h"
 #include "tests/conformance/session_viewer.h"
@@ -27,7 +27,7 @@ using tests::RankOutcome;
 using tests::trained;
 
 TEST(AsynchronousGossip, without_gradients_keeps_the_mean_and_converges) {
-  tests::expect_pairs(in_process);
+  tests::expect_gossip_pairs(in_process);
 }
 
 // All begin alike, and the mean is never changed by an average: after one step it is that of

@@ -62,7 +62,7 @@ Experiment in_bf16(Experiment e) {
   return e;
 }
 Experiment all_at_once(const Experiment& e) {
-  Experiment all = swapped::with_swap(in_bf16(e), OffloadTarget::host, OffloadTarget::disk);
+  Experiment all = offloaded::with_offload(in_bf16(e), OffloadTarget::host, OffloadTarget::disk);
   all.training.recompute_segments = 3;
   return all;
 }

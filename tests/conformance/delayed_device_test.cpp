@@ -56,7 +56,7 @@ std::vector<Case> cases() {
   };
   const auto skips = [](Experiment& e) { e.training.non_finite = experiment::NonFinite::skip; };
   const auto in_fp16 = [](Experiment& e) { e.training.precision = experiment::Precision::fp16; };
-  const auto swaps = [](Experiment& e) {
+  const auto offloads = [](Experiment& e) {
     e.training.swap.activations = e.training.swap.optimizer = experiment::OffloadTarget::host;
   };
   const auto recomputes = [](Experiment& e) { e.training.recompute_segments = 2; };
@@ -71,7 +71,7 @@ std::vector<Case> cases() {
       {"skips", edited(strategy::small(2), skips)},
       {"in_fp16", edited(in_micro_batches(strategy::small_gpt(2)), in_fp16)},
       {"compressed", edited(strategy::small(2), compressed)},
-      {"swaps", edited(strategy::small_gpt(2), swaps)},
+      {"offloads", edited(strategy::small_gpt(2), offloads)},
       {"recomputes", edited(strategy::small_gpt(2), recomputes)},
       {"clicks", strategy::small_clicks(2)},
       {"central_storage", with_storage(strategy::small(3))},

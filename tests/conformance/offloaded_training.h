@@ -6,7 +6,7 @@
 #include "core/experiment/swap.h"
 #include "tests/conformance/recomputed_training.h"
 
-namespace trainyard::tests::swapped {
+namespace trainyard::tests::offloaded {
 
 using experiment::Experiment;
 using experiment::OffloadTarget;
@@ -26,12 +26,12 @@ inline std::pair<bool, bool> offloads(const Experiment& e) {
   const plan::Plan plan = strategy::coarse_plan(experiment::resolve(e, ".").value()).value();
   std::pair<bool, bool> any;
   for (std::int32_t r = 0; r < plan.ranks; ++r)
-    for (const plan::Op& op : ops_of(plan.rank_plan(r), plan::OpKind::swap_out))
+    for (const plan::Op& op : ops_of(plan.rank_plan(r), plan::OpKind::offload))
       (op.micro >= 0 ? any.first : any.second) = true;
   return any;
 }
 
-inline Experiment with_swap(Experiment e, OffloadTarget activations, OffloadTarget optimizer) {
+inline Experiment with_offload(Experiment e, OffloadTarget activations, OffloadTarget optimizer) {
   e.training.swap.activations = activations;
   e.training.swap.optimizer = optimizer;
   return e;
@@ -39,10 +39,10 @@ inline Experiment with_swap(Experiment e, OffloadTarget activations, OffloadTarg
 
 inline void expect_the_same_bits(const Experiment& e, const MakeCompute& compute) {
   const auto with = train(experiment::resolve(e, ".").value(), compute, in_process);
-  const auto without =
-      train(experiment::resolve(with_swap(e, OffloadTarget::nowhere, OffloadTarget::nowhere), ".")
-                .value(),
-            compute, in_process);
+  const auto without = train(
+      experiment::resolve(with_offload(e, OffloadTarget::nowhere, OffloadTarget::nowhere), ".")
+          .value(),
+      compute, in_process);
   for (std::size_t r = 0; r < with.size(); ++r) {
     ASSERT_EQ(with[r].problem, base::Problem{});
     ASSERT_EQ(without[r].problem, base::Problem{});
@@ -73,8 +73,8 @@ inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
   for (const recomputed::Case& one : cases()) {
     SCOPED_TRACE(one.name);
     Experiment e =
-        with_swap(one.experiment, number % 2 == 0 ? OffloadTarget::host : OffloadTarget::disk,
-                  number % 2 == 0 ? OffloadTarget::disk : OffloadTarget::host);
+        with_offload(one.experiment, number % 2 == 0 ? OffloadTarget::host : OffloadTarget::disk,
+                     number % 2 == 0 ? OffloadTarget::disk : OffloadTarget::host);
     if (number++ % 3 == 0) e.training.recompute_segments = one.k;
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
     e.training.steps = 9;
@@ -88,4 +88,4 @@ inline void expect_the_same_bits_in_every_strategy(const MakeCompute& compute) {
   EXPECT_GE(with_outputs, 20) << "small as they are";
 }
 
-}  // namespace trainyard::tests::swapped
+}  // namespace trainyard::tests::offloaded

@@ -13,7 +13,7 @@
 #include "tests/core/run/bind/file_limit.h"
 #include "tests/problem_matchers.h"
 
-namespace trainyard::tests::swapped {
+namespace trainyard::tests::offloaded {
 namespace {
 
 using model::LayerKind;
@@ -29,7 +29,7 @@ TEST(Offloading, in_workers_of_servers_is_bit_identical) {
   e.strategy.kind = StrategyKind::parameter_server;
   e.strategy.servers.mode = experiment::ServerMode::synchronous;
   e.training.steps = 9;
-  e = with_swap(e, OffloadTarget::disk, OffloadTarget::nowhere);
+  e = with_offload(e, OffloadTarget::disk, OffloadTarget::nowhere);
   EXPECT_TRUE(offloads(e).first);
   expect_the_same_bits(e, compute::reference::make);
 }
@@ -45,9 +45,10 @@ TEST(Offloading, that_fails_ends_the_run_with_rank_step_and_op) {
     none.rlim_cur = 0;
     ::setrlimit(RLIMIT_FSIZE, &none);
   };
-  const auto outcomes = train(
-      experiment::resolve(with_swap(e, OffloadTarget::disk, OffloadTarget::nowhere), ".").value(),
-      compute::reference::make, nullptr, {}, full);
+  const auto outcomes =
+      train(experiment::resolve(with_offload(e, OffloadTarget::disk, OffloadTarget::nowhere), ".")
+                .value(),
+            compute::reference::make, nullptr, {}, full);
   EXPECT_THAT(outcomes[0].problem,
               testing::AllOf(base::IsProblem("file_size_limit",
                                              testing::StartsWith("rank 0, step 0, op OUT.s")),
@@ -115,7 +116,7 @@ TEST(Offloading, copies_while_the_rank_computes) {
   Experiment e = strategy::small_gpt(1);
   e.strategy.kind = StrategyKind::one_device;
   e.training.steps = 4;
-  e = with_swap(e, OffloadTarget::host, OffloadTarget::nowhere);
+  e = with_offload(e, OffloadTarget::host, OffloadTarget::nowhere);
   const auto outcomes = train(
       experiment::resolve(e, ".").value(),
       [] { return std::make_unique<Meanwhile>(compute::reference::make()); }, nullptr);
@@ -127,7 +128,7 @@ TEST(Offloading, copies_while_the_rank_computes) {
   std::vector<telemetry::Event> copies, computed;
   for (const telemetry::Event& event : outcomes[0].events) {
     if (event.kind != telemetry::EventKind::op) continue;
-    if (op_of(event).kind == plan::OpKind::swap_out) copies.push_back(event);
+    if (op_of(event).kind == plan::OpKind::offload) copies.push_back(event);
     else if (plan.lanes[op_of(event).lane.index()].kind == plan::LaneKind::compute)
       computed.push_back(event);
   }
@@ -151,7 +152,7 @@ TEST(OffloadedMemory, of_a_chain_is_that_of_a_few_layers_at_any_depth) {
     Experiment e = chain(2, layers, kWidth);
     EXPECT_EQ(use_of(e).of(MemoryPurpose::activations), kSamples + (layers + 1) * kOutput);
     for (const OffloadTarget to : {OffloadTarget::host, OffloadTarget::disk}) {
-      const run::MemoryUse use = use_of(with_swap(e, to, OffloadTarget::nowhere));
+      const run::MemoryUse use = use_of(with_offload(e, to, OffloadTarget::nowhere));
       EXPECT_EQ(use.of(MemoryPurpose::activations), kSamples + (strategy::kAhead + 4) * kOutput);
       EXPECT_EQ(use.of(to == OffloadTarget::host ? MemoryPurpose::host : MemoryPurpose::disk),
                 (layers - 3) * kOutput)
@@ -166,7 +167,7 @@ TEST(OffloadedMemory, of_moments_is_that_of_two_layers) {
     Experiment e = chain(2, layers, kWidth);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
     EXPECT_EQ(use_of(e).of(MemoryPurpose::moments), 2 * layers * kLayer);
-    const run::MemoryUse use = use_of(with_swap(e, OffloadTarget::nowhere, OffloadTarget::host));
+    const run::MemoryUse use = use_of(with_offload(e, OffloadTarget::nowhere, OffloadTarget::host));
     EXPECT_EQ(use.of(MemoryPurpose::moments), 2 * 2 * kLayer);
     EXPECT_EQ(use.of(MemoryPurpose::host), 2 * layers * kLayer);
     EXPECT_EQ(use.total(), use_of(e).total() - 2 * (layers - 2) * kLayer);
@@ -181,9 +182,9 @@ TEST(OffloadedMemory, of_moments_is_that_of_the_two_largest_neighbors) {
   constexpr std::int64_t kFirst = (kWidth + 1) * 40 * 4, kSecond = (40 + 1) * 8 * 4,
                          kThird = (8 + 1) * kWidth * 4;
   EXPECT_EQ(use_of(e).of(MemoryPurpose::moments), kFirst + kSecond + kThird);
-  EXPECT_EQ(
-      use_of(with_swap(e, OffloadTarget::nowhere, OffloadTarget::disk)).of(MemoryPurpose::moments),
-      kFirst + kSecond);
+  EXPECT_EQ(use_of(with_offload(e, OffloadTarget::nowhere, OffloadTarget::disk))
+                .of(MemoryPurpose::moments),
+            kFirst + kSecond);
 }
 
 // A pipeline stage holds the outputs of several micro-batches at once.
@@ -205,8 +206,8 @@ TEST(OffloadedMemory, is_lower_in_every_strategy_that_keeps_activations) {
   for (const auto& [name, kept] : all) {
     SCOPED_TRACE(name);
     const run::MemoryUse before = use_of(kept),
-                         after =
-                             use_of(with_swap(kept, OffloadTarget::host, OffloadTarget::nowhere));
+                         after = use_of(
+                             with_offload(kept, OffloadTarget::host, OffloadTarget::nowhere));
     EXPECT_LT(after.of(MemoryPurpose::activations), before.of(MemoryPurpose::activations));
     EXPECT_GT(after.of(MemoryPurpose::host), 0);
     for (const auto part :
@@ -227,10 +228,10 @@ TEST(Offloading, fetches_as_many_bytes_as_it_offloads) {
        {StrategyKind::mirrored, StrategyKind::fsdp, StrategyKind::pipeline}) {
     Experiment e = recomputed::trained_as(strategy::small_gpt(2), kind, 4);
     e.training.optimizer.kind = experiment::OptimizerKind::adam;
-    const plan::RankPlan plan = plan_of(with_swap(e, OffloadTarget::host, OffloadTarget::host));
-    EXPECT_GT(bytes_of(ops_of(plan, plan::OpKind::swap_out)), 0);
-    EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::swap_in)),
-              bytes_of(ops_of(plan, plan::OpKind::swap_out)));
+    const plan::RankPlan plan = plan_of(with_offload(e, OffloadTarget::host, OffloadTarget::host));
+    EXPECT_GT(bytes_of(ops_of(plan, plan::OpKind::offload)), 0);
+    EXPECT_EQ(bytes_of(ops_of(plan, plan::OpKind::fetch)),
+              bytes_of(ops_of(plan, plan::OpKind::offload)));
   }
 }
 
@@ -279,8 +280,8 @@ TEST(Offloading, shares_no_memory_without_an_order_in_the_plan) {
     one.experiment.training.optimizer.kind = experiment::OptimizerKind::adam;
     const plan::Plan plan =
         strategy::coarse_plan(
-            experiment::resolve(with_swap(one.experiment, OffloadTarget::host, OffloadTarget::host),
-                                ".")
+            experiment::resolve(
+                with_offload(one.experiment, OffloadTarget::host, OffloadTarget::host), ".")
                 .value())
             .value();
     EXPECT_EQ(base::to_string(check::check(plan)), "");
@@ -301,14 +302,14 @@ TEST(Offloading, without_waits_for_memory_would_need_as_much_as_before) {
             return rank.lanes[d.lane.index()].kind == plan::LaneKind::copy;
           });
   };
-  plan::RankPlan rank = plan_of(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere));
+  plan::RankPlan rank = plan_of(with_offload(e, OffloadTarget::host, OffloadTarget::nowhere));
   const std::int64_t bounded = run::layout(rank).private_bytes;
   forward_waits_no_more(rank);
   const run::Layout unbounded = run::layout(rank);
   EXPECT_GE(unbounded.private_bytes, bounded + 5 * kOutput);
   const plan::Plan broken = changed(
       strategy::make_plan(
-          experiment::resolve(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere), ".")
+          experiment::resolve(with_offload(e, OffloadTarget::host, OffloadTarget::nowhere), ".")
               .value())
           .value(),
       [&](plan::RankPlan& one) { one = by_address(one), forward_waits_no_more(one); });
@@ -331,8 +332,8 @@ TEST(OffloadedMemory, is_advised_if_a_plan_does_not_fit) {
   ASSERT_FALSE(refused.empty());
   EXPECT_THAT(refused.front().advice, testing::HasSubstr("training.swap.activations=host ("));
   EXPECT_THAT(refused.front().advice, testing::ContainsRegex("activations=host \\([^;)]* [kM]B"));
-  EXPECT_TRUE(problems_with(with_swap(e, OffloadTarget::host, OffloadTarget::nowhere)).empty());
+  EXPECT_TRUE(problems_with(with_offload(e, OffloadTarget::host, OffloadTarget::nowhere)).empty());
 }
 
 }  // namespace
-}  // namespace trainyard::tests::swapped
+}  // namespace trainyard::tests::offloaded

@@ -141,8 +141,8 @@ TEST(Stragglers, of_paced_ranks_copy_at_the_speed_of_the_drawn_bus) {
     for (const plan::Program& program : rank.programs) {
       auto& of_program = times.nanoseconds.emplace_back(program.ops.size(), 0);
       for (std::size_t o = 0; o < program.ops.size(); ++o)
-        if (program.ops[o].kind == plan::OpKind::swap_out ||
-            program.ops[o].kind == plan::OpKind::swap_in)
+        if (program.ops[o].kind == plan::OpKind::offload ||
+            program.ops[o].kind == plan::OpKind::fetch)
           of_program[o] = kCopy;
       if (program.name == "train") copies = std::ranges::count(of_program, kCopy);
     }

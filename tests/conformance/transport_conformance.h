@@ -185,8 +185,7 @@ TEST_P(TransportConformance, invalid_arguments_are_problems) {
 TEST_P(TransportConformance, wait_ends_at_its_time_limit_and_when_woken) {
   Group ends(GetParam(), {});
   for (int i = 0; i < 10; ++i)
-    ends[0]->wait(
-        milliseconds(1));  // nothing comes; would hang for ever if the limit were not kept
+    ends[0]->wait(milliseconds(1));  // nothing comes; would hang forever if the limit were not kept
   std::atomic<bool> stop{false};
   std::thread waker([&] {
     while (!stop) ends[0]->wake();

@@ -71,8 +71,9 @@ TEST_F(Engine, gloo_trains_like_own_collectives) {
 // Its sums are all-reduced in fp64, over a group of their own.
 TEST_F(Engine, gloo_synchronizes_batch_normalization) {
   const Home home;
-  const std::string layers =
-      R"(model.layers=[{"kind": "linear", "units": 32}, {"kind": "batch_norm", "synchronized": true}, {"kind": "relu"}, {"kind": "linear", "units": 0}])";
+  const std::string layers = R"(model.layers=[{"kind": "linear", "units": 32}, )"
+                             R"({"kind": "batch_norm", "synchronized": true}, {"kind": "relu"}, )"
+                             R"({"kind": "linear", "units": 0}])";
   const Json own = completed(short_run(kMirrored, 20, {layers})),
              gloo = completed(short_run(kMirrored, 20, {layers, kGloo}));
   EXPECT_LE(distance(weights_and_statistics(gloo), weights_and_statistics(own)), 1e-4);

@@ -120,16 +120,16 @@ TEST(Disk, with_a_read_only_home_is_reported_before_the_start) {
               ElementsAre(Pair("permission_denied", StartsWith((home / "").string()))));
 }
 
-struct Place {
+struct BadDirectoryCase {
   const char* name;
   std::function<fs::path(const Home&)> out;
   const char* id;
   int exit_code;  // 2: refused by what is there; 3: the system would not
 };
 
-void PrintTo(const Place& place, std::ostream* out) { *out << place.name; }
+void PrintTo(const BadDirectoryCase& place, std::ostream* out) { *out << place.name; }
 
-class BadDirectory : public testing::TestWithParam<Place> {};
+class BadDirectory : public testing::TestWithParam<BadDirectoryCase> {};
 
 TEST_P(BadDirectory, for_a_run_is_refused) {
   obey_permissions();
@@ -158,17 +158,22 @@ fs::path old_run_in(const Home& home) {
 
 INSTANTIATE_TEST_SUITE_P(
     Disk, BadDirectory,
-    testing::Values(
-        Place{"a_file", [](const Home& home) { return file_in(home, "file"); }, "system_error", 3},
-        Place{"below_a_file", [](const Home& home) { return file_in(home, "file") / "run"; },
-              "system_error", 3},
-        Place{"read_only", read_only_in, "permission_denied", 3},
-        Place{"below_a_read_only_one", [](const Home& home) { return read_only_in(home) / "run"; },
-              "permission_denied", 3},
-        Place{"holds_a_run", old_run_in, "directory_in_use", 2},
-        Place{"holds_other_files",
-              [](const Home& home) { return file_in(home, "papers/thesis.tex").parent_path(); },
-              "directory_in_use", 2}),
+    testing::Values(BadDirectoryCase{"a_file",
+                                     [](const Home& home) { return file_in(home, "file"); },
+                                     "system_error", 3},
+                    BadDirectoryCase{"below_a_file",
+                                     [](const Home& home) { return file_in(home, "file") / "run"; },
+                                     "system_error", 3},
+                    BadDirectoryCase{"read_only", read_only_in, "permission_denied", 3},
+                    BadDirectoryCase{"below_a_read_only_one",
+                                     [](const Home& home) { return read_only_in(home) / "run"; },
+                                     "permission_denied", 3},
+                    BadDirectoryCase{"holds_a_run", old_run_in, "directory_in_use", 2},
+                    BadDirectoryCase{"holds_other_files",
+                                     [](const Home& home) {
+                                       return file_in(home, "papers/thesis.tex").parent_path();
+                                     },
+                                     "directory_in_use", 2}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST(Disk, path_for_sockets_that_is_too_long_is_reported) {

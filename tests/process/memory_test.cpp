@@ -18,7 +18,8 @@ using testing::HasSubstr;
 
 // 875,000 parameters, most of them in three layers alike.
 constexpr const char* kDeep =
-    R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":64},{"kind":"linear","units":512},{"kind":"linear","units":512},{"kind":"linear","units":512},)"
+    R"(model.layers=[{"kind":"flatten"},{"kind":"linear","units":64},)"
+    R"({"kind":"linear","units":512},{"kind":"linear","units":512},{"kind":"linear","units":512},)"
     R"({"kind":"linear","units":512},{"kind":"linear","units":0}])";
 
 std::vector<std::string> with_memory(const std::string& verb, std::int64_t bytes,

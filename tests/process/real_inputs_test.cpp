@@ -50,6 +50,25 @@ TEST(RealInputs, control_characters_in_names_do_not_reach_the_terminal) {
   }
 }
 
+TEST(RealInputs, line_feeds_in_names_forge_no_messages) {
+  const Scratch scratch;
+  const std::string file = scratch.write(
+      "labels.csv", "x,kind\n0.5,\"a\nerror: forged\"\n1.5,b\n2.5,b\n3.5,\"a\nerror: forged\"\n");
+  const Json document = expanded_document(kOne);
+  Json named = document, unknown = document;
+  named["topology"]["hosts"][0]["name"] = "h\nerror: forged";
+  unknown["x\nerror: forged"] = 1;
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=" + file},
+           {"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=/no\nerror: forged"},
+           {"validate", scratch.write("named.json", named.dump())},
+           {"validate", scratch.write("unknown.json", unknown.dump())}}) {
+    const Ran ran = cli(arguments);
+    EXPECT_EQ((ran.out + ran.err).find("\nerror: forged"), std::string::npos) << ran.out << ran.err;
+    EXPECT_NE((ran.out + ran.err).find("forged"), std::string::npos) << ran.out << ran.err;
+  }
+}
+
 TEST(RealInputs, run_prints_the_notes_on_settings) {
   const Home home;
   const Ran ran = cli({"run", kOne, "--steps", "2", "--set", "training.schedule.warmup_steps=100"});
@@ -109,7 +128,7 @@ TEST(RealInputs, incomplete_group_of_softsync_is_unused) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// A library that cannot start its threads would end the program, or wait for ever.
+// A library that cannot start its threads would end the program, or wait forever.
 TEST(RealInputs, too_small_an_address_space_is_refused) {
   const Home home;
   for (const char* limit : {"100000", "150000", "300000"}) {
@@ -231,6 +250,41 @@ TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
     EXPECT_TRUE(std::filesystem::exists(directory / file)) << file;
   EXPECT_EQ(cli({"verify", directory}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::is_empty(directory / "checkpoints"));
+}
+
+// Another program makes a directory of the same name, with files of the same names.
+TEST(RealInputs, replaced_run_directory_keeps_the_files_of_the_other_program) {
+  const Home home;
+  const std::filesystem::path other = home / "other";
+  std::filesystem::create_directories(other);
+  for (const char* name : {"recording.try", "result.json"}) std::ofstream(other / name) << "x";
+  RunProgram run(home, endless_run(kMirrored, {}));
+  ASSERT_TRUE(run.wait_for_step(3));
+  const std::filesystem::path directory = run.run_directory();
+  std::filesystem::rename(directory, home / "moved");
+  std::filesystem::rename(other, directory);
+  const Ran ran = run.wait();
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("the recording is lost"));
+  for (const char* name : {"recording.try", "result.json"})
+    EXPECT_EQ(read(directory / name), "x") << name;
+}
+
+// Reading 120 MB takes seconds.
+TEST(RealInputs, ctrl_c_while_a_file_is_read_ends_at_once) {
+  const Home home;
+  std::string text = "a,b,kind\n";
+  for (const std::string line = "0.5,1.5,x\n0.25,2.5,y\n"; text.size() < 120'000'000;) text += line;
+  const std::string file = home.scratch().write("long.csv", text);
+  RunProgram run(home, {"run", kOne, "--json", "--set", "data.kind=csv", "--set",
+                        "data.file=" + file, "--set", "data.train_samples=0"});
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const std::int64_t start = now_ns();
+  run.signal(SIGINT);
+  const Ran ran = run.wait();
+  EXPECT_LT(static_cast<double>(now_ns() - start) / 1e9, promised / 5);
+  EXPECT_EQ(ran.exit_code, 130) << ran.out;
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("canceled", "")));
 }
 
 TEST(RealInputs, removed_log_is_written_again) {

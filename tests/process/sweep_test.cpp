@@ -242,8 +242,8 @@ TEST(Sweep, refuses_invalid_input_with_2_and_creates_no_directory) {
   };
   const std::vector<Bad> bad{
       {{"--ranks", "8"}, "more_ranks_than_drawn", "ranks"},
-      {{"--ranks", "1,zwei"}, "bad_ranks", "ranks"},
-      {{"--algorithms", "rang"}, "bad_algorithms", "algorithms"},
+      {{"--ranks", "1,zwei"}, "bad_ranks", "--ranks"},
+      {{"--algorithms", "rang"}, "bad_algorithms", "--algorithms"},
       {{"--scaling", "medium"}, "bad_value", "trainyard-cli sweep --scaling"},
       {{"--steps", "1"}, "bad_value", "trainyard-cli sweep --steps"},
       {{"--set", "strategy.kind=one_device"}, "strategy_does_not_scale", "strategy.kind"},

@@ -113,8 +113,8 @@ void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& l
 QString absence_text(Absence absence) {
   switch (absence) {
     case Absence::stalled: return "STALLED";
-    case Absence::lost: return "LOST";
-    case Absence::returning: return "RETURNING";
+    case Absence::lost: return "FAILED";
+    case Absence::returning: return "REJOINING";
     case Absence::none: break;
   }
   return {};

@@ -24,7 +24,7 @@ Marker glyph_of(const std::string& kind) {
   return kind == "slow" || kind == "link_slowed" ? Marker::diamond : Marker::circle;
 }
 
-// Returns, for example, "rank 2 lost at 12.3 s, step 1,234: ended by signal 9 (Killed); training
+// Returns, for example, "rank 2 failed at 12.3 s, step 1,234: ended by signal 9 (Killed); training
 // goes on with 3 workers".
 QString words_of(const telemetry::Fault& fault, const std::optional<RunStyle>& run) {
   const QString who = run ? run->name + " · " : QString();

@@ -48,12 +48,13 @@ QRectF grown(const QRectF& part, double margin) {
 Span span_across(const QRectF& part) { return {part.left(), part.right()}; }
 
 // Returns the elements of a sorted list that overlap the range `x`.
-template <class Part>
-std::span<const Part> within(const std::vector<Part>& parts, Span x) {
-  const auto begin = std::partition_point(parts.begin(), parts.end(),
-                                          [&](const Part& part) { return right(part) < x.low; });
-  const auto end = std::partition_point(begin, parts.end(),
-                                        [&](const Part& part) { return left(part) <= x.high; });
+template <class Element>
+std::span<const Element> within(const std::vector<Element>& elements, Span x) {
+  const auto begin =
+      std::partition_point(elements.begin(), elements.end(),
+                           [&](const Element& element) { return right(element) < x.low; });
+  const auto end = std::partition_point(
+      begin, elements.end(), [&](const Element& element) { return left(element) <= x.high; });
   return {begin, end};
 }
 

@@ -124,7 +124,7 @@ SpanText span_text(const SpanStore& store, const telemetry::History& history,
                        "sends at least %1 bytes, computed by formula: the engine does not report "
                        "its messages")
                        .arg(bytes_text(span->bytes));
-  else if (communicates(span->kind) || span->kind == SpanKind::swap)
+  else if (communicates(span->kind) || span->kind == SpanKind::offload)
     words.lines << timeline_text("%1 bytes").arg(bytes_text(span->bytes));
   return words;
 }

@@ -29,7 +29,7 @@ TimelineColors timeline_colors() {
   set(SpanKind::send, mixed(moving, c.canvas, 0.6));
   set(SpanKind::receive, moving);
   set(SpanKind::collective, mixed(moving, theme.dark() ? c.canvas : c.text, 0.3));
-  set(SpanKind::swap, mixed(theme.component_color(input), c.text, 0.35));
+  set(SpanKind::offload, mixed(theme.component_color(input), c.text, 0.35));
   made.waiting = theme.component_color(waiting);
   made.held = c.text;  // the same color as in the chart of step times
   made.ground = c.canvas, made.stripe = mixed(c.canvas, c.window, 0.6), made.line = c.grid;

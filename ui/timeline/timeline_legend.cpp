@@ -25,7 +25,7 @@ std::vector<TimelineLegend::Entry> TimelineLegend::of_ops() const {
   all.push_back({waiting_text(), colors.waiting, Qt::BDiagPattern});
   if (held_back_)
     all.push_back({held_text(), mixed(colors.held, colors.ground, 0.35), Qt::FDiagPattern});
-  for (const SpanKind kind : {SpanKind::input, SpanKind::swap, SpanKind::other})
+  for (const SpanKind kind : {SpanKind::input, SpanKind::offload, SpanKind::other})
     all.push_back({span_kind_text(kind), colors.of(kind)});
   return all;
 }

@@ -174,8 +174,8 @@ class Binder : BufferMap {
     if (plan::communicates(op.kind) || plan::serves(op.kind)) bind_transfer(op, bound);
     bind_named_rows(
         op, plan_, model_, [this](const Access& access) { return tensor(access).data; }, bound);
-    if (plan::pairs_up(op.kind)) bind_pair(op, bound);
-    if (op.kind == OpKind::swap_out || op.kind == OpKind::swap_in) bind_copies(op, bound);
+    if (plan::gossips_in_pairs(op.kind)) bind_gossip(op, bound);
+    if (op.kind == OpKind::offload || op.kind == OpKind::fetch) bind_copies(op, bound);
     if (op.weights.by_samples) {
       bound.weighed = mix(op);
       return bound;
@@ -221,7 +221,7 @@ class Binder : BufferMap {
     }
   }
 
-  void bind_pair(const Op& op, BoundOp& bound) {
+  void bind_gossip(const Op& op, BoundOp& bound) {
     const Access span = op.kind == OpKind::offer ? op.reads.front() : op.writes.back();
     bound.channel = op.group;
     bound.dtype = plan_.buffers[span.buffer.index()].dtype;
@@ -230,12 +230,12 @@ class Binder : BufferMap {
     bound.data = tensor(span).data;
     bound.own = op.kind == OpKind::answer ? tensor(op.reads.front()).data : bound.data;
     if (op.kind == OpKind::answer) return bound.peers.push_back(op.peer);
-    bound.pairing = std::make_shared<plan::Pairing>(plan_.pairs.front());
-    bound.peers.assign(bound.pairing->passive.begin(), bound.pairing->passive.end());
+    bound.gossip_pair = std::make_shared<plan::GossipPair>(plan_.pairs.front());
+    bound.peers.assign(bound.gossip_pair->passive.begin(), bound.gossip_pair->passive.end());
   }
 
   void bind_copies(const Op& op, BoundOp& bound) {
-    const bool out = op.kind == OpKind::swap_out;
+    const bool out = op.kind == OpKind::offload;
     for (std::size_t i = 0; i < op.reads.size(); ++i) {
       const Tensor near = tensor(out ? op.reads[i] : op.writes[i]),
                    home = tensor(out ? op.writes[i] : op.reads[i]);

@@ -101,7 +101,7 @@ struct BoundOp {
   // for a mix that is weighted by samples: the op without its weight, which depends on the step
   std::optional<compute::WeightedSum> weighed;
   // partner of each step, as an index in `peers`; for offer and agree ops of gossip
-  std::shared_ptr<const plan::Pairing> pairing;
+  std::shared_ptr<const plan::GossipPair> gossip_pair;
   // The following fields are used by sends and receives.
   int channel = 0;
   std::vector<int> peers;      // reduce_many: all other ranks of the sum, in order
@@ -124,7 +124,7 @@ struct BoundOp {
   std::int64_t bytes_moved() const { return engine_bytes + bytes * std::ssize(peers_in(0)); }
   // Returns the peers with which the op exchanges data in a step.
   std::span<const int> peers_in(std::int64_t step) const {
-    return pairing ? std::span(peers).subspan(pairing->choice(step), 1) : std::span(peers);
+    return gossip_pair ? std::span(peers).subspan(gossip_pair->choice(step), 1) : std::span(peers);
   }
 };
 

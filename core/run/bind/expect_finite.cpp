@@ -21,7 +21,7 @@ base::Result<void> expect_finite(const BoundOp& op, const BoundPlan& bound, cons
   if (whose == nullptr) return {};
   return base::fail(
       {"non_finite_gradient", base::ProblemCode::failed,
-       fmt::format("segment {}", model.segments[s].name),
+       fmt::format("layer {}", model.segments[s].name),
        fmt::format("{} contains NaN, an infinite number, or a number whose square overflows",
                    whose),
        "finite gradients, because training.non_finite is stop",

@@ -43,7 +43,7 @@ bool touches(const plan::Op& op, std::size_t buffer) {
 // True if the host executes or synchronizes an op that accesses the buffer.
 bool host_participates(const RankPlan& plan, std::size_t buffer) {
   const auto has_part = [](plan::OpKind kind) {
-    return plan::serves(kind) || plan::pairs_up(kind) || kind == plan::OpKind::rows ||
+    return plan::serves(kind) || plan::gossips_in_pairs(kind) || kind == plan::OpKind::rows ||
            kind == plan::OpKind::pack;
   };
   return std::ranges::any_of(plan.programs, [&](const plan::Program& program) {

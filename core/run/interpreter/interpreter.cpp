@@ -170,9 +170,9 @@ base::Result<std::int64_t> Interpreter::State::run(std::int64_t first_step) {
   if (parts.plan->program("turn") >= 0) return run_rounds();
   open(first_step);
   if (parts.plan->answers())
-    answering = std::make_unique<OfferAnswerer>(
-        AnsweringParts{parts.plan, &bound_program(parts.plan->program("answer")), parts.transport,
-                       parts.compute, parts.generation, first_step, parts.schedule.steps});
+    answering = std::make_unique<OfferAnswerer>(OfferAnswererParts{
+        parts.plan, &bound_program(parts.plan->program("answer")), parts.transport, parts.compute,
+        parts.generation, first_step, parts.schedule.steps});
   std::int64_t step = first_step;
   while (step < parts.schedule.steps) {
     if (!parts.gate->admits(step)) parts.rank_progress->op.store({}, std::memory_order_relaxed);

@@ -26,8 +26,8 @@ constexpr std::int64_t kAwakeBefore = 60'000;
 }  // namespace
 
 base::Result<bool> Interpreter::State::progress() {
-  const auto swapped_any = take_swapped();
-  if (!swapped_any) return base::fail(swapped_any.error());
+  const auto offloaded_any = take_offloaded();
+  if (!offloaded_any) return base::fail(offloaded_any.error());
   auto moved = move_transfers();
   if (!moved) return moved;
   // Starts communication ops that completed transfers allow, because they must not wait for a
@@ -44,7 +44,7 @@ base::Result<bool> Interpreter::State::progress() {
   const bool loaded = run_input();
   auto computed = run_compute();
   if (!computed) return computed;
-  const bool any = *computed || *answered || loaded || *moved || *swapped_any;
+  const bool any = *computed || *answered || loaded || *moved || *offloaded_any;
   if (any) copies_requested_at = -1;
   else if (offloading &&
            std::exchange(copies_requested_at, frontier.admitted()) != frontier.admitted())
@@ -53,7 +53,7 @@ base::Result<bool> Interpreter::State::progress() {
 }
 
 // Handles the ops that the copy lane's thread has completed since the last call.
-base::Result<bool> Interpreter::State::take_swapped() {
+base::Result<bool> Interpreter::State::take_offloaded() {
   if (!offloading) return false;
   if (const auto failed = offloading->failure()) {
     is_at(failed->first);

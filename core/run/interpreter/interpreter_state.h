@@ -139,7 +139,7 @@ struct Interpreter::State {
   base::Result<void> complete(std::int64_t instance);
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
-  base::Result<bool> take_swapped();
+  base::Result<bool> take_offloaded();
   bool run_input();
   bool load(const plan::Frontier::Ready& ready);
   void name_rows(const BoundOp& op);

@@ -13,16 +13,16 @@ namespace trainyard::run {
 
 using base::Result;
 
-OfferAnswerer::OfferAnswerer(const AnsweringParts& parts)
+OfferAnswerer::OfferAnswerer(const OfferAnswererParts& parts)
     : parts_(parts), queue_(parts.compute->make_queue()) {
-  for (const plan::Pairing& pairing : parts.plan->pairs)
-    asking_ranks_.push_back({&pairing, asked_from(pairing, parts.first_step)});
+  for (const plan::GossipPair& pair : parts.plan->pairs)
+    asking_ranks_.push_back({&pair, asked_from(pair, parts.first_step)});
 }
 
 // Returns the first step, from `step` on, in which the active rank makes an offer to this rank; the
 // end of the run if there is none.
-std::int64_t OfferAnswerer::asked_from(const plan::Pairing& pairing, std::int64_t step) const {
-  while (step < parts_.steps && pairing.partner(step) != parts_.plan->rank) ++step;
+std::int64_t OfferAnswerer::asked_from(const plan::GossipPair& pair, std::int64_t step) const {
+  while (step < parts_.steps && pair.partner(step) != parts_.plan->rank) ++step;
   return step;
 }
 
@@ -49,7 +49,7 @@ Result<bool> OfferAnswerer::answer(std::size_t number,
                                    const std::function<void(const AnsweredOffer&)>& report) {
   AskingRank& asking_rank = asking_ranks_[number];
   const BoundOp& op = parts_.answers->ops[number];
-  const int peer = asking_rank.pairing->active;
+  const int peer = asking_rank.pair->active;
   const comm::Tag tag{parts_.generation, static_cast<std::uint32_t>(asking_rank.next), op.transfer};
   const auto message = comm::receive_expected(*parts_.transport, peer, op.channel,
                                               {tag, static_cast<std::size_t>(op.bytes)});
@@ -67,7 +67,7 @@ Result<bool> OfferAnswerer::answer(std::size_t number,
     return base::fail(
         {"channel_full", base::ProblemCode::failed, fmt::format("rank {}", parts_.plan->rank),
          fmt::format("the channel to rank {} is full", peer), "one reply in flight", ""});
-  asking_rank.next = asked_from(*asking_rank.pairing, asking_rank.next + 1);
+  asking_rank.next = asked_from(*asking_rank.pair, asking_rank.next + 1);
   ++averages_;
   done.end_ns = base::now_nanoseconds();
   report(done);

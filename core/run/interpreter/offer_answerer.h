@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Answers offers of active ranks on a passive rank (asynchronous gossip, plan/pairing.h). An offer
-// contains the active rank's parameters. The passive rank atomically replaces its parameters by the
-// mean of its own and the offered ones, and sends the mean back. The rank's only thread does this
-// between any two of its ops. So no other op sees half-averaged parameters, and an active rank
+// Answers offers of active ranks on a passive rank (asynchronous gossip, plan/gossip_pair.h). An
+// offer contains the active rank's parameters. The passive rank atomically replaces its parameters
+// by the mean of its own and the offered ones, and sends the mean back. The rank's only thread does
+// this between any two of its ops. So no other op sees half-averaged parameters, and an active rank
 // waits for at most one op.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace trainyard::run {
 
-struct AnsweringParts {
+struct OfferAnswererParts {
   const plan::RankPlan* plan = nullptr;
   const BoundProgram* answers = nullptr;  // program "answer" of the plan
   comm::Transport* transport = nullptr;
@@ -33,7 +33,7 @@ struct AnsweredOffer {
 
 class OfferAnswerer {
  public:
-  explicit OfferAnswerer(const AnsweringParts& parts);
+  explicit OfferAnswerer(const OfferAnswererParts& parts);
 
   // Answers all offers that have arrived, and calls `report` for each. Returns true if there were
   // any.
@@ -51,13 +51,13 @@ class OfferAnswerer {
  private:
   // State of one active rank: the step of its next offer.
   struct AskingRank {
-    const plan::Pairing* pairing = nullptr;
+    const plan::GossipPair* pair = nullptr;
     std::int64_t next = 0;
   };
   base::Result<void> average(const BoundOp& op, const std::byte* offered);
-  std::int64_t asked_from(const plan::Pairing& pairing, std::int64_t step) const;
+  std::int64_t asked_from(const plan::GossipPair& pair, std::int64_t step) const;
 
-  AnsweringParts parts_;
+  OfferAnswererParts parts_;
   std::unique_ptr<compute::Queue> queue_;
   std::vector<AskingRank> asking_ranks_;  // active ranks, by op of program "answer"
   std::int64_t averages_ = 0;

@@ -73,7 +73,7 @@ std::int64_t bytes_of(const BoundOp& op) {
 
 base::Result<void> carry_out(const BoundOp& op, compute::Compute& compute) {
   for (const BoundCopy& copy : op.copies)
-    if (auto ok = move(copy, op.kind == plan::OpKind::swap_out, compute); !ok) return ok;
+    if (auto ok = move(copy, op.kind == plan::OpKind::offload, compute); !ok) return ok;
   return {};
 }
 

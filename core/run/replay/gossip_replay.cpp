@@ -46,11 +46,11 @@ struct GossipReplay::State {
     int number() const { return rank.plan.rank; }
   };
 
-  PairTrainingParts parts;
+  GossipReplayParts parts;
   std::vector<std::unique_ptr<Rank>> ranks;
   bool over = false;
 
-  explicit State(PairTrainingParts p) : parts(std::move(p)) {}
+  explicit State(GossipReplayParts p) : parts(std::move(p)) {}
 
   Result<void> add_rank(int number);
   static Result<bool> go_on(Rank& rank);
@@ -68,7 +68,7 @@ struct GossipReplay::State {
 GossipReplay::GossipReplay(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GossipReplay::~GossipReplay() = default;
 
-Result<std::unique_ptr<GossipReplay>> GossipReplay::make(PairTrainingParts parts) {
+Result<std::unique_ptr<GossipReplay>> GossipReplay::make(GossipReplayParts parts) {
   auto state = std::make_unique<State>(std::move(parts));
   for (int rank = 0; rank < state->parts.plan->ranks; ++rank)
     if (const auto ok = state->add_rank(rank); !ok) return base::fail(ok.error());
@@ -115,7 +115,7 @@ Result<void> GossipReplay::State::add_rank(int number) {
   rank.interpreter = std::make_unique<Interpreter>(interpreter_parts(rank));
   rank.interpreter->open(parts.first_step);
   if (!rank.rank.plan.answers()) return {};
-  rank.answering = std::make_unique<OfferAnswerer>(AnsweringParts{
+  rank.answering = std::make_unique<OfferAnswerer>(OfferAnswererParts{
       &rank.rank.plan, &rank.rank.at(rank.rank.program("answer")), parts.transports[n].get(),
       compute, kGeneration, parts.first_step, parts.plan->schedule.steps});
   return {};
@@ -187,7 +187,7 @@ Result<void> GossipReplay::State::receive_answer(Rank& rank, const Answer& event
 // defines the partner of the active rank in each step.
 Result<std::size_t> GossipReplay::State::pair_of(const Answer& event) {
   const auto& pairs = at(event.rank).rank.plan.pairs;
-  const auto pair = std::ranges::find(pairs, event.active, &plan::Pairing::active);
+  const auto pair = std::ranges::find(pairs, event.active, &plan::GossipPair::active);
   if (pair == pairs.end())
     return base::fail(
         impossible("not_a_neighbor", event,

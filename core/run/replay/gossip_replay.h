@@ -16,7 +16,7 @@
 
 namespace trainyard::run {
 
-struct PairTrainingParts {
+struct GossipReplayParts {
   const plan::Plan* plan = nullptr;
   const model::Model* model = nullptr;
   const Recipe* recipe = nullptr;
@@ -36,7 +36,7 @@ struct PairTrainingParts {
 class GossipReplay {
  public:
   // Returns a Problem if a kernel cannot be prepared or memory is insufficient.
-  static base::Result<std::unique_ptr<GossipReplay>> make(PairTrainingParts parts);
+  static base::Result<std::unique_ptr<GossipReplay>> make(GossipReplayParts parts);
   ~GossipReplay();
 
   // Replays the next event. Returns a Problem if the event is impossible: an answer without an

@@ -230,8 +230,8 @@ Result<void> ServerReplay::State::add_worker(int rank) {
   worker.rank = std::make_unique<BoundRank>();
   const BoundRank* beside =
       one_at_a_time && !workers.empty() ? workers.front().rank.get() : nullptr;
-  const BoundRank* lender = one_at_a_time ? servers.front().rank.get() : nullptr;
-  if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, lender); !ok) return ok;
+  const BoundRank* only_server = one_at_a_time ? servers.front().rank.get() : nullptr;
+  if (auto ok = bind_rank(*worker.rank, parts, rank, beside, shared, only_server); !ok) return ok;
   std::int64_t most = 1;
   for (const BoundProgram& program : worker.rank->bound.programs)
     for (const BoundLoad& load : program.loads) most = std::max(most, load.samples);

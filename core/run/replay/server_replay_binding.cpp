@@ -24,7 +24,7 @@ const plan::Op* of_bucket(const plan::Program& program, OpKind kind, int bucket)
 // requires a single server, and a worker that only reads its parameters. The worker then needs no
 // copy, because it computes immediately after the server gives it parameters, before the next
 // update. Updates are made in place, in the server's first version slot.
-SharedBuffer lent_parameters(const plan::RankPlan& worker, const BoundRank& server) {
+SharedBuffer parameters_in_place(const plan::RankPlan& worker, const BoundRank& server) {
   const plan::BufferId parameters = worker.buffer("params"),
                        version = server.plan.buffer(plan::version_name(0));
   const auto writes = [&](const plan::Op& op) {
@@ -67,7 +67,7 @@ std::span<std::byte> SharedMemory::take(std::int64_t bytes) {
 
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
-                             const BoundRank* lender) {
+                             const BoundRank* only_server) {
   to.plan = parts.plan->rank_plan(rank);
   const Layout places = layout(to.plan);
   to.shared = shared.take(places.shared_bytes);
@@ -76,7 +76,7 @@ base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, in
   else shared.all_bytes += places.private_bytes;
   return bind(
       to, {&parts.plan->groups, parts.model, parts.recipe, parts.compute, &parts.offload_directory},
-      lender == nullptr ? SharedBuffer{} : lent_parameters(to.plan, *lender));
+      only_server == nullptr ? SharedBuffer{} : parameters_in_place(to.plan, *only_server));
 }
 
 }  // namespace trainyard::run

@@ -24,10 +24,10 @@ struct SharedMemory {
 };
 
 // Binds a rank to memory. `beside`: rank whose private memory is reused if it has the same size;
-// may be null. `lender`: the only server, whose parameters a worker may use in place; if null, the
-// worker has its own copy.
+// may be null. `only_server`: the only server, whose parameters a worker may use in place; if null,
+// the worker has its own copy.
 base::Result<void> bind_rank(BoundRank& to, const ServedTrainingParts& parts, int rank,
                              const BoundRank* beside, SharedMemory& shared,
-                             const BoundRank* lender = nullptr);
+                             const BoundRank* only_server = nullptr);
 
 }  // namespace trainyard::run

@@ -61,7 +61,7 @@ class FittingOptions {
   std::vector<MemoryOption> find() {
     smaller_micro_steps();
     recomputation();
-    swap();
+    offload();
     half_precision();
     shares();
     meshes();
@@ -150,7 +150,7 @@ class FittingOptions {
 
   // Tries to offload what is not offloaded yet: the activations alone, the moments alone, then
   // both. The target is host memory, which is faster than a disk.
-  void swap() {
+  void offload() {
     const Settings away = offload_settings();
     for (const std::string& one : away)
       if (add({one}, copied)) return;
@@ -158,11 +158,11 @@ class FittingOptions {
   }
 
   Settings offload_settings() const {
-    const experiment::OffloadSpec& swap = document_.training.swap;
+    const experiment::OffloadSpec& offload = document_.training.swap;
     Settings away;
-    if (swap.activations == experiment::OffloadTarget::nowhere)
+    if (offload.activations == experiment::OffloadTarget::nowhere)
       away.emplace_back("training.swap.activations=host");
-    if (swap.optimizer == experiment::OffloadTarget::nowhere)
+    if (offload.optimizer == experiment::OffloadTarget::nowhere)
       away.emplace_back("training.swap.optimizer=host");
     return away;
   }

@@ -14,7 +14,7 @@ namespace {
 std::int64_t bytes_copied(const plan::RankPlan& rank, const plan::Program& program) {
   std::int64_t bytes = 0;
   for (const plan::Op& op : program.ops) {
-    if (op.kind != plan::OpKind::swap_out) continue;
+    if (op.kind != plan::OpKind::offload) continue;
     for (const plan::Access& read : op.reads)
       bytes += read.count * base::size_of(rank.buffers[read.buffer.index()].dtype);
   }
@@ -35,7 +35,7 @@ std::int64_t offloaded_bytes(const plan::Plan& plan) {
 
 std::optional<std::string> offload_line(const experiment::Resolved& resolved,
                                         const plan::Plan& plan) {
-  if (!experiment::swaps(resolved.document.training)) return std::nullopt;
+  if (!experiment::offloads(resolved.document.training)) return std::nullopt;
   const std::int64_t bytes = offloaded_bytes(plan);
   if (bytes == 0) return "nothing is offloaded: no activation is idle long enough";
   return fmt::format(

@@ -146,6 +146,8 @@ class Coordination {
   std::optional<double> simulated_step_seconds_;
   std::optional<base::Problem> reported_;  // First failure reported by a rank.
   GracePeriod reported_since_;
+  // True if another program's files are in the place of this run's: they are not overwritten.
+  bool directory_replaced_ = false;
   bool ended_ = false, canceling_ = false, recording_failed_ = false;
   // Problem of committing the last complete checkpoint; none if it was committed.
   std::optional<base::Problem> uncommitted_;

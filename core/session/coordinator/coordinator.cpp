@@ -186,9 +186,10 @@ void Coordination::check_begins(std::int64_t now) {
   for (RankEntry& entry : entries_) {
     const bool begins =
         entry.returning || (state_ == RunState::starting && !entry.lost && !entry.finished);
-    const bool is_silent =
-        entry.returning ? entry.peer.empty() : liveness_monitor_.is_silent(entry.identity.rank);
-    if (ended_ || !begins || !is_silent || !entry.handle || entry.handle->ended()) continue;
+    const bool no_heartbeat = entry.returning
+                                  ? entry.peer.empty()
+                                  : liveness_monitor_.has_no_heartbeat(entry.identity.rank);
+    if (ended_ || !begins || !no_heartbeat || !entry.handle || entry.handle->ended()) continue;
     const auto cpu = entry.handle->cpu_seconds();
     if (!cpu || *cpu != entry.cpu_seconds || entry.cpu_used_ns == 0) {
       entry.cpu_seconds = cpu.value_or(0);
@@ -367,10 +368,11 @@ Result<CoordinatorResult> Coordination::close() {
   journal_->result(result(now));
   journal_->close();
   check_journal();
-  if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json",
-                                                  base::to_text(result(now), 2) + "\n");
-      !ok)
-    cannot_record(ok.error());
+  if (!directory_replaced_)
+    if (const auto ok = base::write_file_atomically(p_.run_directory / "result.json",
+                                                    base::to_text(result(now), 2) + "\n");
+        !ok)
+      cannot_record(ok.error());
   std::error_code ignored;
   std::filesystem::remove(p_.run_directory / "control", ignored);
   if (p_.observe) p_.observe(status(0), journal_->history());
@@ -447,8 +449,9 @@ void Coordination::cannot_record(const Problem& problem) {
   Problem text = problem;
   const bool is_removed = problem.id == "recording_removed",
              can_stop = is_removed || problem.id == "recording_truncated";
+  directory_replaced_ = problem.id == "recording_replaced";
   if (is_removed) static_cast<void>(write_documents());
-  if (!can_stop)
+  if (!can_stop && !directory_replaced_)
     text.advice =
         "Free space, or make the run directory writable, and run again; what was recorded until "
         "now "

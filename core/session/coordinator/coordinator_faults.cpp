@@ -167,7 +167,7 @@ void Coordination::rejoin(RankEntry& entry) {
   if (p_.resolved.is_evaluator(entry.identity.rank)) notify_evaluator(entry);
   entry.lost = entry.returning = false;
   liveness_monitor_.again(entry.identity.rank, base::now_nanoseconds());
-  fault("back", entry, fmt::format("rejoined as process {}", entry.process));
+  fault("back", entry, fmt::format("process {} replaces the failed one", entry.process));
 }
 
 // Injects a fault into a rank on a viewer's request.

@@ -57,7 +57,8 @@ void Journal::log(const LogEntry& entry) {
 
 void Journal::write_log_line(double seconds, const std::string& name, const std::string& level,
                              const std::string& text) {
-  log_ << seconds << " s  " << name << "  " << level << ": " << base::printable(text) << std::endl;
+  log_ << seconds << " s  " << name << "  " << level << ": " << base::printable_line(text)
+       << std::endl;
 }
 
 void Journal::state(const base::Json& state) { record_json(FrameType::state, -1, state); }

@@ -48,7 +48,9 @@ class LivenessMonitor {
   // Returns where the rank was at its last heartbeat: "at step 5 in op RED.b0.t1.c2<r1".
   std::string place(int rank) const;
   // True if the rank has not sent a heartbeat since the start, or since `again`.
-  bool is_silent(int rank) const { return ranks_[static_cast<std::size_t>(rank)].last.rank < 0; }
+  bool has_no_heartbeat(int rank) const {
+    return ranks_[static_cast<std::size_t>(rank)].last.rank < 0;
+  }
   // Returns the problem of a rank that hangs before its first heartbeat.
   base::Problem not_begun(int rank, double seconds) const;
 

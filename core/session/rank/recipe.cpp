@@ -179,14 +179,14 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
       .offload_directory = e.document.training.swap.directory};
 }
 
-base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& e,
+base::Result<run::GossipReplayParts> gossip_replay_parts(const experiment::Resolved& e,
                                                          const plan::Plan& plan,
                                                          const run::Recipe& recipe) {
   auto dataset = opened(e);
   if (!dataset) return base::fail(dataset.error());
   auto sampler = experiment::sampler(e);
   if (!sampler) return base::fail(sampler.error());
-  return run::PairTrainingParts{
+  return run::GossipReplayParts{
       .plan = &plan,
       .model = &e.model,
       .recipe = &recipe,

@@ -31,7 +31,7 @@ base::Result<run::ServedTrainingParts> served_training_parts(const experiment::R
 
 // Returns the parts needed to compute a run of asynchronous gossip in one thread, without compute
 // devices and transports. Opens the data set. The arguments must outlive the result.
-base::Result<run::PairTrainingParts> pair_training_parts(const experiment::Resolved& experiment,
+base::Result<run::GossipReplayParts> gossip_replay_parts(const experiment::Resolved& experiment,
                                                          const plan::Plan& plan,
                                                          const run::Recipe& recipe);
 

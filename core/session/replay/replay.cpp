@@ -48,7 +48,7 @@ struct ReplayedRun {
   run::Recipe recipe;
 
   std::filesystem::path order_path() const { return directory / kOrderFile; }
-  void default_swap(std::string& offload_directory) const {
+  void set_default_offload_directory(std::string& offload_directory) const {
     if (offload_directory.empty()) offload_directory = directory.string();
   }
   Result<std::unique_ptr<compute::Compute>> make_compute(int rank) const {
@@ -125,11 +125,11 @@ Result<std::unique_ptr<run::ServerReplay>> served_training(const ReplayedRun& ru
       load_initial_state(*begins, resolved, rank, bound);
     };
   parts->first_version = run.resolved.first_version;
-  run.default_swap(parts->offload_directory);
+  run.set_default_offload_directory(parts->offload_directory);
   return run::ServerReplay::make(std::move(*parts));
 }
 
-Result<ReplayResult> recompute_served(const ReplayedRun& run) {
+Result<ReplayResult> replay_servers(const ReplayedRun& run) {
   const auto written = events_of<plan::ServerEvent>(run, plan::served_of);
   if (!written) return base::fail(written.error());
   const auto first = written->ranks.begin() + run.resolved.workers();
@@ -156,10 +156,10 @@ Result<ReplayResult> recompute_served(const ReplayedRun& run) {
 
 // Asynchronous gossip
 
-Result<std::unique_ptr<run::GossipReplay>> pair_training(const ReplayedRun& run) {
-  auto parts = pair_training_parts(run.resolved, run.plan, run.recipe);
+Result<std::unique_ptr<run::GossipReplay>> make_gossip_replay(const ReplayedRun& run) {
+  auto parts = gossip_replay_parts(run.resolved, run.plan, run.recipe);
   if (!parts) return base::fail(parts.error());
-  run.default_swap(parts->offload_directory);
+  run.set_default_offload_directory(parts->offload_directory);
   std::size_t arena_bytes = 0;
   for (int rank = 0; rank < run.plan.ranks; ++rank) {
     auto compute = run.make_compute(rank);
@@ -175,12 +175,12 @@ Result<std::unique_ptr<run::GossipReplay>> pair_training(const ReplayedRun& run)
   return run::GossipReplay::make(std::move(*parts));
 }
 
-Result<ReplayResult> recompute_pairs(const ReplayedRun& run) {
+Result<ReplayResult> replay_gossip(const ReplayedRun& run) {
   auto written = events_of<plan::Answer>(run, plan::answers_of);
   if (!written) return base::fail(written.error());
   auto order = plan::RecordedAnswers::make(std::move(written->ranks), run.resolved.first_step);
   if (!order) return base::fail(unreadable_order(order.error(), run.order_path()));
-  const auto training = pair_training(run);
+  const auto training = make_gossip_replay(run);
   if (!training) return base::fail(training.error());
   ReplayResult outcome;
   for (auto event = order->next(); event; event = order->next(), ++outcome.events)
@@ -214,7 +214,7 @@ Result<ReplayResult> replay_run(const std::filesystem::path& run_directory,
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
   const ReplayedRun run{run_directory, *resolved, *plan, services, recipe(*resolved)};
-  return in_pairs ? recompute_pairs(run) : recompute_served(run);
+  return in_pairs ? replay_gossip(run) : replay_servers(run);
 }
 
 }  // namespace trainyard::session

@@ -27,6 +27,13 @@ const char* environment(const char* name) {
   return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
+// Returns the variable if it is an absolute path. Others must be ignored (XDG Base Directory
+// Specification).
+const char* absolute_path(const char* name) {
+  const char* value = environment(name);
+  return value != nullptr && *value == '/' ? value : nullptr;
+}
+
 base::Result<void> make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -125,7 +132,8 @@ std::string use_of(const fs::path& directory, const char* file, const std::strin
 }
 
 fs::path default_runs_directory() {
-  if (const char* data = environment("XDG_DATA_HOME")) return fs::path(data) / "trainyard" / "runs";
+  if (const char* data = absolute_path("XDG_DATA_HOME"))
+    return fs::path(data) / "trainyard" / "runs";
   std::error_code error;
   const fs::path home = home_directory();
   if (home.empty() || !fs::is_directory(home, error)) return temporary_directory() / "runs";
@@ -133,7 +141,7 @@ fs::path default_runs_directory() {
 }
 
 base::Result<fs::path> make_runtime_directory() {
-  const char* runtime = environment("XDG_RUNTIME_DIR");
+  const char* runtime = absolute_path("XDG_RUNTIME_DIR");
   const fs::path directory =
       runtime != nullptr ? fs::path(runtime) / "trainyard" : temporary_directory();
   return make_private_directory(directory, "Set XDG_RUNTIME_DIR to a directory of yours.").map([&] {

@@ -12,7 +12,8 @@ inline constexpr const char* kResolvedFile = "resolved.json";  // Resolved exper
 inline constexpr const char* kResultFile = "result.json";      // Result line of the run.
 inline constexpr const char* kCheckpointsDirectory = "checkpoints";
 
-// Reads the resolved experiment of a run. Returns a Problem if the file is missing or invalid.
+// Reads the resolved experiment of a run. If its file is missing, uses the copy in the recording.
+// Returns a Problem if both are missing, or if the file is invalid.
 base::Result<experiment::Resolved> read_resolved(const std::filesystem::path& run_directory);
 
 }  // namespace trainyard::session

@@ -9,8 +9,14 @@
 
 #include "core/base/units.h"
 #include "core/experiment/bipartition.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fields.h"
+#include "core/experiment/engine.h"
+#include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
+#include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
+#include "core/experiment/rank_duties.h"
 #include "core/plan/text.h"
 #include "core/run/control/order_log.h"
 #include "core/session/checkpoint/model_weights.h"
@@ -45,7 +51,8 @@ Result<Json> result_of(const fs::path& run_directory, const RecordedTotals& tota
     return totals.result;
   }
   return base::fail({"run_without_result", ProblemCode::bad_input, run_directory.string(),
-                     "the run has no result, because it was killed or still runs",
+                     "the run has no result, because it was killed, could not write it, or still "
+                     "runs",
                      "the directory of a run that has ended",
                      "Wait until the run ends. The replay of a killed run shows what it did."});
 }
@@ -65,6 +72,8 @@ class Verifier {
     check_recording();
     check_documents();
     check_plan();
+    check_status();
+    check_settings();
     check_steps();
     check_samples();
     check_losses();
@@ -139,6 +148,45 @@ class Verifier {
     checks_.compare_values("plan_hash", recorded, hash);
   }
 
+  // A run that completed has done all steps of its experiment; one that did so and did not fail has
+  // completed.
+  void check_status() {
+    const std::int64_t all = e_.steps - e_.first_step;
+    if (checks_.stated("steps") == all && checks_.stated("problem").is_null())
+      checks_.compare("status", "completed");
+    else if (completed())
+      checks_.compare_values("steps of the experiment", checks_.stated("steps"), all);
+    else checks_.skip("status", "the recording does not contain why the run ended");
+  }
+
+  // Values of the result that follow from the resolved experiment.
+  void check_settings() {
+    const experiment::RunSpec& run = e_.document.run;
+    checks_.compare("clock", base::name_of(run.clock));
+    checks_.compare("links", base::name_of(run.links));
+    if (run.links == experiment::LinkSpeed::imposed) checks_.compare("link_scale", run.link_scale);
+    checks_.compare("devices", base::name_of(run.devices));
+    checks_.compare("multiplies", base::name_of(e_.document.training.multiplies));
+    checks_.compare("engine", base::name_of(experiment::engine_of(e_)));
+    checks_.compare("sharding", base::name_of(e_.document.data.sharding.kind));
+    const topology::Network network(e_.document.topology);
+    for (int rank = 0; rank < e_.world(); ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const std::string path = fmt::format("ranks.{}.", rank);
+      compare_if_stated(path + "role", experiment::duty_of(e_.document, rank));
+      compare_if_stated(path + "emulated", experiment::is_emulated(network.device(e_.ranks[r])));
+      if (r < e_.shards.size()) compare_if_stated(path + "samples_by_class", e_.shards[r]);
+    }
+    for (const char* path :
+         {"wall_seconds", "first_step_seconds", "samples_per_second", "simulated_step_seconds",
+          "ranks.0.memory_bytes", "ranks.0.peak_memory_bytes"})
+      checks_.skip(path, "a measurement, or a simulation, that is not repeated");
+  }
+
+  void compare_if_stated(const std::string& path, const Json& recomputed) {
+    if (!checks_.stated(path).is_null()) checks_.compare(path, recomputed);
+  }
+
   void check_steps() {
     if (const std::string why = lacks(); !why.empty()) {
       for (const char* path : {"steps", "step_seconds.median", "step_seconds.p95"})
@@ -209,7 +257,7 @@ class Verifier {
   void compare_recorded(const std::string& name, const Json& stated,
                         const std::optional<double>& value) {
     if (stated.is_null() && value && !std::isfinite(*value))
-      checks_.compare_values(name, "not finite", "not finite");
+      checks_.compare_values(name, "nan", "nan");
     else checks_.compare_values(name, stated, finite(value), kSumTolerance);
   }
 
@@ -223,8 +271,18 @@ class Verifier {
                  most = any ? *std::max_element(values.begin(), values.end()) : 0;
     checks_.compare("staleness.mean", mean, kSumTolerance);
     checks_.compare("staleness.max", most);
+    checks_.compare("staleness.p95", p95_of(values));
     if (const Json stated = checks_.stated("dropped_gradients"); !stated.is_null())
       checks_.compare("dropped_gradients", whole(totals_.dropped_gradients));
+  }
+
+  // Returns the smallest staleness that 95 % of the gradients do not exceed.
+  static double p95_of(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto rank =
+        static_cast<std::ptrdiff_t>(std::ceil(0.95 * static_cast<double>(values.size()))) - 1;
+    std::nth_element(values.begin(), values.begin() + rank, values.end());
+    return values[static_cast<std::size_t>(rank)];
   }
 
   // Bytes
@@ -389,8 +447,7 @@ class Verifier {
         evaluate_newest_checkpoint(e_, directory_ / kCheckpointsDirectory, make_compute);
     if (!evaluated) return skip(base::to_string(evaluated.error()));
     if (checks_.stated(paths[0]).is_null() && !std::isfinite(evaluated->loss()))
-      checks_.add(
-          {paths[0], "not finite", "not finite", CheckStatus::ok, "evaluation of the checkpoint"});
+      checks_.add({paths[0], "nan", "nan", CheckStatus::ok, "evaluation of the checkpoint"});
     else compare_evaluation(paths[0], finite(evaluated->loss()), true);
     compare_evaluation(paths[1], finite(evaluated->accuracy()), false);
   }

@@ -6,7 +6,7 @@ namespace trainyard::tests {
 namespace {
 
 TEST(Offloading, on_the_cpu_is_bit_identical) {
-  swapped::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); });
+  offloaded::expect_the_same_bits_in_every_strategy([] { return std::move(*cpu::make(1)); });
 }
 
 }  // namespace

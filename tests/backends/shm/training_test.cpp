@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include "backends/shm/transport.h"
+#include "tests/conformance/asynchronous_gossip_training.h"
 #include "tests/conformance/every_collective.h"
 #include "tests/conformance/gossip_training.h"
 #include "tests/conformance/local_sgd_training.h"
-#include "tests/conformance/pair_training.h"
 #include "tests/conformance/synchronized_training.h"
 #include "tests/conformance/vertical_training.h"
 
@@ -50,7 +50,7 @@ TEST(ShmTraining, by_gossip_keeps_the_mean_and_converges_and_sends_to_neighbors_
 }
 
 TEST(ShmTraining, by_asynchronous_gossip_keeps_the_mean_and_converges_without_hanging) {
-  expect_pairs(over_shared_memory);
+  expect_gossip_pairs(over_shared_memory);
 }
 
 TEST(ShmTraining, by_local_sgd_averages_by_an_all_reduce_and_moves_to_a_center) {

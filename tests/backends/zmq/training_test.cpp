@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/backends/zmq/sockets_with_memory.h"
+#include "tests/conformance/asynchronous_gossip_training.h"
 #include "tests/conformance/count_allocations.h"
 #include "tests/conformance/every_collective.h"
 #include "tests/conformance/gossip_training.h"
 #include "tests/conformance/local_sgd_training.h"
-#include "tests/conformance/pair_training.h"
 #include "tests/conformance/synchronized_training.h"
 #include "tests/conformance/vertical_training.h"
 
@@ -55,7 +55,7 @@ TEST(ZmqTraining, by_gossip_keeps_the_mean_and_converges_and_sends_to_neighbors_
 
 TEST(ZmqTraining, by_asynchronous_gossip_keeps_the_mean_and_converges_without_hanging) {
   std::deque<Lines> memory;
-  expect_pairs(
+  expect_gossip_pairs(
       [&](int ranks, std::size_t arena_bytes) { return over_sockets(ranks, arena_bytes, memory); });
 }
 

@@ -41,7 +41,7 @@ TEST(Content, reports_the_first_byte_that_is_not_utf_8) {
   EXPECT_FALSE(not_utf8("Müller", "file"));
   EXPECT_THAT(*not_utf8("M\xfcller", "file", 100),
               AllOf(IsProblem("not_utf8", "file"), Reports("byte 101"), Advises("iconv")));
-  EXPECT_EQ(utf8_of_latin1("M\xfcller"), "Müller");
+  EXPECT_EQ(utf8_of_windows1252("M\xfcller, 5 \x80"), "Müller, 5 €");
 }
 
 TEST(Content, replaces_control_characters) {
@@ -49,6 +49,7 @@ TEST(Content, replaces_control_characters) {
   EXPECT_EQ(printable("a\x1b[2Jb\x7f\xc2\x9b"), "a\uFFFD[2Jb\uFFFD\uFFFD");
   EXPECT_EQ(printable("a\u202Eb"), "a\uFFFDb") << "right-to-left override";
   EXPECT_EQ(printable("M\xfcller"), "M\uFFFDller");
+  EXPECT_EQ(printable_line("a\tb\nerror: forged"), "a b\\nerror: forged");
   EXPECT_EQ(to_text(Json("Müller 训练 \x1b\x7f\xc2\x9b\u202E")),
             "\"Müller 训练 \\u001b\\u007f\\u009b\\u202e\"");
   EXPECT_EQ(to_text(Json("M\xfcller")), "\"M\uFFFDller\"");

@@ -182,7 +182,7 @@ TEST(Fields, report_all_problems_with_their_paths) {
   EXPECT_THAT(
       problems_of(
           R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
-                              "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
+              "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
       ElementsAre(AllOf(IsProblem("wrong_type", "covered"), Reports(" 1")),
                   AllOf(IsProblem("out_of_range", "load"), Reports("-1")),
                   AllOf(IsProblem("wrong_type", "speed"), Reports("\"fast\"")),
@@ -279,10 +279,9 @@ TEST(Fields, generate_a_schema_from_the_table) {
   EXPECT_EQ(schema["title"], "Cart");
   EXPECT_EQ(schema["additionalProperties"], false);
   const Json& properties = schema["properties"];
-  EXPECT_EQ(
-      properties["load"],
-      json(
-          R"({"type": "integer", "description": "What it carries [kg]", "default": 10, "minimum": 0, "maximum": 1000})"));
+  EXPECT_EQ(properties["load"],
+            json(R"({"type": "integer", "description": "What it carries [kg]", )"
+                 R"("default": 10, "minimum": 0, "maximum": 1000})"));
   EXPECT_EQ(properties["shape"]["enum"], json(R"(["ring", "tree"])"));
   EXPECT_EQ(properties["wheels"]["maxItems"], 4);
   EXPECT_EQ(properties["wheels"]["items"]["properties"]["radius"]["type"], "number");

@@ -5,7 +5,7 @@ namespace trainyard::check {
 namespace {
 
 // Swaps an op with the next of the rank's ops that are alike; false where it is the last of them.
-bool swap_with_next(Victim& victim, const Place& place, const OpTest& alike) {
+bool swap_with_next(Victim& victim, const OpLocation& place, const OpTest& alike) {
   const auto line = victim.find(place.rank, alike);
   const auto next = std::upper_bound(line.begin(), line.end(), place.op);
   if (next == line.end()) return false;
@@ -24,9 +24,9 @@ bool is_reduced(Victim& victim, std::size_t rank, plan::BufferId buffer, std::in
 
 }  // namespace
 
-std::optional<Place> any_place(Victim& victim,
-                               const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
-  std::vector<Place> all;
+std::optional<OpLocation> any_location(
+    Victim& victim, const std::function<bool(std::size_t rank, const plan::Op&)>& fits) {
+  std::vector<OpLocation> all;
   for (std::size_t rank = 0; rank < victim.ranks.size(); ++rank)
     for (const std::size_t op :
          victim.find(rank, [&](const plan::Op& one) { return fits(rank, one); }))
@@ -36,7 +36,7 @@ std::optional<Place> any_place(Victim& victim,
 }
 
 bool swapped_sends(Victim& victim) {
-  const auto place = any_place(victim, sends);
+  const auto place = any_location(victim, sends);
   if (!place) return false;
   const plan::Op first = op_at(victim, *place);
   return swap_with_next(victim, *place, [&](const plan::Op& op) {
@@ -49,7 +49,7 @@ bool send_to_the_wrong_peer(Victim& victim) {
     return victim.groups[static_cast<std::size_t>(op.group)].ranks;
   };
   const auto place =
-      any_place(victim, [&](const plan::Op& op) { return sends(op) && members(op).size() > 2; });
+      any_location(victim, [&](const plan::Op& op) { return sends(op) && members(op).size() > 2; });
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
   for (const std::int32_t other : any_order(members(op)))
@@ -61,25 +61,25 @@ bool send_to_the_wrong_peer(Victim& victim) {
 }
 
 bool missing_receive(Victim& victim) {
-  const auto place = any_place(victim, receives);
+  const auto place = any_location(victim, receives);
   if (place) victim.remove(place->rank, place->op);
   return place.has_value();
 }
 
 bool repeated_addition(Victim& victim) {
-  const auto place = any_place(victim, adds);
+  const auto place = any_location(victim, adds);
   if (place) victim.repeat(place->rank, place->op);
   return place.has_value();
 }
 
 bool truncated_chunk(Victim& victim) {
-  const auto place = any_place(victim, sends);
+  const auto place = any_location(victim, sends);
   if (place) op_at(victim, *place).reads[0].count -= 1;
   return place.has_value();
 }
 
 bool repeated_contribution(Victim& victim) {
-  const auto place = any_place(victim, adds);
+  const auto place = any_location(victim, adds);
   if (!place) return false;
   const plan::Op add = op_at(victim, *place);
   const auto peer = static_cast<std::size_t>(add.peer);
@@ -99,7 +99,7 @@ bool repeated_contribution(Victim& victim) {
 }
 
 bool overwritten_sum(Victim& victim) {
-  const auto place = any_place(victim, adds);
+  const auto place = any_location(victim, adds);
   if (!place) return false;
   plan::Op& op = op_at(victim, *place);
   op.kind = plan::OpKind::recv;
@@ -113,9 +113,9 @@ bool shifted_chunk(Victim& victim) {
     return span.first + shift >= 0 && span.first + span.count + shift <=
                                           victim.ranks[rank].buffers[span.buffer.index()].elements;
   };
-  const auto place =
-      any_place(victim, [&](std::size_t rank,
-                            const plan::Op& op) {  // an offloaded sum reads and writes two buffers
+  const auto place = any_location(
+      victim, [&](std::size_t rank,
+                  const plan::Op& op) {  // an offloaded sum reads and writes two buffers
         return receives(op) && has_room(rank, op.writes[0]) &&
                (op.reads.empty() || has_room(rank, op.reads[0]));
       });
@@ -127,7 +127,7 @@ bool shifted_chunk(Victim& victim) {
 }
 
 bool update_from_an_element_that_is_not_summed(Victim& victim) {
-  const auto place = any_place(victim, [&](std::size_t rank, const plan::Op& op) {
+  const auto place = any_location(victim, [&](std::size_t rank, const plan::Op& op) {
     if (op.kind != plan::OpKind::update) return false;
     const plan::Access& span = op.reads[0];
     const std::int64_t end = span.first + span.count;
@@ -140,7 +140,7 @@ bool update_from_an_element_that_is_not_summed(Victim& victim) {
 }
 
 bool bucket_that_is_not_reduced(Victim& victim) {
-  const auto place = any_place(victim, is_all_reduce);
+  const auto place = any_location(victim, is_all_reduce);
   if (!place) return false;
   const plan::Op sum = op_at(victim, *place);
   for (const std::int32_t rank : victim.groups[static_cast<std::size_t>(sum.group)].ranks) {
@@ -153,13 +153,13 @@ bool bucket_that_is_not_reduced(Victim& victim) {
 }
 
 bool missing_member(Victim& victim) {
-  const auto place = any_place(victim, is_all_reduce);
+  const auto place = any_location(victim, is_all_reduce);
   if (place) victim.remove(place->rank, place->op);
   return place.has_value();
 }
 
 bool reordered_buckets(Victim& victim) {
-  const auto place = any_place(victim, is_all_reduce);
+  const auto place = any_location(victim, is_all_reduce);
   if (!place) return false;
   const std::int32_t group = op_at(victim, *place).group;
   return swap_with_next(victim, *place,

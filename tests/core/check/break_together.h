@@ -13,15 +13,15 @@ inline std::size_t any_rank(const Victim& victim) {
   return static_cast<std::size_t>(plan::any_count(static_cast<int>(victim.ranks.size()) - 1));
 }
 
-struct Place {
+struct OpLocation {
   std::size_t rank = 0, op = 0;
 };
-std::optional<Place> any_place(Victim& victim,
-                               const std::function<bool(std::size_t rank, const plan::Op&)>& fits);
-inline std::optional<Place> any_place(Victim& victim, const OpTest& fits) {
-  return any_place(victim, [&](std::size_t, const plan::Op& op) { return fits(op); });
+std::optional<OpLocation> any_location(
+    Victim& victim, const std::function<bool(std::size_t rank, const plan::Op&)>& fits);
+inline std::optional<OpLocation> any_location(Victim& victim, const OpTest& fits) {
+  return any_location(victim, [&](std::size_t, const plan::Op& op) { return fits(op); });
 }
-inline plan::Op& op_at(Victim& victim, const Place& place) {
+inline plan::Op& op_at(Victim& victim, const OpLocation& place) {
   return victim.train(place.rank)[place.op];
 }
 

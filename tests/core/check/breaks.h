@@ -34,14 +34,14 @@ inline void PrintTo(const Break& broken, std::ostream* out) { *out << broken.nam
 // -------------------------------------------------------------------------------------------
 
 inline bool lane_out_of_range(Victim& victim) {
-  const auto place = any_place(victim, [](const plan::Op&) { return true; });
+  const auto place = any_location(victim, [](const plan::Op&) { return true; });
   const auto lanes = static_cast<std::int32_t>(victim.ranks[place->rank].lanes.size());
   op_at(victim, *place).lane = plan::LaneId(*rc::gen::element<std::int32_t>(-1, lanes, 77));
   return true;
 }
 
 inline bool lane_of_another_kind(Victim& victim) {
-  const auto place = any_place(victim, [](const plan::Op&) { return true; });
+  const auto place = any_location(victim, [](const plan::Op&) { return true; });
   const auto& lanes = victim.ranks[place->rank].lanes;
   const plan::LaneKind kind = lanes[op_at(victim, *place).lane.index()].kind;
   const auto other = std::find_if(lanes.begin(), lanes.end(),
@@ -51,7 +51,7 @@ inline bool lane_of_another_kind(Victim& victim) {
 }
 
 inline bool access_beyond_its_buffer(Victim& victim) {
-  const auto place = any_place(victim, [](const plan::Op& op) { return !op.writes.empty(); });
+  const auto place = any_location(victim, [](const plan::Op& op) { return !op.writes.empty(); });
   plan::Access& access = op_at(victim, *place).writes.back();
   access.count +=
       victim.ranks[place->rank].buffers[access.buffer.index()].elements + 1 - access.first;
@@ -59,13 +59,13 @@ inline bool access_beyond_its_buffer(Victim& victim) {
 }
 
 inline bool dependency_that_nothing_satisfies(Victim& victim) {
-  const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
+  const auto place = any_location(victim, [](const plan::Op& op) { return !op.after.empty(); });
   if (place) op_at(victim, *place).after.back().sequence = 10'000;
   return place.has_value();
 }
 
 inline bool dependency_beyond_the_window(Victim& victim) {
-  const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
+  const auto place = any_location(victim, [](const plan::Op& op) { return !op.after.empty(); });
   if (place) op_at(victim, *place).after.back().steps_back = plan::Frontier::window - 1;
   return place.has_value();
 }
@@ -104,7 +104,7 @@ inline bool cycle_of_dependencies(Victim& victim) {
   const auto waits = [](const plan::Op& op, const plan::Dependency& d) {
     return d.steps_back == 0 && d.sequence > 0 && d.lane != op.lane;
   };
-  const auto place = any_place(victim, [&](const plan::Op& op) {
+  const auto place = any_location(victim, [&](const plan::Op& op) {
     return std::any_of(op.after.begin(), op.after.end(),
                        [&](const auto& d) { return waits(op, d); });
   });
@@ -124,7 +124,7 @@ inline bool cycle_of_dependencies(Victim& victim) {
 inline bool missing_dependency(Victim& victim) {
   for (int tries = 8; tries > 0; --tries) {
     Victim without = victim;
-    const auto place = any_place(without, [](const plan::Op& op) { return !op.after.empty(); });
+    const auto place = any_location(without, [](const plan::Op& op) { return !op.after.empty(); });
     if (!place) return false;
     auto& after = op_at(without, *place).after;
     after.erase(after.begin() + plan::any_count(static_cast<int>(after.size()) - 1));

@@ -54,7 +54,7 @@ RC_GTEST_PROP(CompressedPlans, are_proved_coarse_and_expanded, ()) {
 RC_GTEST_PROP(CompressedPlans, in_which_a_rank_does_not_encode_violate_meaning, ()) {
   const Scheme kind = any_scheme();
   Victim victim = any_compressed_victim(kind);
-  const auto place = any_place(victim, encodes);
+  const auto place = any_location(victim, encodes);
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm_for(kind));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
@@ -71,7 +71,7 @@ RC_GTEST_PROP(CompressedPlans, in_which_no_rank_encodes_violate_meaning, ()) {
 RC_GTEST_PROP(CompressedPlans, in_which_a_rank_does_not_decode_violate_meaning, ()) {
   const Scheme kind = any_scheme();
   Victim victim = any_compressed_victim(kind);
-  const auto place = any_place(victim, decodes);
+  const auto place = any_location(victim, decodes);
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm_for(kind));
   RC_ASSERT(failed(victim).contains(Proof::meaning));
@@ -88,7 +88,7 @@ RC_GTEST_PROP(CompressedPlans, that_decode_before_the_gather_is_complete_race_or
               ()) {
   const Scheme kind = any_gathered();
   Victim victim = any_compressed_victim(kind);
-  const auto place = any_place(victim, decodes);
+  const auto place = any_location(victim, decodes);
   op_at(victim, *place).after.clear();
   victim = victim.expanded(any_algorithm_for(kind));
   const auto found = failed(victim);
@@ -97,7 +97,7 @@ RC_GTEST_PROP(CompressedPlans, that_decode_before_the_gather_is_complete_race_or
 
 RC_GTEST_PROP(CompressedPlans, that_decode_only_a_part_of_the_gather_violate_meaning, ()) {
   Victim victim = any_compressed_victim(any_gathered());
-  const auto place = any_place(victim, decodes);
+  const auto place = any_location(victim, decodes);
   op_at(victim, *place).reads.front().count -= 1;
   RC_ASSERT(failed(victim) == std::set<Proof>{Proof::meaning});
 }
@@ -105,7 +105,7 @@ RC_GTEST_PROP(CompressedPlans, that_decode_only_a_part_of_the_gather_violate_mea
 // The gradient of a segment comes after its bucket was encoded.
 RC_GTEST_PROP(CompressedPlans, that_encode_too_early_violate_meaning, ()) {
   Victim victim = any_compressed_victim(any_scheme());
-  const auto place = any_place(victim, [&](std::size_t rank, const Op& op) {
+  const auto place = any_location(victim, [&](std::size_t rank, const Op& op) {
     return op.kind == OpKind::encode &&
            op.reads.front().buffer == victim.ranks[rank].buffer("grads") && op.after.size() == 1;
   });
@@ -128,7 +128,7 @@ RC_GTEST_PROP(CompressedPlans, that_encode_while_peers_read_are_a_race, ()) {
   e.strategy.bucket_bytes = 1'000'000;
   e.strategy.kind = experiment::StrategyKind::mirrored;
   Victim victim(strategy::coarse_plan(strategy::resolved(e)).value());
-  const auto place = any_place(victim, encodes);
+  const auto place = any_location(victim, encodes);
   op_at(victim, *place).after.clear();
   RC_ASSERT(failed(victim.expanded(
                 *rc::gen::element(collective::Algorithm::ring, collective::Algorithm::direct))) ==

@@ -88,7 +88,7 @@ TEST(BrokenLayers, rank_without_a_contribution_is_found) {
   EXPECT_TRUE(is_found(victim, "proof_meaning at rank 0, program train"));
 }
 
-// A sum that is read before it is there: what the next layer waits for is taken away.
+// Removes the dependency of the next layer on a sum, so that the sum is read before it is complete.
 TEST(BrokenLayers, part_used_as_the_sum_is_found) {
   Victim victim = whole();
   for (std::size_t rank = 0; rank < 2; ++rank) {

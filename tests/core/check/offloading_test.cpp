@@ -17,7 +17,7 @@ using experiment::StrategyKind;
 using plan::OpKind;
 using testing::Contains;
 
-Experiment any_model_to_swap(int ranks) {
+Experiment any_model_to_offload(int ranks) {
   switch (*rc::gen::inRange(0, 4)) {
     case 0: return strategy::small_rows(ranks);
     case 1: return strategy::small_gpt(ranks);
@@ -28,7 +28,7 @@ Experiment any_model_to_swap(int ranks) {
 
 RC_GTEST_PROP(Offloading, of_any_model_with_any_strategy_is_proved_and_reads_back, ()) {
   const int ranks = *rc::gen::inRange(2, 4);
-  Experiment e = any_model_to_swap(ranks);
+  Experiment e = any_model_to_offload(ranks);
   e.strategy.kind = *rc::gen::element(StrategyKind::mirrored, StrategyKind::ddp, StrategyKind::fsdp,
                                       StrategyKind::local_sgd, StrategyKind::gossip,
                                       StrategyKind::tensor_parallel, StrategyKind::pipeline,
@@ -47,7 +47,7 @@ RC_GTEST_PROP(Offloading, of_any_model_with_any_strategy_is_proved_and_reads_bac
   for (const auto& plan : {strategy::coarse_plan(resolved), strategy::make_plan(resolved)}) {
     const Report report = examine(plan.value());
     RC_ASSERT(base::to_string(report.problems()) == "");
-    RC_ASSERT(std::find(report.proofs.begin(), report.proofs.end(), Proof::swapping) !=
+    RC_ASSERT(std::find(report.proofs.begin(), report.proofs.end(), Proof::offloading) !=
               report.proofs.end());
   }
   const std::string text = plan::to_text(strategy::coarse_plan(resolved).value());
@@ -86,19 +86,19 @@ TEST(Offloading, of_outputs_that_is_broken_is_found) {
   // No op waits for the fetch. The next layer in the forward pass requested it first.
   EXPECT_THAT(found_in_offloading([](Victim& v) { waits_for_no_copy(v, "W.s2.m0"); }),
               Contains(Proof::races));
-  // Taken away before it was made.
+  // Offloads an output before it is computed.
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s0.m0").after = {}; }),
               Contains(Proof::races));
   // Fetches data offloaded in another micro-step, or by another layer.
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("OUT.s1.m1"))); }),
-              Contains(Proof::swapping));
+              Contains(Proof::offloading));
   EXPECT_THAT(
       found_in_offloading([](Victim& v) { v.op(0, "IN.s1.m0").reads = v.op(0, "IN.s0.m0").reads; }),
-      Contains(Proof::swapping));
+      Contains(Proof::offloading));
   // Into another's place, which is still asked for.
   EXPECT_THAT(found_in_offloading(
                   [](Victim& v) { v.op(0, "IN.s1.m0").writes = v.op(0, "IN.s2.m0").writes; }),
-              Contains(Proof::swapping));
+              Contains(Proof::offloading));
 }
 
 TEST(Offloading, of_moments_that_is_broken_is_found) {
@@ -106,15 +106,15 @@ TEST(Offloading, of_moments_that_is_broken_is_found) {
               Contains(Proof::races));
   // They are not put back, or are not brought.
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("OUT.s3"))); }),
-              Contains(Proof::swapping));
+              Contains(Proof::offloading));
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.remove(0, v.first(0, is("IN.s1"))); }),
-              Contains(Proof::swapping));
+              Contains(Proof::offloading));
   // The buffer of another layer, which has its own.
   EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "IN.s3").reads = v.op(0, "IN.s2").reads;
                 v.op(0, "OUT.s3").writes = v.op(0, "OUT.s2").writes;
               }),
-              Contains(Proof::swapping));
+              Contains(Proof::offloading));
   // Put back before they are updated.
   EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s3").after = {}; }),
               Contains(Proof::races));
@@ -124,7 +124,7 @@ TEST(Offloading, of_something_other_than_a_copy_is_found) {
   EXPECT_THAT(
       found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").writes.front().count -= 1; }),
       Contains(Proof::structure));
-  EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::swap_in; }),
+  EXPECT_THAT(found_in_offloading([](Victim& v) { v.op(0, "OUT.s1.m0").kind = OpKind::fetch; }),
               Contains(Proof::structure));
   EXPECT_THAT(found_in_offloading([](Victim& v) {
                 v.op(0, "F.s1.m0").reads.front() = v.op(0, "OUT.s1.m0").writes.front();

@@ -37,7 +37,7 @@ RC_GTEST_PROP(RandomPlans, of_strategies_with_different_ranks_are_proved, ()) {
 // plan forgets.
 RC_GTEST_PROP(RandomPlans, race_exactly_if_accesses_are_unordered, ()) {
   Victim victim(any_graph(2 + plan::any_count(3), Programs::train));
-  const auto place = any_place(victim, [](const plan::Op& op) { return !op.after.empty(); });
+  const auto place = any_location(victim, [](const plan::Op& op) { return !op.after.empty(); });
   RC_PRE(place.has_value());
   auto& after = op_at(victim, *place).after;
   after.erase(after.begin() + plan::any_count(static_cast<int>(after.size()) - 1));

@@ -84,7 +84,8 @@ RC_GTEST_PROP(SynchronizedPlans, in_which_all_ranks_omit_a_sum_violate_meaning, 
 
 RC_GTEST_PROP(SynchronizedPlans, in_which_a_rank_omits_its_sums_violate_meaning, ()) {
   Victim victim = coarse(any_synchronized());
-  const auto place = any_place(victim, [](const Op& op) { return op.kind == OpKind::statistics; });
+  const auto place =
+      any_location(victim, [](const Op& op) { return op.kind == OpKind::statistics; });
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));

@@ -73,7 +73,7 @@ RC_GTEST_PROP(VerticalPlans, without_an_exchange_of_rows_violate_meaning, ()) {
 // Its own columns, of any micro-step: others then add up what it made of the last, or of nothing.
 RC_GTEST_PROP(VerticalPlans, in_which_a_rank_omits_its_columns_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
-  const auto place = any_place(victim, is(OpKind::partial));
+  const auto place = any_location(victim, is(OpKind::partial));
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm());
   RC_ASSERT(failed(victim).contains(Proof::meaning));
@@ -81,7 +81,7 @@ RC_GTEST_PROP(VerticalPlans, in_which_a_rank_omits_its_columns_violate_meaning, 
 
 RC_GTEST_PROP(VerticalPlans, in_which_a_rank_sends_no_gradients_of_its_rows_violate_meaning, ()) {
   Victim victim = coarse(any_vertical());
-  const auto place = any_place(
+  const auto place = any_location(
       victim, [](const Op& op) { return op.kind == OpKind::backward_input && op.segment == 0; });
   victim.remove(place->rank, place->op);
   if (any_bool()) victim = victim.expanded(any_algorithm());

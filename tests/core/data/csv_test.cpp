@@ -136,7 +136,6 @@ TEST_F(Csv, reports_line_and_column_of_an_invalid_number) {
 }
 
 TEST_F(Csv, names_lines_before_the_header) {
-  EXPECT_THAT(problem("sep=;\nx;kind\n1;a\n2;b\n"), Reports("only states the delimiter"));
   EXPECT_THAT(problem("# made today\nx,kind\n1,a\n2,b\n"), Advises("comment lines"));
 }
 
@@ -256,6 +255,33 @@ TEST_F(Csv, first_line_of_numbers_with_a_fraction_is_a_sample) {
   EXPECT_EQ(dialect("0.5,1.5,kind\n0.5,0.25,0\n1.5,1.25,1\n"), std::pair(2L, true)) << "a text";
   spec_.csv.header = CsvHeader::present;
   EXPECT_EQ(dialect("5.1,3.5,7\n0.5,0.25,0\n1.5,1.25,1\n"), std::pair(2L, true));
+}
+
+// Shapes of files that are often used without a header: the zoo, cars and digits of the UCI
+// repository.
+TEST_F(Csv, first_line_of_values_that_name_no_columns_is_a_sample) {
+  const auto read = [&](const std::string& text) {
+    const auto table = read_text(text);
+    return table ? std::pair(table->read, table->dialect.header)
+                 : std::pair(std::int64_t{-1}, true);
+  };
+  EXPECT_EQ(read("bear,1,0,1,2\nwolf,0,1,0,1\ncarp,0,1,0,3\n"), std::pair(3L, false))
+      << "the same number twice";
+  EXPECT_EQ(read("5.1,3.5,rare\n4.9,3,usual\n4.7,3.2,usual\n"), std::pair(3L, false))
+      << "a fraction and a text";
+  EXPECT_EQ(read("0,0,16,5\n0,3,11,1\n1,2,12,2\n"), std::pair(3L, false)) << "pixels";
+  EXPECT_EQ(read("name,2019,2020,kind\nx,1.5,2.5,a\ny,3.5,4.5,b\n"), std::pair(2L, true))
+      << "years";
+  EXPECT_EQ(read("id,1.5,1.5,kind\n1,1.5,2.5,a\n2,3.5,4.5,b\n"), std::pair(2L, true))
+      << "a name above numbers";
+}
+
+TEST_F(Csv, first_line_may_state_the_delimiter) {
+  const auto set = open_text("sep=;\nx;kind\n0,5;a\n1,5;b\n");
+  ASSERT_TRUE(set) << base::to_string(set.error());
+  EXPECT_EQ((*set)->summary().features(), 1);
+  EXPECT_EQ(labels("sep=;\r\nx;kind\r\n0,5;a\r\n1,5;b\r\n"), (std::vector<std::int32_t>{0, 1}));
+  EXPECT_THAT(problem("sep=;\nx;kind\n0,5;a\n1,5z;b\n"), problem_at(4)) << "lines keep numbers";
 }
 
 TEST_F(Csv, blanks_around_quotes_are_skipped) {
@@ -422,6 +448,9 @@ TEST_F(Csv, converts_latin_1_and_refuses_utf_16_and_web_pages) {
   ASSERT_TRUE(latin) << base::to_string(latin.error());
   EXPECT_THAT((*latin)->notes(), Contains(HasSubstr("Müller")));
   EXPECT_THAT((*latin)->notes(), Contains(HasSubstr("Latin-1")));
+  const auto euro = open_text("x,kind\n1,\x80\n2,b\n");
+  ASSERT_TRUE(euro) << base::to_string(euro.error());
+  EXPECT_THAT((*euro)->notes(), Contains(HasSubstr("€"))) << "Windows-1252";
   EXPECT_THAT(problem(std::string("\xff\xfex\0,\0k\0\n\0", 10)),
               AllOf(IsProblem("not_utf8", path()), Reports("UTF-16"), Advises("iconv")));
   EXPECT_THAT(problem("\n<!DOCTYPE html>\n<html>404</html>"), Reports("web page"));
@@ -524,6 +553,7 @@ TEST_F(Csv, counts_lines_after_a_quoted_line_break) {
 TEST_F(Csv, shows_unprintable_bytes_in_hexadecimal) {
   EXPECT_THAT(problem(std::string("x,kind\n\xff\0,a\n2,b\n", 15)),
               AllOf(problem_at(2), Reports("\"\\xff\\x00\"")));
+  EXPECT_THAT(problem("x,kind\n1,a\n größe,b\n"), Reports("\"größe\""));
 }
 
 TEST_F(Csv, refuses_lines_with_another_number_of_fields) {

@@ -111,11 +111,10 @@ TEST(BadDocument, excessive_nesting_is_refused) {
 }
 
 TEST(BadDocument, all_problems_are_reported_together) {
-  EXPECT_EQ(
-      problems_in(
-          R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, "data": {"kind": "imagenet"}, "run": 7})")
-          .size(),
-      7u);
+  EXPECT_EQ(problems_in(R"({"a": 1, "name": 2, "training": {"epochs": 0, "b": 1}, )"
+                        R"("data": {"kind": "imagenet"}, "run": 7})")
+                .size(),
+            7u);
 }
 
 // Replaces each value of a valid document. Reading must accept or report it, without a crash.

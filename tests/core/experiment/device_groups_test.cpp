@@ -62,7 +62,8 @@ TEST(DeviceGroups, map_consecutive_gpus) {
 
 TEST(DeviceGroups, join_only_equal_devices_with_consecutive_names) {
   EXPECT_EQ(grouped(R"([{"name": "cpu0"}, {"name": "cpu1"}, {"name": "cpu2", "cores": 2},
-                        {"name": "cpu3", "cores": 2}, {"name": "cpu5"}, {"name": "a"}, {"name": "a1"}])"),
+                        {"name": "cpu3", "cores": 2}, {"name": "cpu5"}, {"name": "a"},
+                        {"name": "a1"}])"),
             Json::parse(R"([{"name": "cpu", "count": 2}, {"name": "cpu2", "count": 2, "cores": 2},
                             {"name": "cpu5"}, {"name": "a"}, {"name": "a1"}])"));
 }

@@ -362,7 +362,7 @@ TEST(Validate, compression_fraction_must_be_in_range) {
 TEST(Validate, model_must_fit_the_data) {
   expect_problem([](Experiment& e) { e.model.layers.back().units = 7; }, "model.layers[2]",
                  "units_differ_from_classes");
-  expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0]",
+  expect_problem([](Experiment& e) { e.model.layers[0].units = 0; }, "model.layers[0].units",
                  "units_not_set");
   expect_problem([](Experiment& e) { e.model.layers.pop_back(); }, "model.layers[1]",
                  "output_not_linear");

@@ -209,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"no_units",
             {{kLinear, 0}, {kRelu, 0}, {kLinear, 0}},
             "units_not_set",
-            "model.layers[0]"},
+            "model.layers[0].units"},
         Bad{"bag_after_another_layer",
             {{kLinear, 9}, {LayerKind::embedding_bag}, {kLinear, 0}},
             "layer_not_first",

@@ -87,7 +87,7 @@ RankPlan offloaded(std::int32_t out_from, std::size_t out_until, std::int32_t in
   ops[8].after = {{LaneId(1), 2, 0}};
   if (out_until > 0) ops[out_until].after = {{LaneId(1), 1, 0}};
   Op out, in;
-  out.kind = OpKind::swap_out, in.kind = OpKind::swap_in;
+  out.kind = OpKind::offload, in.kind = OpKind::fetch;
   out.lane = in.lane = LaneId(1);
   out.reads = in.writes = {{BufferId(0), 0, 10}};
   out.after = {{LaneId(0), out_from, 0}};

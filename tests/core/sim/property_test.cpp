@@ -58,18 +58,19 @@ Simulated play(const Scene& scene) {
 
 // An op of a lane, or the round that it shares with others: {program, op, -1} or {program, bucket,
 // round}.
-using Place = std::tuple<int, int, int>;
+using LanePosition = std::tuple<int, int, int>;
 
-Place place(const plan::RankPlan& rank, int program, int number) {
+LanePosition place(const plan::RankPlan& rank, int program, int number) {
   const plan::Op& op =
       rank.programs[static_cast<std::size_t>(program)].ops[static_cast<std::size_t>(number)];
-  return op.round >= 0 ? Place{program, op.bucket, op.round} : Place{program, number, -1};
+  return op.round >= 0 ? LanePosition{program, op.bucket, op.round}
+                       : LanePosition{program, number, -1};
 }
 
 // Positions in plan order by lane, step after step.
-std::vector<std::vector<Place>> planned(const plan::RankPlan& rank,
-                                        const plan::Schedule& schedule) {
-  std::vector<std::vector<Place>> lanes(rank.lanes.size());
+std::vector<std::vector<LanePosition>> planned(const plan::RankPlan& rank,
+                                               const plan::Schedule& schedule) {
+  std::vector<std::vector<LanePosition>> lanes(rank.lanes.size());
   const auto add = [&](int program) {
     const auto& ops = rank.programs[static_cast<std::size_t>(program)].ops;
     for (std::size_t i = 0; i < ops.size(); ++i)
@@ -85,9 +86,9 @@ std::vector<std::vector<Place>> planned(const plan::RankPlan& rank,
   return lanes;
 }
 
-std::vector<std::vector<Place>> happened(const plan::RankPlan& rank,
-                                         const std::vector<RankEvent>& events) {
-  std::vector<std::vector<Place>> lanes(rank.lanes.size());
+std::vector<std::vector<LanePosition>> happened(const plan::RankPlan& rank,
+                                                const std::vector<RankEvent>& events) {
+  std::vector<std::vector<LanePosition>> lanes(rank.lanes.size());
   for (const auto& [of, event] : events)
     if (of == rank.rank && event.kind == EventKind::op)
       lanes[rank.programs[event.index].ops[event.subject].lane.index()].push_back(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A rank as the real one, but for what it says of itself: $TRAINYARD_IMPOSTOR is "software" or
-// "plan", of which it has another.
+// Rank that reports a wrong software version or plan hash: $TRAINYARD_IMPOSTOR is "software" or
+// "plan".
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -13,10 +13,10 @@ namespace {
 
 using namespace trainyard;
 
-// Changes what is said on its way out.
-class Lying final : public session::ControlClient {
+// Changes messages before they are sent.
+class ImpostorClient final : public session::ControlClient {
  public:
-  Lying(std::unique_ptr<session::ControlClient> inner, std::string of)
+  ImpostorClient(std::unique_ptr<session::ControlClient> inner, std::string of)
       : inner_(std::move(inner)), of_(std::move(of)) {}
   base::Result<std::optional<session::Message>> receive(std::chrono::milliseconds limit) override {
     return inner_->receive(limit);
@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
       [of](const std::string& endpoint) -> base::Result<std::unique_ptr<session::ControlClient>> {
     auto client = zmq::connect(endpoint);
     if (!client) return client;
-    return std::make_unique<Lying>(std::move(*client), of != nullptr ? of : "");
+    return std::make_unique<ImpostorClient>(std::move(*client), of != nullptr ? of : "");
   };
   services.make_compute =
       [](const topology::Device&) -> base::Result<std::unique_ptr<compute::Compute>> {

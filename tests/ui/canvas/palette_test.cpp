@@ -59,7 +59,8 @@ std::vector<MachineGpu> listed(const Program& program) { return answer_of(progra
 
 constexpr const char* kTwo =
     R"({"type":"item","name":"NVIDIA H200","help":"","number":0,"memory_bytes":150000000000}
-{"type":"item","name":"NVIDIA A2","help":"","number":1,"memory_bytes":16000000000,"peak_flops":4.5e12,"memory_bandwidth_bytes_per_second":2e11,"links":"PCIe 4.0 x8"}
+{"type":"item","name":"NVIDIA A2","help":"","number":1,"memory_bytes":16000000000,)"
+    R"("peak_flops":4.5e12,"memory_bandwidth_bytes_per_second":2e11,"links":"PCIe 4.0 x8"}
 no line of JSON
 {"type":"result","status":"completed","kind":"gpus","names":["NVIDIA H200","NVIDIA A2"]}
 )";

@@ -27,12 +27,12 @@ using test::kPatience;
 using test::SyntheticRun;
 using testing::ElementsAre;
 
-struct Befallen {
+struct FaultEvent {
   const char* kind;
   int rank, step, link = -1;
 };
 
-Json state_of(const Befallen& one) {
+Json state_of(const FaultEvent& one) {
   return {
       {"state", "running"},
       {"time_ns", one.step * 5'000'000LL + 5'000'000},
@@ -42,11 +42,11 @@ Json state_of(const Befallen& one) {
 
 // Recording of `steps` steps of two ranks with their faults; the run has ended.
 std::unique_ptr<Run> recorded_faults(const QTemporaryDir& directory,
-                                     const std::vector<Befallen>& faults, int steps = 20) {
+                                     const std::vector<FaultEvent>& faults, int steps = 20) {
   const SyntheticRun run{.ranks = 2};
   auto writer = run.create(directory.path().toStdString());
   EXPECT_TRUE(run.append(writer, 0, steps));
-  for (const Befallen& one : faults)
+  for (const FaultEvent& one : faults)
     EXPECT_TRUE(writer.append_json(FrameType::state, -1, state_of(one)));
   EXPECT_TRUE(
       writer.append_json(FrameType::result, -1, {{"type", "result"}, {"status", "completed"}}));
@@ -62,7 +62,7 @@ class FaultMarks : public testing::Test {
     charts_.resize(1200, 800);
     charts_.show();
   }
-  void show(const std::vector<Befallen>& faults) {
+  void show(const std::vector<FaultEvent>& faults) {
     run_ = recorded_faults(directory_, faults);
     charts_.set_runs({run_.get()});
     ASSERT_TRUE(QTest::qWaitFor([&] { return !charts_.reading(); }, kPatience));
@@ -99,15 +99,15 @@ TEST_F(FaultMarks, are_on_every_chart_at_the_position_of_the_fault_on_any_axis) 
 
 // All faults of ranks and links of a live run.
 TEST_F(FaultMarks, include_every_kind_on_every_chart) {
-  const std::vector<Befallen> all{{"slow", 0, 2},
-                                  {"stalled", 0, 4},
-                                  {"awake", 0, 5},
-                                  {"killed", 1, 6},
-                                  {"lost", 1, 6},
-                                  {"back", 1, 8},
-                                  {"link_cut", -1, 10, 0},
-                                  {"link_slowed", -1, 12, 0},
-                                  {"link_restored", -1, 14, 0}};
+  const std::vector<FaultEvent> all{{"slow", 0, 2},
+                                    {"stalled", 0, 4},
+                                    {"awake", 0, 5},
+                                    {"killed", 1, 6},
+                                    {"lost", 1, 6},
+                                    {"back", 1, 8},
+                                    {"link_cut", -1, 10, 0},
+                                    {"link_slowed", -1, 12, 0},
+                                    {"link_restored", -1, 14, 0}};
   show(all);
   int charts = 0;
   for (const ChartKind kind : kChartKinds) {

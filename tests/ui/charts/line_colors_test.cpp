@@ -14,9 +14,9 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kColors = 8;         // of ranks and runs, before they repeat
-constexpr double kSeen = 3;        // the contrast that WCAG 2.1 asks for of what is drawn
-constexpr double kToldApart = 20;  // in CIELAB, where 2 can just be noticed
+constexpr int kColors = 8;                  // of ranks and runs, before they repeat
+constexpr double kSeen = 3;                 // the contrast that WCAG 2.1 asks for of what is drawn
+constexpr double kMinColorDifference = 20;  // in CIELAB; a difference of 2 is just noticeable
 
 telemetry::History history_of_ranks(int ranks) {
   QTemporaryDir directory;
@@ -65,7 +65,7 @@ TEST(LineColors, parts_of_a_step_have_distinct_visible_colors_unlike_any_rank) {
       EXPECT_GE(contrast(color, Theme::instance().colors().card), kSeen)
           << part.style.label.toStdString();
       for (const QColor& other : others)
-        EXPECT_GE(difference(color, other), kToldApart)
+        EXPECT_GE(difference(color, other), kMinColorDifference)
             << part.style.label.toStdString() << " is like " << other.name().toStdString();
       others.push_back(color);
     }
@@ -79,9 +79,10 @@ TEST(LineColors, exist_for_each_purpose_of_buffers) {
       const QColor color = Theme::instance().component_color(part);
       EXPECT_GE(contrast(color, Theme::instance().colors().card), kSeen) << part;
       for (int rank = 0; rank < kColors; ++rank)
-        EXPECT_GE(difference(color, Theme::instance().series_color(rank)), kToldApart) << part;
+        EXPECT_GE(difference(color, Theme::instance().series_color(rank)), kMinColorDifference)
+            << part;
       for (int other = 0; other < part; ++other)
-        EXPECT_GE(difference(color, Theme::instance().component_color(other)), kToldApart)
+        EXPECT_GE(difference(color, Theme::instance().component_color(other)), kMinColorDifference)
             << part << ", " << other;
     }
   }

@@ -144,12 +144,14 @@ TEST_F(JudgedLine, further_typing_cancels_the_simulation) {
   draw_three();
   for (int typed = 0; typed < 3; ++typed) {
     ASSERT_TRUE(waits_for_three());
+    ASSERT_TRUE(QTest::qWaitFor([&] { return judges_.begun == typed + 1; }));
     const QString before = line_->cost_text();
     document_.set_value("model.layers[0].units", 33 + typed);
     ASSERT_TRUE(QTest::qWaitFor([&] { return line_->cost_text() != before; }))
         << "the previous simulation blocks the thread";
-    EXPECT_EQ(judges_.freed, typed + 1);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return judges_.freed == typed + 1; }));
   }
+  ASSERT_TRUE(QTest::qWaitFor([&] { return judges_.begun == 4; }));
   document_.edit("two", [](experiment::Experiment& e) { e.topology = sample().topology; });
   ASSERT_TRUE(says_verdict_of_two());
   EXPECT_EQ(judges_.freed, 4) << "all simulations of three ranks were canceled";

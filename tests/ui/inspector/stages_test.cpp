@@ -73,7 +73,7 @@ TEST_F(Stages, tensor_parallel_layers_are_listed_beside_the_strategy) {
   });
   EXPECT_TRUE(QTest::qWaitFor([&] { return !shown("strategy", "by outputs").isEmpty(); }));
   EXPECT_THAT(shown("strategy", "by outputs"),
-              test::HasAll("Layer 0 by outputs, layer 2 by inputs"));
+              test::HasAll("Layer 0 is split by outputs, layer 2 is split by inputs"));
   EXPECT_EQ(picture(), LogicalTopology());
   EXPECT_EQ(layers_, (std::vector<std::string>{"0\u20132 (1/2)", "0\u20132 (2/2)"}));
   EXPECT_THAT(shown("training", "Global batch"), test::HasAll("32 samples"));

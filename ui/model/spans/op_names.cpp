@@ -71,11 +71,11 @@ NamedProgram named(const plan::RankPlan& rank, const plan::Program& program,
 
 // True if the lane is for pairwise averaging, which is not a collective.
 bool is_pairwise(const plan::RankPlan& rank, const plan::Lane& lane) {
-  const auto pairs_up = [&](const plan::Op& op) {
-    return &rank.lanes[op.lane.index()] == &lane && plan::pairs_up(op.kind);
+  const auto gossips_in_pairs = [&](const plan::Op& op) {
+    return &rank.lanes[op.lane.index()] == &lane && plan::gossips_in_pairs(op.kind);
   };
   return std::ranges::any_of(rank.programs, [&](const plan::Program& program) {
-    return std::ranges::any_of(program.ops, pairs_up);
+    return std::ranges::any_of(program.ops, gossips_in_pairs);
   });
 }
 
@@ -126,8 +126,8 @@ SpanKind kind_of(OpKind kind) {
     case OpKind::scale:
     case OpKind::weigh:
     case OpKind::mix: return SpanKind::update;
-    case OpKind::swap_out:
-    case OpKind::swap_in: return SpanKind::swap;
+    case OpKind::offload:
+    case OpKind::fetch: return SpanKind::offload;
     case OpKind::offer:
     case OpKind::push:
     case OpKind::give:
@@ -147,7 +147,7 @@ bool communicates(SpanKind kind) {
   return kind == SpanKind::send || kind == SpanKind::receive || kind == SpanKind::collective;
 }
 bool computes(SpanKind kind) {
-  return kind != SpanKind::input && kind != SpanKind::swap && !communicates(kind);
+  return kind != SpanKind::input && kind != SpanKind::offload && !communicates(kind);
 }
 
 const NamedOp* RankNames::find(int program, int op) const {
@@ -175,7 +175,7 @@ base::Result<RankNames> names_from_plan(const std::string& text) {
     if (plan.ranks == 0) return names;
     const plan::RankPlan rank = plan.rank_plan(0);
     for (const plan::Lane& lane : rank.lanes) names.lanes.push_back(lane.name);
-    if (!rank.pairs.empty()) names.pairing = rank.pairs.front();
+    if (!rank.pairs.empty()) names.gossip_pair = rank.pairs.front();
     const auto lane_of_group = add_lanes_of_buckets(rank, names);
     for (const plan::Program& program : rank.programs)
       names.programs.push_back(named(rank, program, lane_of_group));

@@ -27,14 +27,14 @@ enum class SpanKind : std::uint8_t {
   send,
   receive,
   collective,
-  swap
+  offload
 };
 inline constexpr std::size_t kSpanKinds = 10;
 SpanKind kind_of(plan::OpKind kind);
 // True for a send, for a receive, and for a full collective that an engine executes. Such an engine
 // does not report single messages.
 bool communicates(SpanKind kind);
-bool computes(SpanKind kind);  // true except for communication, input and swaps
+bool computes(SpanKind kind);  // true except for communication, input and offloading
 
 struct NamedOp {
   std::string token;  // "F.s2.m0"
@@ -71,7 +71,7 @@ struct RankNames {
   std::vector<int> shown{0};  // all lanes in display order: full collectives above their chunks
   int first_bucket_lane = 1;  // index of the first lane of full collectives
   std::vector<NamedProgram> programs;
-  std::optional<plan::Pairing> pairing = {};  // set if each step averages with one partner
+  std::optional<plan::GossipPair> gossip_pair = {};  // set if each step averages with one partner
 
   bool is_bucket_lane(int lane) const { return lane >= first_bucket_lane; }
   const NamedBucket* bucket(int program, int op) const;  // null if the op is in no bucket

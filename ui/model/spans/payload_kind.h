@@ -35,7 +35,7 @@ struct OpPayload {
   PayloadKind payload = PayloadKind::other;
   std::int32_t peer = -1;  // -1: the op has no such message
   bool arrives = false;    // true if the rank receives the message from the peer
-  bool pairs = false;      // true if the peer is the step's partner (`plan::Pairing`)
+  bool pairs = false;      // true if the peer is the step's partner (`plan::GossipPair`)
 };
 
 OpPayload payload_of(const plan::RankPlan& rank, const plan::Program& program, const plan::Op& op);

@@ -25,7 +25,8 @@ void TrafficMeter::take(const telemetry::OpRecord& record, const RankNames& name
   const NamedOp* named = names.find(record.program, record.op);
   if (named == nullptr || !(record.bytes > 0) || !std::isfinite(record.end)) return;
   const OpPayload& op = named->payload;
-  const int peer = op.pairs && names.pairing ? names.pairing->partner(record.step) : op.peer;
+  const int peer =
+      op.pairs && names.gossip_pair ? names.gossip_pair->partner(record.step) : op.peer;
   if (peer < 0) return;
   auto& sent =
       sent_[op.arrives ? std::pair(peer, record.rank) : std::pair(record.rank, peer)][op.payload];

@@ -49,15 +49,15 @@ std::size_t size_of(ncclDataType_t type) {
 }
 
 // Location of a rank for NCCL: its host, by NCCL_HOSTID, and its GPU, if it names one.
-struct Place {
-  static Place own() {
-    Place place;
+struct RankLocation {
+  static RankLocation own() {
+    RankLocation place;
     if (const char* const gpu = std::getenv("TRAINYARD_STAND_IN_GPU")) place.gpu = std::atoi(gpu);
     if (const char* const host = std::getenv("NCCL_HOSTID"))
       std::strncpy(place.host.data(), host, place.host.size() - 1);
     return place;
   }
-  bool is_taken_by(const Place& other) const {
+  bool is_taken_by(const RankLocation& other) const {
     return gpu >= 0 && gpu == other.gpu && host == other.host;
   }
   int gpu = -1;
@@ -202,7 +202,7 @@ class Members : public std::enable_shared_from_this<Members> {
   struct Hello {
     int position = 0;
     Use use = Use::sends;
-    Place place = Place::own();
+    RankLocation place = RankLocation::own();
   };
 
   bool listen() {
@@ -253,7 +253,7 @@ class Members : public std::enable_shared_from_this<Members> {
   int position_, size_;
   sockaddr_un name_{AF_UNIX, {}};
   Sockets out_, in_, meets_;
-  std::vector<Place> places_{Place::own()};
+  std::vector<RankLocation> places_{RankLocation::own()};
   std::mutex working_;
   std::atomic<bool> over_{false}, finalized_{false}, meeting_{false};
   std::array<bool, 2> has_met_{};  // to receive, and to send

@@ -32,7 +32,7 @@ Layout of(std::int64_t host, std::int64_t disk) {
 class OffloadSpaceTest : public testing::Test {
  protected:
   OffloadSpaceTest() {
-    std::string name = std::filesystem::temp_directory_path() / "swap_space_XXXXXX";
+    std::string name = std::filesystem::temp_directory_path() / "offload_space_XXXXXX";
     directory_ = ::mkdtemp(name.data());
   }
   ~OffloadSpaceTest() override { std::filesystem::remove_all(directory_); }

@@ -36,7 +36,7 @@ plan::RankPlan plan_of_a_copy() {
   plan::RankPlan plan;
   plan.lanes = {{"copy", plan::LaneKind::copy, -1}};
   plan::Op out;
-  out.kind = plan::OpKind::swap_out;
+  out.kind = plan::OpKind::offload;
   out.lane = plan::LaneId(0);
   plan::Program program;
   program.name = "train";
@@ -48,7 +48,7 @@ plan::RankPlan plan_of_a_copy() {
 BoundPlan bound_to(std::span<std::byte> near, std::byte* home) {
   BoundPlan bound;
   BoundOp out;
-  out.kind = plan::OpKind::swap_out;
+  out.kind = plan::OpKind::offload;
   out.copies = {{near.data(), home, nullptr, 0, std::ssize(near)}};
   bound.programs.emplace_back();
   bound.programs[0].ops.push_back(std::move(out));
@@ -64,18 +64,18 @@ TEST(Offloading, wakes_a_rank_that_waits_for_peers_when_a_copy_ends) {
   const auto compute = compute::reference::make();
   plan::Frontier frontier(plan);
   Waiting peers;
-  Offloading swapping(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
+  Offloading offloading(plan, frontier, plan::LaneId(0), bound, *compute, &peers);
   frontier.admit(0, 0);
-  swapping.notify_thread();
+  offloading.notify_thread();
   ASSERT_TRUE(peers.wait(std::chrono::seconds(20)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has nothing more to do by then
-  EXPECT_TRUE(swapping.under_way()) << "completed ops are not collected yet";
+  EXPECT_TRUE(offloading.under_way()) << "completed ops are not collected yet";
   std::vector<CompletedCopy> ended;
-  ASSERT_TRUE(swapping.take(ended)) << "woken when there is something to see";
+  ASSERT_TRUE(offloading.take(ended)) << "woken when there is something to see";
   EXPECT_EQ(ended.front().bytes, std::ssize(near));
-  for (int i = 0; i < 2000 && swapping.under_way(); ++i)
+  for (int i = 0; i < 2000 && offloading.under_way(); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_FALSE(swapping.under_way());
+  EXPECT_FALSE(offloading.under_way());
   EXPECT_TRUE(frontier.instance_complete(0));
   EXPECT_EQ(home, near);
 }

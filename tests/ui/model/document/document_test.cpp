@@ -227,10 +227,10 @@ TEST_F(Files, resolved_experiments_of_runs_open_as_new_documents) {
 
 // Documents that are always refused, and a model that the drawn devices cannot run.
 TEST_F(Files, refused_files_report_all_problems) {
-  write(
-      path("wrong.json"),
-      R"({"version": 1, "training": {"epochs": -1}, "strategy": {"kind": "pipeline"}, "model": {"layers": [{"kind": "linear", "units": 0}]},)"
-      R"("topology": {"hosts": [{"name": "host", "devices": [{"name": "a"}, {"name": "b"}]}]}})");
+  write(path("wrong.json"),
+        R"({"version": 1, "training": {"epochs": -1}, "strategy": {"kind": "pipeline"}, )"
+        R"("model": {"layers": [{"kind": "linear", "units": 0}]},)"
+        R"("topology": {"hosts": [{"name": "host", "devices": [{"name": "a"}, {"name": "b"}]}]}})");
   Document document;
   const auto loaded = document.load(path("wrong.json"));
   ASSERT_FALSE(loaded);

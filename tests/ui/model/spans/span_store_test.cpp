@@ -40,9 +40,9 @@ TEST(OpNames, engine_collective_is_neither_sent_nor_received) {
   EXPECT_EQ(kind_of(plan::OpKind::norm), SpanKind::other);
   EXPECT_TRUE(communicates(SpanKind::collective));
   EXPECT_FALSE(computes(SpanKind::collective));
-  for (const plan::OpKind kind : {plan::OpKind::swap_out, plan::OpKind::swap_in})
-    EXPECT_EQ(kind_of(kind), SpanKind::swap);
-  EXPECT_FALSE(computes(SpanKind::swap) || communicates(SpanKind::swap));
+  for (const plan::OpKind kind : {plan::OpKind::offload, plan::OpKind::fetch})
+    EXPECT_EQ(kind_of(kind), SpanKind::offload);
+  EXPECT_FALSE(computes(SpanKind::offload) || communicates(SpanKind::offload));
 }
 
 TEST(OpNames, workers_and_servers_send_and_receive) {

@@ -28,8 +28,8 @@ inline std::int64_t averages_of(const RankOutcome& rank) {
 
 // Wherever ranks begin, their mean stays, and no average takes them further apart; many bring them
 // together.
-inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
-                                       const MakeTransports& transports) {
+inline void expect_gossip_pairs_come_together(int ranks, experiment::GossipGraph graph,
+                                              const MakeTransports& transports) {
   SCOPED_TRACE(std::string(base::name_of(graph)) + " of " + std::to_string(ranks));
   experiment::Experiment e = in_pairs(gossip_without_gradients(ranks, graph), graph);
   e.training.steps = 60;
@@ -69,7 +69,7 @@ inline void expect_pairs_come_together(int ranks, experiment::GossipGraph graph,
 
 // An active rank initiates one average per step, and passive ranks answer the same total number,
 // independent of their own steps. With S bytes of parameters, S bytes go in each direction.
-inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
+inline void expect_gossip_pairs_count(int ranks, const MakeTransports& transports) {
   experiment::Experiment e =
       in_pairs(gossip_without_gradients(ranks, experiment::GossipGraph::ring));
   e.strategy.gossip.consensus_every_steps = 0;
@@ -101,7 +101,7 @@ inline void expect_pairs_count(int ranks, const MakeTransports& transports) {
 
 // Thousands of steps of ranks that the machine makes unlike all the time, with meetings at odd
 // moments.
-inline void expect_pairs_never_hang(int ranks, const MakeTransports& transports) {
+inline void expect_gossip_pairs_never_hang(int ranks, const MakeTransports& transports) {
   experiment::Experiment e = in_pairs(small(ranks, 2 * ranks));
   e.model.layers = {{model::LayerKind::linear, 0}};
   e.strategy.gossip.consensus_every_steps = 97;
@@ -110,13 +110,13 @@ inline void expect_pairs_never_hang(int ranks, const MakeTransports& transports)
     ASSERT_EQ(rank.problem, base::Problem{});
 }
 
-inline void expect_pairs(const MakeTransports& transports) {
+inline void expect_gossip_pairs(const MakeTransports& transports) {
   using experiment::GossipGraph;
-  expect_pairs_come_together(2, GossipGraph::ring, transports);
-  expect_pairs_come_together(6, GossipGraph::ring, transports);
-  expect_pairs_come_together(4, GossipGraph::torus, transports);
-  expect_pairs_count(4, transports);
-  expect_pairs_never_hang(4, transports);
+  expect_gossip_pairs_come_together(2, GossipGraph::ring, transports);
+  expect_gossip_pairs_come_together(6, GossipGraph::ring, transports);
+  expect_gossip_pairs_come_together(4, GossipGraph::torus, transports);
+  expect_gossip_pairs_count(4, transports);
+  expect_gossip_pairs_never_hang(4, transports);
 }
 
 }  // namespace trainyard::tests

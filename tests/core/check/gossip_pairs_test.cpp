@@ -55,7 +55,7 @@ Op& op_of(RankPlan& rank, const char* name, OpKind kind) {
   throw std::runtime_error("no such op");
 }
 
-TEST(PairingProof, accepts_every_bipartite_graph) {
+TEST(GossipPairsProof, accepts_every_bipartite_graph) {
   for (const auto& [ranks, graph] : {std::pair{2, GossipGraph::ring},
                                      {2, GossipGraph::complete},
                                      {4, GossipGraph::ring},
@@ -72,12 +72,12 @@ TEST(PairingProof, accepts_every_bipartite_graph) {
   }
   const Report report = examine(made(in_pairs(4)));
   EXPECT_THAT(report.proofs,
-              testing::AllOf(testing::Contains(Proof::pairing), testing::Contains(Proof::deadlock),
-                             testing::Contains(Proof::races),
+              testing::AllOf(testing::Contains(Proof::gossip_pairs),
+                             testing::Contains(Proof::deadlock), testing::Contains(Proof::races),
                              testing::Not(testing::Contains(Proof::mixing))));
 }
 
-TEST(PairingProof, accepts_plans_that_exchange_parameters_with_one_neighbor) {
+TEST(GossipPairsProof, accepts_plans_that_exchange_parameters_with_one_neighbor) {
   const plan::Plan plan = made(in_pairs(4));
   const std::int64_t bytes =
       plan.rank_plan(0).buffers[plan.rank_plan(0).buffer("params").index()].bytes();
@@ -87,14 +87,14 @@ TEST(PairingProof, accepts_plans_that_exchange_parameters_with_one_neighbor) {
   EXPECT_EQ(report.traffic.front().bytes_from(1) + report.traffic.front().bytes_from(3), 2 * bytes);
 }
 
-TEST(PairingProof, finds_two_ranks_that_ask_each_other) {
+TEST(GossipPairsProof, finds_two_ranks_that_ask_each_other) {
   EXPECT_EQ(flaw([](auto& ranks) {
               ranks[1].pairs.push_back({1, {0}, 1});
             }),
             "proof_pairing at rank 1");
 }
 
-TEST(PairingProof, finds_ends_that_disagree) {
+TEST(GossipPairsProof, finds_ends_that_disagree) {
   EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs[0].seed = 99; }), "proof_pairing at rank 1");
   EXPECT_EQ(flaw([](auto& ranks) { ranks[1].pairs.erase(ranks[1].pairs.begin()); }),
             "proof_pairing at rank 1");
@@ -105,7 +105,7 @@ TEST(PairingProof, finds_ends_that_disagree) {
             "proof_pairing at rank 0");
 }
 
-TEST(PairingProof, finds_disconnected_ranks) {
+TEST(GossipPairsProof, finds_disconnected_ranks) {
   EXPECT_EQ(
       flaw([](auto& ranks) {
         ranks[0].pairs = {{0, {1}, 1}}, ranks[1].pairs = {{0, {1}, 1}},
@@ -117,7 +117,7 @@ TEST(PairingProof, finds_disconnected_ranks) {
 }
 
 // A receive in its step would make it wait for a neighbor that may wait for it.
-TEST(PairingProof, finds_a_rank_that_answers_and_waits_within_its_step) {
+TEST(GossipPairsProof, finds_a_rank_that_answers_and_waits_within_its_step) {
   EXPECT_EQ(flaw([](auto& ranks) {
               Op turned = op_of(ranks[1], "answer", OpKind::answer);
               program(ranks[1], "train").ops.push_back(turned);
@@ -125,7 +125,7 @@ TEST(PairingProof, finds_a_rank_that_answers_and_waits_within_its_step) {
             "proof_pairing at rank 1, program train, op ANSWER<r0");
 }
 
-TEST(PairingProof, finds_passes_with_parameters_that_an_answer_may_change) {
+TEST(GossipPairsProof, finds_passes_with_parameters_that_an_answer_may_change) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (plan::Access& read : op_of(ranks[1], "train", OpKind::forward).reads)
                 if (read.buffer == ranks[1].buffer("snapshot"))
@@ -139,14 +139,14 @@ TEST(PairingProof, finds_passes_with_parameters_that_an_answer_may_change) {
             "proof_pairing at rank 1, program train, op F.s0.m0");
 }
 
-TEST(PairingProof, finds_weights_other_than_one_half) {
+TEST(GossipPairsProof, finds_weights_other_than_one_half) {
   EXPECT_EQ(flaw([](auto& ranks) {
               op_of(ranks[1], "answer", OpKind::answer).weights = {{1, 2}, 3};
             }),
             "proof_pairing at rank 1, program answer, op ANSWER<r0");
 }
 
-TEST(PairingProof, finds_a_part_that_is_not_averaged) {
+TEST(GossipPairsProof, finds_a_part_that_is_not_averaged) {
   EXPECT_EQ(
       flaw([](auto& ranks) { --op_of(ranks[1], "answer", OpKind::answer).reads.front().count; }),
       "proof_pairing at rank 1, program answer, op ANSWER<r0");
@@ -158,7 +158,7 @@ TEST(PairingProof, finds_a_part_that_is_not_averaged) {
       "proof_pairing at rank 0, program train, op AGREE");
 }
 
-TEST(PairingProof, finds_answers_from_the_wrong_position) {
+TEST(GossipPairsProof, finds_answers_from_the_wrong_position) {
   EXPECT_EQ(flaw([](auto& ranks) {
               auto& ops = program(ranks[1], "answer").ops;
               ops[1].writes.back() = ops[0].writes.back();
@@ -166,7 +166,7 @@ TEST(PairingProof, finds_answers_from_the_wrong_position) {
             "proof_pairing at rank 1, program answer, op ANSWER<r2");
 }
 
-TEST(PairingProof, finds_a_step_that_does_not_start_from_the_answer) {
+TEST(GossipPairsProof, finds_a_step_that_does_not_start_from_the_answer) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (Op& op : program(ranks[0], "train").ops)
                 if (op.kind == OpKind::update)
@@ -183,7 +183,7 @@ TEST(PairingProof, finds_a_step_that_does_not_start_from_the_answer) {
 }
 
 // Nothing that comes back may be overwritten, nor what is offered, before it was read.
-TEST(PairingProof, finds_an_update_that_does_not_wait_for_its_partner) {
+TEST(GossipPairsProof, finds_an_update_that_does_not_wait_for_its_partner) {
   EXPECT_EQ(flaw([](auto& ranks) {
               for (Op& op : program(ranks[0], "train").ops)
                 if (op.kind == OpKind::update) op.after.clear();
@@ -191,7 +191,7 @@ TEST(PairingProof, finds_an_update_that_does_not_wait_for_its_partner) {
             "proof_race at rank 0, program train, op UPD.s2");
 }
 
-TEST(PairingProof, finds_an_op_on_the_wrong_side) {
+TEST(GossipPairsProof, finds_an_op_on_the_wrong_side) {
   EXPECT_EQ(flaw([](auto& ranks) {
               ranks[0].pairs = {{1, {0}, 1}};
             }),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Proves pairwise averaging (asynchronous gossip), in which each rank trains at its own speed.
-// Freedom from deadlock and preservation of the mean (plan/pairing.h) follow from these facts,
+// Freedom from deadlock and preservation of the mean (plan/gossip_pair.h) follow from these facts,
 // checked rank by rank. A rank is active or passive, never both. Both ranks of a pair list that
 // pair, and the graph of all pairs is connected. A passive rank waits for no other rank within its
 // step; its first op takes an atomic copy of its parameters, which the step reads. An active rank
@@ -19,15 +19,15 @@ namespace trainyard::check {
 namespace {
 
 using plan::Access;
+using plan::GossipPair;
 using plan::Op;
 using plan::OpKind;
-using plan::Pairing;
 using plan::Program;
 using plan::RankPlan;
 
-const Pairing* pairing_of(const RankPlan& rank, std::int32_t active) {
+const GossipPair* gossip_pair_of(const RankPlan& rank, std::int32_t active) {
   const auto at = std::find_if(rank.pairs.begin(), rank.pairs.end(),
-                               [&](const Pairing& pairing) { return pairing.active == active; });
+                               [&](const GossipPair& pair) { return pair.active == active; });
   return at == rank.pairs.end() ? nullptr : &*at;
 }
 
@@ -58,7 +58,7 @@ class Examination {
  private:
   bool report(const FindingLocation& location, const std::string& what, std::string accepted,
               std::string advice = "") {
-    findings_.add(Proof::pairing, location, what, std::move(accepted), std::move(advice));
+    findings_.add(Proof::gossip_pairs, location, what, std::move(accepted), std::move(advice));
     return false;
   }
 
@@ -66,35 +66,34 @@ class Examination {
     return rank >= 0 && static_cast<std::size_t>(rank) < scope_.ranks.size();
   }
 
-  // Checks a rank's role. An active rank has exactly one pairing, of which it is the active rank. A
-  // passive rank has the pairing of each active neighbor once, and each of these pairings includes
-  // the passive rank.
+  // Checks a rank's role. An active rank has exactly one pair, of which it is the active rank. A
+  // passive rank has the pair of each active neighbor once, and each of these pairs includes the
+  // passive rank.
   bool has_role(const RankPlan& rank) {
     const FindingLocation location{rank.rank, "", -1};
     if (rank.pairs.empty())
       return report(location, "the rank has no pairs, but other ranks have pairs",
                     "at least one neighbor");
     std::set<std::int32_t> askers;
-    for (const Pairing& pairing : rank.pairs) {
-      const std::set<std::int32_t> asked(pairing.passive.begin(), pairing.passive.end());
-      const bool there = is_valid_rank(pairing.active) &&
+    for (const GossipPair& pair : rank.pairs) {
+      const std::set<std::int32_t> asked(pair.passive.begin(), pair.passive.end());
+      const bool there = is_valid_rank(pair.active) &&
                          std::all_of(asked.begin(), asked.end(),
                                      [&](std::int32_t one) { return is_valid_rank(one); });
-      if (!there || asked.empty() || asked.size() != pairing.passive.size() ||
-          !askers.insert(pairing.active).second)
+      if (!there || asked.empty() || asked.size() != pair.passive.size() ||
+          !askers.insert(pair.active).second)
         return report(
             location,
-            "the rank's pairing is empty, or lists a rank twice or a rank that does not exist",
+            "a pair of the rank is empty, or lists a rank twice or a rank that does not exist",
             "distinct ranks of the plan");
-      if (asked.contains(pairing.active))
-        return report(location, fmt::format("rank {} is paired with itself", pairing.active),
+      if (asked.contains(pair.active))
+        return report(location, fmt::format("rank {} is paired with itself", pair.active),
                       "other ranks");
-      if (pairing.active != rank.rank && !asked.contains(rank.rank))
-        return report(
-            location,
-            fmt::format("the rank has a pairing of rank {} that does not include this rank",
-                        pairing.active),
-            "pairings that include the rank");
+      if (pair.active != rank.rank && !asked.contains(rank.rank))
+        return report(location,
+                      fmt::format("the rank has a pair of rank {} that does not include this rank",
+                                  pair.active),
+                      "pairs that include the rank");
     }
     if (askers.contains(rank.rank) && rank.pairs.size() > 1)
       return report(
@@ -104,23 +103,23 @@ class Examination {
     return true;
   }
 
-  // Checks that both ranks of each pair have the same pairing.
+  // Checks that both ranks of each pair list the same pair.
   bool agree(const RankPlan& rank) {
-    for (const Pairing& pairing : rank.pairs) {
-      std::vector<std::int32_t> others{pairing.active};
-      if (!rank.answers()) others = pairing.passive;
+    for (const GossipPair& pair : rank.pairs) {
+      std::vector<std::int32_t> others{pair.active};
+      if (!rank.answers()) others = pair.passive;
       for (const std::int32_t other : others) {
-        const Pairing* there = pairing_of(scope_.rank(other), pairing.active);
+        const GossipPair* there = gossip_pair_of(scope_.rank(other), pair.active);
         if (there == nullptr)
           return report({other, "", -1},
                         fmt::format("rank {} is paired with rank {}, but does not list the pair",
                                     other, rank.rank),
                         "the same pairs on both ranks");
-        if (*there != pairing)
+        if (*there != pair)
           return report({other, "", -1},
                         fmt::format("the plans of ranks {} and {} list different partners or "
                                     "different seeds for rank {}",
-                                    other, rank.rank, pairing.active),
+                                    other, rank.rank, pair.active),
                         "the same pairs on both ranks");
       }
     }
@@ -135,9 +134,9 @@ class Examination {
       const auto reach = [&](std::int32_t other) {
         if (reached.insert(other).second) open.push_back(other);
       };
-      for (const Pairing& pairing : rank.pairs) {
-        reach(pairing.active);
-        if (!rank.answers()) std::for_each(pairing.passive.begin(), pairing.passive.end(), reach);
+      for (const GossipPair& pair : rank.pairs) {
+        reach(pair.active);
+        if (!rank.answers()) std::for_each(pair.passive.begin(), pair.passive.end(), reach);
       }
     }
     for (const RankPlan& rank : scope_.ranks)
@@ -165,7 +164,7 @@ class Examination {
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       const Op& op = program.ops[i];
       const FindingLocation location{rank.rank, program.name, static_cast<int>(i)};
-      if (plan::communicates(op.kind) || plan::pairs_up(op.kind))
+      if (plan::communicates(op.kind) || plan::gossips_in_pairs(op.kind))
         return report(location,
                       "the op may wait for another rank, but active ranks may be waiting for this "
                       "passive rank",
@@ -271,13 +270,13 @@ class Examination {
 
 }  // namespace
 
-bool has_pairs(const Scope& scope) {
+bool has_gossip_pairs(const Scope& scope) {
   return std::any_of(scope.ranks.begin(), scope.ranks.end(),
                      [](const RankPlan& rank) { return !rank.pairs.empty(); });
 }
 
-void prove_pairing(const Scope& scope, Findings& findings) {
-  if (has_pairs(scope)) Examination(scope, findings).run();
+void prove_gossip_pairs(const Scope& scope, Findings& findings) {
+  if (has_gossip_pairs(scope)) Examination(scope, findings).run();
 }
 
 }  // namespace trainyard::check

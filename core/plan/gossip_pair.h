@@ -26,7 +26,7 @@
 namespace trainyard::plan {
 
 // An active rank and its possible partners.
-struct Pairing {
+struct GossipPair {
   std::int32_t active = -1;
   std::vector<std::int32_t> passive;  // possible partners, ascending
   std::int64_t seed = 0;
@@ -35,7 +35,7 @@ struct Pairing {
   // must not be empty; `partner` returns its rank.
   std::size_t choice(std::int64_t step) const;
   std::int32_t partner(std::int64_t step) const { return passive[choice(step)]; }
-  bool operator==(const Pairing&) const = default;
+  bool operator==(const GossipPair&) const = default;
 };
 
 }  // namespace trainyard::plan

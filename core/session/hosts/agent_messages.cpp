@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/hosts/agent_messages.h"
+
+#include <fmt/core.h>
+
+#include <optional>
+
+#include "core/base/fields.h"
+#include "core/base/json.h"
+
+namespace trainyard::base {
+
+namespace {
+
+using namespace trainyard::session;
+
+constexpr Range kName{0, 1000}, kRank{-1, 1e6}, kCount{0, 1e18};
+
+}  // namespace
+
+template <>
+struct Fields<AgentHello> {
+  using A = AgentHello;
+  static constexpr std::string_view title = "hello";
+  static auto table() {
+    return std::tuple{
+        field("protocol", &A::protocol, "", {1, 1e6}, "Version of these messages"),
+        field("software", &A::software, "", kName, "Version of the agent"),
+        field("host", &A::host, "", kName, "Name of the host"),
+        field("user", &A::user, "", kName, "Name of the user"),
+        field("architecture", &A::architecture, "", kName, "Architecture"),
+        field("cores", &A::cores, "cores", {1, 1e6}, "Usable cores"),
+        field("memory_bytes", &A::memory_bytes, "bytes", kCount, "Memory"),
+        field("addresses", &A::addresses, "", {0, 1000}, "Addresses of the network interfaces"),
+        field("reached_at", &A::reached_at, "", kName, "Address to which ssh connected"),
+        field("reached_from", &A::reached_from, "", kName, "Address from which ssh connected")};
+  }
+};
+
+template <>
+struct Fields<PrepareRun> {
+  using P = PrepareRun;
+  static constexpr std::string_view title = "prepare";
+  static auto table() {
+    return std::tuple{
+        field("run", &P::run, "", kName, "Name of the run"),
+        field("software", &P::software, "", kName, "Version of the coordinator"),
+        field("ranks", &P::ranks, "ranks", {1, 10'000}, "Ranks on this host"),
+        field("shared_bytes", &P::shared_bytes, "bytes", {0, 10'000}, "Shared arena of each rank"),
+        field("channels", &P::channels, "", {1, 1e6}, "Groups of the plan"),
+        field("address", &P::address, "", kName, "Address at which ranks listen"),
+        field("public_key", &P::public_key, "", {0, 40}, "Public key of the run"),
+        field("secret_key", &P::secret_key, "", {0, 40}, "Secret key of the run")};
+  }
+};
+
+template <>
+struct Fields<RunPrepared> {
+  static constexpr std::string_view title = "prepared";
+  static auto table() {
+    return std::tuple{field("shares_memory", &RunPrepared::shares_memory, "", {},
+                            "True if the ranks share memory")};
+  }
+};
+
+template <>
+struct Fields<StartRank> {
+  static constexpr std::string_view title = "start_rank";
+  static auto table() {
+    return std::tuple{
+        field("rank", &StartRank::rank, "", kRank, "Rank"),
+        field("token", &StartRank::token, "", kName, "Token of the rank's first message"),
+        field("cores", &StartRank::cores, "cores", {1, 1e6}, "Cores of the drawn device")};
+  }
+};
+
+template <>
+struct Fields<RankStarted> {
+  static constexpr std::string_view title = "rank_started";
+  static auto table() {
+    return std::tuple{field("rank", &RankStarted::rank, "", kRank, "Rank"),
+                      field("process", &RankStarted::process, "", kCount, "Process id")};
+  }
+};
+
+template <>
+struct Fields<OpenChannel> {
+  static constexpr std::string_view title = "channel";
+  static auto table() {
+    return std::tuple{
+        field("channel", &OpenChannel::channel, "", {1, 4e9}, "Number of the channel"),
+        field("peer", &OpenChannel::peer, "", {1, 255}, "Connection whose frames it carries"),
+        field("heartbeats", &OpenChannel::heartbeats, "", {}, "True for heartbeats")};
+  }
+};
+
+template <>
+struct Fields<SignalRank> {
+  static constexpr std::string_view title = "signal_rank";
+  static auto table() {
+    return std::tuple{field("rank", &SignalRank::rank, "", kRank, "Rank"),
+                      field("signal", &SignalRank::signal, "", {}, "What happens to its process")};
+  }
+};
+
+template <>
+struct Fields<RankLog> {
+  static constexpr std::string_view title = "rank_log";
+  static auto table() {
+    return std::tuple{
+        field("rank", &RankLog::rank, "", kRank, "Rank"),
+        field("text", &RankLog::text, "", {0, 1 << 20}, "Lines that the process printed")};
+  }
+};
+
+template <>
+struct Fields<RankEnded> {
+  static constexpr std::string_view title = "rank_ended";
+  static auto table() {
+    return std::tuple{field("rank", &RankEnded::rank, "", kRank, "Rank"),
+                      field("how", &RankEnded::how, "", kName, "How the process ended"),
+                      field("killed", &RankEnded::killed, "", {}, "True if a signal ended it")};
+  }
+};
+
+template <>
+struct Fields<TimeRequest> {
+  static constexpr std::string_view title = "time_request";
+  static auto table() {
+    return std::tuple{field("sent_ns", &TimeRequest::sent_ns, "ns", kCount, "Time of the request")};
+  }
+};
+
+template <>
+struct Fields<TimeAnswer> {
+  static constexpr std::string_view title = "time_answer";
+  static auto table() {
+    return std::tuple{field("sent_ns", &TimeAnswer::sent_ns, "ns", kCount, "Time of the request"),
+                      field("agent_ns", &TimeAnswer::agent_ns, "ns", kCount, "Time of the answer")};
+  }
+};
+
+template <>
+struct Fields<RequestRefused> {
+  using R = RequestRefused;
+  static constexpr std::string_view title = "refused";
+  static auto table() {
+    return std::tuple{field("rank", &R::rank, "", kRank, "Rank of the request; -1: all"),
+                      field("id", &R::id, "", kName, "Id of the problem"),
+                      field("what", &R::what, "", {0, 10'000}, "What is wrong"),
+                      field("accepted", &R::accepted, "", {0, 10'000}, "What is accepted"),
+                      field("advice", &R::advice, "", {0, 10'000}, "What to do")};
+  }
+};
+
+}  // namespace trainyard::base
+
+namespace trainyard::session {
+namespace {
+
+base::Problem bad_message(const std::string& peer, const std::string& what) {
+  return {"bad_message", base::ProblemCode::bad_input, peer, what, "", ""};
+}
+
+// Reads the message into the alternative whose title is `type`.
+template <std::size_t index = 0>
+std::optional<AgentMessage> read(const std::string& type, const base::Json& json,
+                                 base::Problems& problems) {
+  if constexpr (index < std::variant_size_v<AgentMessage>) {
+    using Message = std::variant_alternative_t<index, AgentMessage>;
+    if (type != base::Fields<Message>::title) return read<index + 1>(type, json, problems);
+    Message message;
+    base::read_document(json, message, "", problems);
+    return message;
+  } else {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string to_text(const AgentMessage& message) {
+  return std::visit(
+      [](const auto& one) {
+        base::Json json = base::write_document(one);
+        json["type"] = base::Fields<std::remove_cvref_t<decltype(one)>>::title;
+        return base::to_text(json);
+      },
+      message);
+}
+
+base::Result<AgentMessage> agent_message_from(const std::string& text, const std::string& peer) {
+  auto json = base::parse_json(text, peer);
+  if (!json) return base::fail(bad_message(peer, "a message of the host is not JSON"));
+  if (!json->is_object() || !json->contains("type") || !json->at("type").is_string())
+    return base::fail(bad_message(peer, "a message of the host has no type"));
+  const std::string type = json->at("type").get<std::string>();
+  json->erase("type");
+  base::Problems problems;
+  auto message = read(type, *json, problems);
+  if (!message)
+    return base::fail(
+        bad_message(peer, fmt::format("the host sent an unknown message \"{}\"", type)));
+  if (!problems.empty())
+    return base::fail(bad_message(peer, fmt::format("the message \"{}\" of the host is wrong: {}",
+                                                    type, base::to_string(problems.front()))));
+  return std::move(*message);
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Messages between the coordinator and the agent of a remote host, as JSON documents on channel 0
+// of a FrameStream: {"type": NAME, and the fields of the message}.
+//
+//   agent                        coordinator
+//   hello            -->                       what the host is and has
+//                    <--         prepare       refused: another version of the software
+//   prepared         -->
+//                    <--         start_rank    once per rank
+//   rank_started     -->
+//   channel          -->                       a rank connected: its frames use this channel
+//   (frames of control messages in both directions)
+//                    <--         signal_rank
+//   rank_log         -->
+//   rank_ended       -->
+//                    <--         time_request  at any time after hello
+//   time_answer      -->
+//   refused          -->                       a request could not be carried out
+//
+// The agent ends, and kills its ranks, when the stream closes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/field_table.h"
+#include "core/base/result.h"
+
+namespace trainyard::session {
+
+inline constexpr std::int32_t kAgentProtocol = 1;
+inline constexpr std::uint32_t kCommandChannel = 0;
+
+struct AgentHello {
+  std::int32_t protocol = kAgentProtocol;
+  std::string software;      // version of the agent and of the ranks that it starts
+  std::string host, user;    // names on that host
+  std::string architecture;  // as `uname -m`
+  std::int64_t cores = 1, memory_bytes = 0;
+  std::vector<std::string> addresses;  // of all network interfaces except loopback
+  // Addresses of this host and of the coordinator's host by which ssh connected them; empty if the
+  // agent was not started by ssh.
+  std::string reached_at, reached_from;
+};
+
+// Values that all ranks of the host share.
+struct PrepareRun {
+  std::string run;                         // name of the run
+  std::string software;                    // version of the coordinator
+  std::int32_t ranks = 1;                  // ranks on this host
+  std::vector<std::int64_t> shared_bytes;  // arena of each rank of the run; empty: no shared memory
+  std::int32_t channels = 1;               // groups of the plan
+  std::string address;                     // address at which ranks listen for peers
+  std::string public_key, secret_key;      // keys of the run's data plane; empty: not encrypted
+};
+
+struct RunPrepared {
+  bool shares_memory = false;
+};
+
+struct StartRank {
+  std::int32_t rank = 0;
+  std::string token;
+  std::int64_t cores = 1;  // of the drawn device
+};
+
+struct RankStarted {
+  std::int32_t rank = 0;
+  std::int64_t process = 0;
+};
+
+struct OpenChannel {
+  std::int64_t channel = 1;
+  std::string peer;  // routing id of the rank's connection
+  bool heartbeats = false;
+};
+
+enum class RankSignal : std::uint8_t { kill, suspend, resume };
+
+struct SignalRank {
+  std::int32_t rank = 0;
+  RankSignal signal = RankSignal::kill;
+};
+
+struct RankLog {
+  std::int32_t rank = 0;
+  std::string text;  // lines that the process printed
+};
+
+struct RankEnded {
+  std::int32_t rank = 0;
+  std::string how;  // for example "exit status 3"
+  bool killed = false;
+};
+
+struct TimeRequest {
+  std::int64_t sent_ns = 0;  // clock of the coordinator
+};
+
+struct TimeAnswer {
+  std::int64_t sent_ns = 0;   // as requested
+  std::int64_t agent_ns = 0;  // clock of the agent when it answered
+};
+
+struct RequestRefused {
+  std::int32_t rank = -1;  // rank of the request; -1: all
+  std::string id, what, accepted, advice;
+};
+
+using AgentMessage =
+    std::variant<AgentHello, PrepareRun, RunPrepared, StartRank, RankStarted, OpenChannel,
+                 SignalRank, RankLog, RankEnded, TimeRequest, TimeAnswer, RequestRefused>;
+
+std::string to_text(const AgentMessage& message);
+// Returns a Problem for anything but the text of a message, whose `where` is `peer`.
+base::Result<AgentMessage> agent_message_from(const std::string& text, const std::string& peer);
+
+}  // namespace trainyard::session
+
+template <>
+struct trainyard::base::Names<trainyard::session::RankSignal> {
+  using S = trainyard::session::RankSignal;
+  static constexpr std::pair<S, std::string_view> table[]{
+      {S::kill, "kill"}, {S::suspend, "suspend"}, {S::resume, "resume"}};
+};
