@@ -4,22 +4,13 @@
 // so a handler (ZAP, RFC 27) admits only clients that have the public key of the run.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <thread>
 #include <zmq.hpp>
 
-#include "core/base/result.h"
+#include "backends/zmq/curve_keys.h"
 
 namespace trainyard::zmq {
-
-// Keys in Z85: 40 characters each. Both are empty if sockets are not encrypted.
-struct CurveKeys {
-  std::string public_key, secret_key;
-  bool operator==(const CurveKeys&) const = default;
-};
-
-base::Result<CurveKeys> make_curve_keys();
 
 // Admits clients by their key. Runs a thread until it is destroyed. Create it before a socket of
 // its context is bound.

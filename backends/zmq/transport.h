@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/zmq/curve.h"
+#include "backends/zmq/curve_keys.h"
 #include "core/comm/transport.h"
 
 namespace trainyard::zmq {

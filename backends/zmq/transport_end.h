@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "backends/zmq/connection_gate.h"
+#include "backends/zmq/curve.h"
 #include "backends/zmq/transport_lanes.h"
 #include "backends/zmq/transport_link.h"
 #include "core/comm/futex_event.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/zmq/curve.h"
 #include "backends/zmq/transport_lanes.h"
 #include "core/base/clock.h"
 #include "core/comm/problem_bytes.h"

@@ -14,7 +14,7 @@ namespace {
 
 using namespace trainyard::session;
 
-constexpr Range kName{0, 1000}, kRank{-1, 1e6}, kCount{0, 1e18};
+constexpr Range kName{0, 1000}, kRank{-1, 1e6}, kCount{0, 9e18};
 
 }  // namespace
 
@@ -89,8 +89,7 @@ struct Fields<OpenChannel> {
   static auto table() {
     return std::tuple{
         field("channel", &OpenChannel::channel, "", {1, 4e9}, "Number of the channel"),
-        field("peer", &OpenChannel::peer, "", {1, 255}, "Connection whose frames it carries"),
-        field("heartbeats", &OpenChannel::heartbeats, "", {}, "True for heartbeats")};
+        field("peer", &OpenChannel::peer, "", {1, 255}, "Connection whose frames it carries")};
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Messages between the coordinator and the agent of a remote host, as JSON documents on channel 0
-// of a FrameStream: {"type": NAME, and the fields of the message}.
+// of a FrameStream: {"type": NAME, and the fields of the message}. Channel 1 carries rank_log, and
+// each further channel the frames of one connection of a rank.
 //
 //   agent                        coordinator
 //   hello            -->                       what the host is and has
@@ -31,29 +32,30 @@
 namespace trainyard::session {
 
 inline constexpr std::int32_t kAgentProtocol = 1;
-inline constexpr std::uint32_t kCommandChannel = 0;
+inline constexpr std::uint32_t kCommandChannel = 0, kLogChannel = 1;
 
 struct AgentHello {
   std::int32_t protocol = kAgentProtocol;
-  std::string software;      // version of the agent and of the ranks that it starts
-  std::string host, user;    // names on that host
-  std::string architecture;  // as `uname -m`
+  std::string software{};      // version of the agent and of the ranks that it starts
+  std::string host{}, user{};  // names on that host
+  std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;
-  std::vector<std::string> addresses;  // of all network interfaces except loopback
+  std::vector<std::string> addresses{};  // of all network interfaces except loopback
   // Addresses of this host and of the coordinator's host by which ssh connected them; empty if the
   // agent was not started by ssh.
-  std::string reached_at, reached_from;
+  std::string reached_at{}, reached_from{};
 };
 
 // Values that all ranks of the host share.
 struct PrepareRun {
-  std::string run;                         // name of the run
-  std::string software;                    // version of the coordinator
-  std::int32_t ranks = 1;                  // ranks on this host
-  std::vector<std::int64_t> shared_bytes;  // arena of each rank of the run; empty: no shared memory
+  std::string run{};       // name of the run
+  std::string software{};  // version of the coordinator
+  std::int32_t ranks = 1;  // ranks on this host
+  std::vector<std::int64_t>
+      shared_bytes{};                      // arena of each rank of the run; empty: no shared memory
   std::int32_t channels = 1;               // groups of the plan
-  std::string address;                     // address at which ranks listen for peers
-  std::string public_key, secret_key;      // keys of the run's data plane; empty: not encrypted
+  std::string address{};                   // address at which ranks listen for peers
+  std::string public_key{}, secret_key{};  // keys of the run's data plane; empty: not encrypted
 };
 
 struct RunPrepared {
@@ -62,7 +64,7 @@ struct RunPrepared {
 
 struct StartRank {
   std::int32_t rank = 0;
-  std::string token;
+  std::string token{};
   std::int64_t cores = 1;  // of the drawn device
 };
 
@@ -73,8 +75,7 @@ struct RankStarted {
 
 struct OpenChannel {
   std::int64_t channel = 1;
-  std::string peer;  // routing id of the rank's connection
-  bool heartbeats = false;
+  std::string peer{};  // routing id of the rank's connection
 };
 
 enum class RankSignal : std::uint8_t { kill, suspend, resume };
@@ -86,12 +87,12 @@ struct SignalRank {
 
 struct RankLog {
   std::int32_t rank = 0;
-  std::string text;  // lines that the process printed
+  std::string text{};  // lines that the process printed
 };
 
 struct RankEnded {
   std::int32_t rank = 0;
-  std::string how;  // for example "exit status 3"
+  std::string how{};  // for example "exit status 3"
   bool killed = false;
 };
 
@@ -106,7 +107,7 @@ struct TimeAnswer {
 
 struct RequestRefused {
   std::int32_t rank = -1;  // rank of the request; -1: all
-  std::string id, what, accepted, advice;
+  std::string id{}, what{}, accepted{}, advice{};
 };
 
 using AgentMessage =

@@ -51,6 +51,11 @@ void FrameStream::send(std::uint32_t channel, std::string bytes, bool urgent) {
   (urgent ? urgent_ : normal_).push_back({channel, std::move(bytes)});
 }
 
+bool FrameStream::is_queued(std::uint32_t channel) const {
+  const auto is_of_channel = [channel](const Outgoing& one) { return one.channel == channel; };
+  return std::ranges::any_of(urgent_, is_of_channel) || std::ranges::any_of(normal_, is_of_channel);
+}
+
 // Appends the next frame to the bytes to be written.
 void FrameStream::fill() {
   auto& queue = urgent_.empty() ? normal_ : urgent_;

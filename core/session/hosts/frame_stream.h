@@ -49,12 +49,14 @@ class FrameStream {
   int input() const { return input_; }
   int output() const { return output_; }
 
-  // Queues a message. Messages of one channel arrive in order, and are either all urgent or all
-  // not. Urgent messages precede all others, from the next frame on.
+  // Queues a message. Urgent messages precede all others, from the next frame on. Messages of one
+  // channel arrive in order if they are all urgent or all not.
   void send(std::uint32_t channel, std::string bytes, bool urgent = false);
   // Writes as much as the descriptor accepts without waiting.
   base::Result<void> write();
   bool has_output() const { return !unwritten_.empty() || !urgent_.empty() || !normal_.empty(); }
+  // True if messages of this channel are queued, entirely or in part.
+  bool is_queued(std::uint32_t channel) const;
   // Number of bytes that are queued and not written yet.
   std::size_t queued_bytes() const { return queued_bytes_; }
 

@@ -14,8 +14,8 @@ namespace trainyard::ui {
 namespace {
 
 TEST(LineReader, reads_a_long_history_incrementally_and_completely) {
-  constexpr int kSteps = 300;
-  const auto history = history_of({.ranks = 2}, kSteps);
+  constexpr int kRecordedSteps = 300;
+  const auto history = history_of({.ranks = 2}, kRecordedSteps);
   for (const ChartKind kind : {ChartKind::loss, ChartKind::gradient_norm, ChartKind::step_time,
                                ChartKind::samples_rate, ChartKind::memory}) {
     const LineSpec spec = lines_of(kind, history, {}, {}).at(0);
@@ -23,8 +23,8 @@ TEST(LineReader, reads_a_long_history_incrementally_and_completely) {
     ASSERT_TRUE(reading.read(history, true)) << chart_title(kind).name;
     EXPECT_EQ(reading.points().size(), kValuesAtOnce) << chart_title(kind).name;
     while (reading.read(history, true)) continue;
-    ASSERT_EQ(reading.points().size(), std::size_t{kSteps}) << chart_title(kind).name;
-    for (int step = 0; step < kSteps; ++step) {
+    ASSERT_EQ(reading.points().size(), std::size_t{kRecordedSteps}) << chart_title(kind).name;
+    for (int step = 0; step < kRecordedSteps; ++step) {
       const SeriesPoint& point = reading.points()[static_cast<std::size_t>(step)];
       ASSERT_EQ(point.step, step) << chart_title(kind).name;
       ASSERT_EQ(point.samples, 64 * (step + 1)) << chart_title(kind).name;

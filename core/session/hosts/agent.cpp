@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/hosts/agent.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <map>
+
+#include "core/base/clock.h"
+#include "core/session/system/process.h"
+#include "core/session/system/process_exits.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Result;
+
+constexpr std::chrono::milliseconds kTick{100};
+// The agent ends after this long without any frame from the coordinator, which asks for the time
+// every second. Time for which the agent itself was suspended does not count.
+constexpr std::int64_t kSilence = 20'000'000'000, kOwnSuspension = 2'000'000'000;
+// Each rank has three connections to the coordinator; others are for ranks that start again.
+constexpr int kConnectionsPerRank = 3, kSpareConnections = 16;
+
+// Returns the text that was appended to a file since the last call.
+class LogReader {
+ public:
+  explicit LogReader(std::filesystem::path path) : path_(std::move(path)) {}
+  std::string next() {
+    constexpr std::size_t kAtOnce = std::size_t{256} << 10;
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(at_));
+    std::string text(kAtOnce, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+    at_ += text.size();
+    return text;
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::size_t at_ = 0;
+};
+
+struct LocalRank {
+  Process process;
+  LogReader log;
+};
+
+class Agent {
+ public:
+  explicit Agent(AgentParts parts) : p_(std::move(parts)) {}
+
+  Result<void> run() {
+    send(p_.hello);
+    last_frame_ns_ = base::now_nanoseconds();
+    while (true) {
+      if (auto ok = wait(); !ok) return ok;
+      const auto read = p_.stream->read();
+      while (auto message = p_.stream->take()) take(*message);
+      if (!read) return read.error().id == "end_of_stream" ? Result<void>{} : read;
+      relay();
+      watch_ranks();
+      if (is_abandoned()) return {};
+      if (auto ok = p_.stream->write(); !ok) return ok;
+    }
+  }
+
+ private:
+  void send(const AgentMessage& message) {
+    p_.stream->send(kCommandChannel, to_text(message), true);
+  }
+
+  Result<void> wait() {
+    std::vector<pollfd> items{{p_.stream->input(), POLLIN, 0}, {exits_.descriptor(), POLLIN, 0}};
+    if (p_.stream->has_output()) items.push_back({p_.stream->output(), POLLOUT, 0});
+    if (relay_) return relay_->wait(items, kTick);
+    ::poll(items.data(), items.size(), static_cast<int>(kTick.count()));
+    return {};
+  }
+
+  void take(const ChannelMessage& message) {
+    last_frame_ns_ = base::now_nanoseconds();
+    if (message.channel != kCommandChannel) {
+      if (const auto known = peers_.find(message.channel); relay_ && known != peers_.end())
+        relay_->send(known->second, message.bytes);
+      return;
+    }
+    const auto request = agent_message_from(message.bytes, "coordinator");
+    if (!request) return refuse(-1, request.error());
+    if (const auto* prepare = std::get_if<PrepareRun>(&*request)) take_prepare(*prepare);
+    else if (const auto* start = std::get_if<StartRank>(&*request)) take_start(*start);
+    else if (const auto* signal = std::get_if<SignalRank>(&*request)) take_signal(*signal);
+    else if (const auto* time = std::get_if<TimeRequest>(&*request))
+      send(TimeAnswer{time->sent_ns, base::now_nanoseconds()});
+  }
+
+  void refuse(std::int32_t rank, const base::Problem& problem) {
+    send(RequestRefused{rank, problem.id, base::to_string(problem), "", ""});
+  }
+
+  void take_prepare(const PrepareRun& run) {
+    if (run.software != p_.hello.software) {
+      send(RequestRefused{-1, "other_version",
+                          fmt::format("the agent has version {}, and the coordinator version {}",
+                                      p_.hello.software, run.software),
+                          "equal versions", "Copy this version of the agent to the host."});
+      return;
+    }
+    if (relay_)
+      return refuse(-1, {"already_prepared", base::ProblemCode::bad_usage, "",
+                         "the agent already serves a run", "", ""});
+    auto shared = p_.prepare(run);
+    if (!shared) return refuse(-1, shared.error());
+    endpoint_ = "ipc://" + (p_.directory / "control").string();
+    auto relay = p_.relay_ranks(endpoint_, kConnectionsPerRank * run.ranks + kSpareConnections);
+    if (!relay) return refuse(-1, relay.error());
+    run_ = run;
+    shared_ = std::move(*shared);
+    relay_ = std::move(*relay);
+    send(RunPrepared{!run.shared_bytes.empty()});
+  }
+
+  void take_start(const StartRank& start) {
+    if (!relay_)
+      return refuse(start.rank, {"not_prepared", base::ProblemCode::bad_usage, "",
+                                 "the agent has no run", "a message \"prepare\" before", ""});
+    const std::filesystem::path log = p_.directory / fmt::format("rank-{}.log", start.rank);
+    std::error_code ignored;
+    std::filesystem::remove(log, ignored);
+    ProcessOptions options;
+    options.program = p_.rank_program;
+    options.arguments = {"--rank",   std::to_string(start.rank), "--endpoint", endpoint_,
+                         "--parent", std::to_string(::getpid())};
+    options.arguments.insert(options.arguments.end(), shared_.arguments.begin(),
+                             shared_.arguments.end());
+    if (!run_.address.empty())
+      options.arguments.insert(options.arguments.end(), {"--address", run_.address});
+    options.descriptors = shared_.descriptors;
+    options.environment = shared_.environment;
+    options.environment.push_back(fmt::format("OPENBLAS_NUM_THREADS={}", start.cores));
+    if (start.cores > 1) options.environment.emplace_back("OMP_WAIT_POLICY=passive");
+    options.log_file = log.string();
+    options.input = fmt::format("{}\n{}\n{}\n", start.token, run_.public_key, run_.secret_key);
+    auto process = Process::start(options);
+    if (!process) return refuse(start.rank, process.error());
+    ranks_.erase(start.rank);
+    const auto [at, added] =
+        ranks_.emplace(start.rank, LocalRank{std::move(*process), LogReader(log)});
+    exits_.add(at->second.process.descriptor());
+    send(RankStarted{start.rank, at->second.process.pid()});
+  }
+
+  void take_signal(const SignalRank& request) {
+    const auto at = ranks_.find(request.rank);
+    if (at == ranks_.end()) return;
+    switch (request.signal) {
+      case RankSignal::kill: return at->second.process.kill(SIGKILL);
+      case RankSignal::suspend: return at->second.process.kill(SIGSTOP);
+      case RankSignal::resume: return at->second.process.kill(SIGCONT);
+    }
+  }
+
+  // Passes frames of ranks on to the coordinator.
+  void relay() {
+    while (relay_) {
+      auto frame = relay_->receive();
+      if (!frame) return;
+      auto [at, is_new] = channels_.try_emplace(frame->peer, Channel{});
+      if (is_new) {
+        at->second = {next_channel_++, false};
+        peers_[at->second.number] = frame->peer;
+        send(OpenChannel{at->second.number, frame->peer});
+      }
+      Channel& channel = at->second;
+      // The first frame of a connection for heartbeats is none. Frames must not overtake it.
+      if (frame->is_heartbeat && !p_.stream->is_queued(channel.number)) channel.is_urgent = true;
+      p_.stream->send(channel.number, std::move(frame->bytes), channel.is_urgent);
+    }
+  }
+
+  void watch_ranks() {
+    exits_.clear();
+    for (auto at = ranks_.begin(); at != ranks_.end();) {
+      LocalRank& rank = at->second;
+      const auto ended = rank.process.ended();
+      for (std::string text = rank.log.next(); !text.empty(); text = rank.log.next())
+        p_.stream->send(kLogChannel, to_text(RankLog{at->first, std::move(text)}));
+      if (ended) send(RankEnded{at->first, *ended, rank.process.killed()});
+      at = ended ? ranks_.erase(at) : std::next(at);
+    }
+  }
+
+  bool is_abandoned() {
+    const std::int64_t now = base::now_nanoseconds();
+    if (looked_ns_ > 0 && now - looked_ns_ > kOwnSuspension) last_frame_ns_ += now - looked_ns_;
+    looked_ns_ = now;
+    return now - last_frame_ns_ > kSilence;
+  }
+
+  struct Channel {
+    std::uint32_t number = 0;
+    bool is_urgent = false;  // carries heartbeats
+  };
+
+  AgentParts p_;
+  PrepareRun run_;
+  RankProcessParts shared_;
+  std::string endpoint_;
+  std::unique_ptr<Relay> relay_;  // null before `prepare`
+  std::map<std::int32_t, LocalRank> ranks_;
+  ProcessExits exits_;
+  std::map<PeerId, Channel> channels_;
+  std::map<std::uint32_t, PeerId> peers_;  // by channel
+  std::uint32_t next_channel_ = kLogChannel + 1;
+  std::int64_t last_frame_ns_ = 0, looked_ns_ = 0;
+};
+
+}  // namespace
+
+Result<void> run_agent(AgentParts parts) { return Agent(std::move(parts)).run(); }
+
+}  // namespace trainyard::session

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/hosts/remote_host.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "core/base/clock.h"
+#include "core/base/descriptor.h"
+
+namespace trainyard::session {
+namespace {
+
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+
+constexpr std::chrono::milliseconds kTick{100};
+constexpr double kAnswerSeconds = 30;
+constexpr std::int64_t kTimeRequestEvery = 1'000'000'000;
+
+void raise_event(int descriptor) {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, &one, sizeof one);
+}
+
+void clear_event(int descriptor) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(descriptor, &count, sizeof count);
+}
+
+base::Descriptor make_event() { return base::Descriptor(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+// State of a rank's process, shared by its handle and the thread of the host.
+struct RankState {
+  std::mutex mutex;
+  std::int64_t process = 0;
+  std::optional<std::string> ended;
+  bool killed = false;
+  base::Descriptor end_event = make_event();
+
+  void end(const std::string& how, bool by_signal) {
+    const std::lock_guard lock(mutex);
+    if (ended) return;
+    ended = how;
+    killed = by_signal;
+    raise_event(end_event.get());
+  }
+};
+
+class Host final : public RemoteHost, public std::enable_shared_from_this<Host> {
+ public:
+  explicit Host(RemoteHostParts parts) : p_(std::move(parts)) {}
+  ~Host() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+    }
+    raise_event(wake_.get());
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Result<void> open(double limit_seconds) {
+    thread_ = std::thread([this] { serve(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(limit_seconds),
+                      [this] { return hello_ || failure_; });
+    if (hello_) return {};
+    if (failure_) return base::fail(*failure_);
+    return base::fail(Problem{"host_silent", ProblemCode::unavailable, p_.name,
+                              fmt::format("the agent did not answer for {:.0f} s", limit_seconds),
+                              "", "Check that trainyard-agent runs on the host."});
+  }
+
+  const AgentHello& hello() const override { return *hello_; }
+
+  Result<void> prepare(const PrepareRun& run) override {
+    std::unique_lock lock(mutex_);
+    queue(run);
+    return await(
+        lock, [this] { return prepared_; }, -1);
+  }
+
+  Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) override;
+
+  std::optional<ClockOffset> clock_offset() const override {
+    const std::lock_guard lock(mutex_);
+    return offset_;
+  }
+
+  void signal(int rank, RankSignal signal) {
+    const std::lock_guard lock(mutex_);
+    queue(SignalRank{rank, signal});
+  }
+
+ private:
+  // Call with the mutex held.
+  void queue(const AgentMessage& message) {
+    requests_.push_back(to_text(message));
+    raise_event(wake_.get());
+  }
+
+  // Waits until `done`, or until the agent refused the request of this rank.
+  template <class Done>
+  Result<void> await(std::unique_lock<std::mutex>& lock, const Done& done, int rank) {
+    const auto refused = [&] { return refusals_.contains(rank); };
+    changed_.wait_for(lock, std::chrono::duration<double>(kAnswerSeconds),
+                      [&] { return done() || failure_ || refused(); });
+    if (done()) return {};
+    if (refused()) return base::fail(refusals_.extract(rank).mapped());
+    if (failure_) return base::fail(*failure_);
+    return base::fail(Problem{"host_silent", ProblemCode::unavailable, p_.name,
+                              fmt::format("the agent did not answer for {:.0f} s", kAnswerSeconds),
+                              "", "Check the host and the network."});
+  }
+
+  void serve() {
+    Result<void> served;
+    while (served) served = serve_once();
+    fail_with(served.error());
+  }
+
+  Result<void> serve_once() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_)
+        return base::fail(Problem{"closed", ProblemCode::canceled, p_.name, "", "", ""});
+      for (std::string& request : requests_)
+        p_.stream->send(kCommandChannel, std::move(request), true);
+      requests_.clear();
+    }
+    ask_for_time();
+    if (auto ok = p_.stream->write(); !ok) return ok;
+    std::vector<pollfd> items{{p_.stream->input(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    if (p_.stream->has_output()) items.push_back({p_.stream->output(), POLLOUT, 0});
+    if (relay_) {
+      if (auto ok = relay_->wait(items, kTick); !ok) return ok;
+    } else {
+      ::poll(items.data(), items.size(), static_cast<int>(kTick.count()));
+    }
+    clear_event(wake_.get());
+    const auto read = p_.stream->read();
+    while (const auto message = p_.stream->take())
+      if (auto ok = take(*message); !ok) return ok;
+    while (relay_) {
+      auto frame = relay_->receive();
+      if (!frame) break;
+      if (const auto channel = channels_.find(frame->peer); channel != channels_.end())
+        p_.stream->send(channel->second, std::move(frame->bytes));
+    }
+    return read;
+  }
+
+  void ask_for_time() {
+    const std::int64_t now = base::now_nanoseconds();
+    if (!p_.stream->has_begun() || now - asked_ns_ < kTimeRequestEvery) return;
+    asked_ns_ = now;
+    p_.stream->send(kCommandChannel, to_text(TimeRequest{now}), true);
+  }
+
+  Result<void> take(const ChannelMessage& message) {
+    if (message.channel > kLogChannel) {
+      if (const auto peer = peers_.find(message.channel); relay_ && peer != peers_.end())
+        relay_->send(peer->second, message.bytes);
+      return {};
+    }
+    const auto command = agent_message_from(message.bytes, p_.name);
+    if (!command) return base::fail(command.error());
+    if (const auto* log = std::get_if<RankLog>(&*command)) {
+      if (p_.log) p_.log(log->rank, log->text);
+      return {};
+    }
+    if (const auto* open = std::get_if<OpenChannel>(&*command)) return open_channel(*open);
+    const std::lock_guard lock(mutex_);
+    if (const auto* hello = std::get_if<AgentHello>(&*command)) hello_ = *hello;
+    else if (std::get_if<RunPrepared>(&*command)) prepared_ = true;
+    else if (const auto* started = std::get_if<RankStarted>(&*command)) take_started(*started);
+    else if (const auto* ended = std::get_if<RankEnded>(&*command)) take_ended(*ended);
+    else if (const auto* answer = std::get_if<TimeAnswer>(&*command)) take_time(*answer);
+    else if (const auto* refused = std::get_if<RequestRefused>(&*command))
+      refusals_.insert_or_assign(refused->rank,
+                                 Problem{refused->id, ProblemCode::failed, p_.name, refused->what,
+                                         refused->accepted, refused->advice});
+    changed_.notify_all();
+    return {};
+  }
+
+  Result<void> open_channel(const OpenChannel& open) {
+    if (!relay_) {
+      auto relay = p_.relay_to_coordinator();
+      if (!relay) return base::fail(relay.error());
+      relay_ = std::move(*relay);
+    }
+    const auto number = static_cast<std::uint32_t>(open.channel);
+    channels_[open.peer] = number;
+    peers_[number] = open.peer;
+    return {};
+  }
+
+  void take_started(const RankStarted& started) {
+    const auto state = ranks_.find(started.rank);
+    if (state == ranks_.end()) return;
+    const std::lock_guard lock(state->second->mutex);
+    state->second->process = started.process;
+  }
+
+  void take_ended(const RankEnded& ended) {
+    if (const auto state = ranks_.find(ended.rank); state != ranks_.end())
+      state->second->end(ended.how, ended.killed);
+  }
+
+  // The answer was made in the middle of the round trip, give or take half of it. The shortest
+  // round trip gives the best estimate (Cristian 1989).
+  void take_time(const TimeAnswer& answer) {
+    const std::int64_t now = base::now_nanoseconds(), trip = now - answer.sent_ns;
+    if (trip < 0 || (offset_ && base::seconds(trip) / 2 >= offset_->uncertainty_seconds)) return;
+    offset_ = {base::seconds(answer.agent_ns - (answer.sent_ns + trip / 2)),
+               base::seconds(trip) / 2};
+  }
+
+  void fail_with(const Problem& problem) {
+    const std::lock_guard lock(mutex_);
+    failure_ = problem;
+    for (const auto& [rank, state] : ranks_)
+      state->end(fmt::format("the loss of the connection to {}", p_.name), true);
+    p_.stream.reset();  // ends the agent, and with it the ranks
+    changed_.notify_all();
+  }
+
+  RemoteHostParts p_;
+  base::Descriptor wake_ = make_event();
+
+  // For all threads.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> requests_;
+  bool closing_ = false, prepared_ = false;
+  std::optional<AgentHello> hello_;
+  std::optional<Problem> failure_;
+  std::map<int, Problem> refusals_;  // by rank; -1: the run
+  std::map<int, std::shared_ptr<RankState>> ranks_;
+  std::optional<ClockOffset> offset_;
+
+  // For the thread of the host.
+  std::unique_ptr<Relay> relay_;  // null until the first rank connects
+  std::map<PeerId, std::uint32_t> channels_;
+  std::map<std::uint32_t, PeerId> peers_;
+  std::int64_t asked_ns_ = 0;
+  std::thread thread_;
+};
+
+class RemoteRank final : public RankHandle {
+ public:
+  RemoteRank(std::shared_ptr<Host> host, int rank, std::shared_ptr<RankState> state)
+      : host_(std::move(host)), rank_(rank), state_(std::move(state)) {}
+  ~RemoteRank() override { kill(); }
+
+  std::optional<std::string> ended() override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->ended;
+  }
+  bool killed() override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->killed;
+  }
+  std::int64_t process() const override {
+    const std::lock_guard lock(state_->mutex);
+    return state_->process;
+  }
+  int end_descriptor() const override { return state_->end_event.get(); }
+  void kill() override { host_->signal(rank_, RankSignal::kill); }
+  bool stall(bool on) override {
+    host_->signal(rank_, on ? RankSignal::suspend : RankSignal::resume);
+    return true;
+  }
+
+ private:
+  std::shared_ptr<Host> host_;
+  int rank_;
+  std::shared_ptr<RankState> state_;
+};
+
+Result<std::unique_ptr<RankHandle>> Host::start(const StartRank& rank) {
+  auto state = std::make_shared<RankState>();
+  std::unique_lock lock(mutex_);
+  ranks_[rank.rank] = state;
+  queue(rank);
+  const auto started = [&] {
+    const std::lock_guard of_rank(state->mutex);
+    return state->process > 0;
+  };
+  if (auto ok = await(lock, started, rank.rank); !ok) return base::fail(ok.error());
+  return std::make_unique<RemoteRank>(shared_from_this(), rank.rank, std::move(state));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RemoteHost>> RemoteHost::connect(RemoteHostParts parts,
+                                                        double limit_seconds) {
+  auto host = std::make_shared<Host>(std::move(parts));
+  if (auto ok = host->open(limit_seconds); !ok) return base::fail(ok.error());
+  return host;
+}
+
+}  // namespace trainyard::session

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A remote host, as the coordinator sees it: its agent starts ranks, and their control messages are
+// relayed to the coordinator's endpoint. A thread of its own serves the stream. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/session/coordinator/coordinator.h"
+#include "core/session/hosts/agent_messages.h"
+#include "core/session/hosts/frame_stream.h"
+#include "core/session/hosts/relay.h"
+
+namespace trainyard::session {
+
+struct RemoteHostParts {
+  std::string name;  // `where` of problems
+  std::unique_ptr<FrameStream> stream;
+  // Connects to the coordinator's endpoint for ranks.
+  std::function<base::Result<std::unique_ptr<Relay>>()> relay_to_coordinator;
+  // Receives the lines that the process of a rank printed. Called in the thread of the host.
+  std::function<void(int rank, const std::string& text)> log;
+};
+
+// Clock of a host, relative to this host's: its time minus ours.
+struct ClockOffset {
+  double seconds = 0;
+  double uncertainty_seconds = 0;  // half the shortest round trip
+};
+
+class RemoteHost {
+ public:
+  // Waits for the agent's first message, at most `limit_seconds`.
+  static base::Result<std::shared_ptr<RemoteHost>> connect(RemoteHostParts parts,
+                                                           double limit_seconds);
+  virtual ~RemoteHost() = default;  // Closes the stream, which ends the agent and its ranks.
+
+  virtual const AgentHello& hello() const = 0;
+  // Prepares the agent for a run.
+  virtual base::Result<void> prepare(const PrepareRun& run) = 0;
+  // Starts a rank, and returns a handle of its process, which keeps the host connected.
+  virtual base::Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) = 0;
+  // Estimate from the time requests so far, which are sent every second; nothing before the first
+  // answer.
+  virtual std::optional<ClockOffset> clock_offset() const = 0;
+};
+
+}  // namespace trainyard::session
