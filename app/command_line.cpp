@@ -215,7 +215,11 @@ base::Problem problem_of(const CLI::App& program, const CLI::ParseError& error) 
       return usage_problem("missing_verb", verb, "a verb is missing", verbs);
     if (const std::string option = unknown_option_of(program); !option.empty())
       return unknown_argument(verb, option);
-    return usage_problem("missing_argument", verb, error.what(), "");
+    const std::string text = error.what();  // "experiment is required"
+    return usage_problem(
+        "missing_argument", verb,
+        fmt::format("the argument \"{}\" is missing", text.substr(0, text.find(" is required"))),
+        "");
   }
   if (is<CLI::ExcludesError>(error)) {
     const std::string text = error.what();  // "--a excludes --b"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/data_plane.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -100,15 +102,25 @@ class Plane final : public session::DataPlane {
   std::shared_ptr<comm::ShapedLinks> links_;  // null if link speeds are not imposed
 };
 
+// IPv6 addresses are in brackets before a port.
+std::string endpoint_of(const Listening& listening, int rank) {
+  if (listening.address.empty())
+    return fmt::format("ipc://{}/data-{}", listening.socket_directory, rank);
+  const bool is_ipv6 = listening.address.find(':') != std::string::npos;
+  return is_ipv6 ? fmt::format("tcp://[{}]:*", listening.address)
+                 : fmt::format("tcp://{}:*", listening.address);
+}
+
 base::Result<std::unique_ptr<zmq::Bound>> bind_socket(const session::DataPlaneRequest& request,
-                                                      const std::string& socket_directory) {
+                                                      const Listening& listening) {
   zmq::TransportOptions options;
   options.run_key = request.run_key;
   options.max_payload_bytes = request.max_message_bytes;
   options.channels = std::max(1, request.channels);
   options.sharers = request.experiment->trainers_and_servers();
+  options.keys = listening.keys;
   return zmq::bind(request.rank, request.experiment->world(), request.generation,
-                   "ipc://" + socket_directory + "/data-" + std::to_string(request.rank), options);
+                   endpoint_of(listening, request.rank), options);
 }
 
 }  // namespace
@@ -135,7 +147,7 @@ base::Result<comm::DrawnLinks> imposed_links(const experiment::Resolved& e) {
 
 base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
     const session::DataPlaneRequest& request, const Inherited& inherited,
-    const std::string& socket_directory) {
+    const Listening& listening) {
   std::shared_ptr<comm::ShapedLinks> links;
   if (imposes_links(*request.experiment)) {
     auto opened = comm::ShapedLinks::open(inherited.shaped_links);
@@ -151,7 +163,7 @@ base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
   }
   std::unique_ptr<zmq::Bound> sockets;
   if (uses_sockets(*request.experiment)) {
-    auto bound = bind_socket(request, socket_directory);
+    auto bound = bind_socket(request, listening);
     if (!bound) return base::fail(bound.error());
     sockets = std::move(*bound);
   }

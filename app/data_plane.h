@@ -3,6 +3,7 @@
 // between hosts.
 #pragma once
 
+#include "backends/zmq/curve_keys.h"
 #include "core/comm/drawn_links.h"
 #include "core/comm/futex_event.h"
 #include "core/session/rank/rank.h"
@@ -15,10 +16,17 @@ struct Inherited {
   int shaped_links = -1;   // memfd of the drawn links, if they are imposed
 };
 
-// Creates the data plane. Sockets are created in `socket_directory`.
+// Where a rank listens for peers.
+struct Listening {
+  std::string socket_directory;  // for local sockets
+  // Address of a network interface, if ranks run on several machines; empty: local sockets.
+  std::string address;
+  zmq::CurveKeys keys;  // of the run; empty: not encrypted
+};
+
 base::Result<std::unique_ptr<session::DataPlane>> make_data_plane(
     const session::DataPlaneRequest& request, const Inherited& inherited,
-    const std::string& socket_directory);
+    const Listening& listening);
 
 // True if any two ranks of the experiment use shared memory.
 bool uses_shared_memory(const experiment::Resolved& experiment);

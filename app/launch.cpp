@@ -16,6 +16,7 @@
 #include "app/devices.h"
 #include "app/drawn_times.h"
 #include "app/engine.h"
+#include "app/remote_machines.h"
 #include "backends/inproc/transport.h"
 #include "backends/shm/transport.h"
 #include "backends/zmq/control.h"
@@ -121,10 +122,13 @@ struct Start {
   std::filesystem::path run_directory;
   std::vector<std::vector<std::string>> settings;  // environment variables, by rank
   InheritedFiles files;
+  std::shared_ptr<RemoteMachines> machines;  // null if all ranks run on this machine
 };
 
 base::Result<std::unique_ptr<session::RankHandle>> start_process(
     const Start& start, const session::RankIdentity& identity) {
+  if (start.machines && start.machines->is_remote(identity.rank))
+    return start.machines->start(identity);
   session::ProcessOptions options;
   options.program = rank_program();
   options.arguments = {"--rank",   std::to_string(identity.rank), "--endpoint", identity.endpoint,
@@ -133,6 +137,11 @@ base::Result<std::unique_ptr<session::RankHandle>> start_process(
       (start.run_directory / "logs" / ("rank-" + std::to_string(identity.rank) + ".log")).string();
   options.environment = start.settings[static_cast<std::size_t>(identity.rank)];
   options.input = identity.token + "\n";
+  if (start.machines) {
+    options.arguments.insert(options.arguments.end(), {"--address", start.machines->own_address()});
+    const zmq::CurveKeys& keys = start.machines->keys();
+    options.input += fmt::format("{}\n{}\n", keys.public_key, keys.secret_key);
+  }
   start.files.pass_files(options);
   auto process = session::Process::start(options);
   if (!process) return base::fail(process.error());
@@ -156,6 +165,11 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
   const auto start = std::make_shared<Start>();
   start->run_directory = request.run_directory;
   if (auto ok = start->files.make(request); !ok) return base::fail(ok.error());
+  if (uses_other_machines(*request.experiment)) {
+    auto machines = RemoteMachines::connect(request);
+    if (!machines) return base::fail(machines.error());
+    start->machines = std::move(*machines);
+  }
   session::Launched launched;
   for (const session::RankIdentity& identity : request.ranks) {
     start->settings.push_back(settings_of(*request.experiment, identity.rank));

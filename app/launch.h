@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Starts the ranks of a run on this machine: one process each, or one thread each with the
-// transport inproc.
+// Starts the ranks of a run: one process each, or one thread each with the transport inproc. Agents
+// start those of other machines.
 #pragma once
 
 #include "core/session/coordinator/coordinator.h"

@@ -76,15 +76,16 @@ struct RankArguments {
   int parent = 0;
   bool is_virtual = false;
   app::Inherited inherited;
+  std::string address;
 };
 
-session::RankServices services_of(const RankArguments& arguments) {
+session::RankServices services_of(const RankArguments& arguments, const app::Listening& listening) {
   session::RankServices services;
   services.connect = zmq::connect;
   services.make_compute = app::make_compute;
   services.drawn_op_times = app::drawn_op_times;
-  services.make_data_plane = [&arguments](const session::DataPlaneRequest& request) {
-    return app::make_data_plane(request, arguments.inherited, socket_directory(arguments.endpoint));
+  services.make_data_plane = [&arguments, listening](const session::DataPlaneRequest& request) {
+    return app::make_data_plane(request, arguments.inherited, listening);
   };
   services.make_engine = app::make_engine;
   return services;
@@ -98,10 +99,14 @@ int run_rank(const RankArguments& arguments) {
   if (arguments.is_virtual) return finish(run_virtual(arguments.rank + 1, arguments.endpoint));
   session::RankIdentity identity{arguments.rank, "", arguments.endpoint};
   std::getline(std::cin, identity.token);
+  // Only with an address: the keys of the run.
+  app::Listening listening{socket_directory(arguments.endpoint), arguments.address, {}};
+  std::getline(std::cin, listening.keys.public_key);
+  std::getline(std::cin, listening.keys.secret_key);
   base::set_log_name("rank " + std::to_string(identity.rank));
   // Logs the process id at the start, because a process that is killed cannot log it later.
   base::log_info("process " + std::to_string(::getpid()) + ", software " TRAINYARD_VERSION);
-  return finish(session::run_rank(identity, services_of(arguments)));
+  return finish(session::run_rank(identity, services_of(arguments, listening)));
 }
 
 }  // namespace
@@ -118,6 +123,8 @@ int main(int argc, char** argv) {
             "Run all ranks up to --rank in this process, on the virtual clock");
   verb.option("--endpoint", arguments.endpoint, "Control endpoint of the coordinator").required();
   verb.option("--parent", arguments.parent, "Process ID of the coordinator").required();
+  verb.option("--address", arguments.address,
+              "Address at which this rank listens for peers on other machines");
   verb.option("--shared-memory", arguments.inherited.shared_memory,
               "File descriptor of the shared memory");
   verb.option("--shaped-links", arguments.inherited.shaped_links,

@@ -63,7 +63,7 @@ class BoundSocket final : public Bound {
 
   void listen(const std::string& endpoint) {
     configure(inbox_, options_);
-    limit_handshake(inbox_, endpoint);
+    configure_for_endpoint(inbox_, endpoint);
     if (handler_) KeyHandler::protect_server(inbox_, options_.keys);
     inbox_.bind(endpoint);
     gate_.set_endpoint(this->endpoint());

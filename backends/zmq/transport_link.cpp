@@ -39,8 +39,9 @@ void configure(::zmq::socket_t& socket, const TransportOptions& options) {
 
 // Strangers can connect over TCP, so their handshakes have little time. Only processes of this user
 // can connect to a local socket. With many more ranks than cores, their handshakes take seconds.
-void limit_handshake(::zmq::socket_t& socket, const std::string& endpoint) {
+void configure_for_endpoint(::zmq::socket_t& socket, const std::string& endpoint) {
   socket.set(::zmq::sockopt::handshake_ivl, endpoint.starts_with("ipc://") ? 30'000 : 2000);
+  if (endpoint.starts_with("tcp://[")) socket.set(::zmq::sockopt::ipv6, true);
 }
 
 Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
@@ -49,7 +50,7 @@ Link::Link(::zmq::context_t& context, const std::string& endpoint, int peer,
       monitor_(context, ::zmq::socket_type::pair),
       socket_(context, ::zmq::socket_type::push) {
   configure(socket_, options);
-  limit_handshake(socket_, endpoint);
+  configure_for_endpoint(socket_, endpoint);
   if (!options.keys.public_key.empty()) protect_client(socket_, options.keys);
   // Makes ZeroMQ refuse messages for a peer that is not connected, instead of queueing them. So
   // every message that `post` accepts is really in flight, and leaving never waits for a peer that

@@ -14,8 +14,9 @@ namespace trainyard::zmq {
 // Sets the options that both kinds of sockets have: those that send, and those that receive. Throws
 // ::zmq::error_t.
 void configure(::zmq::socket_t& socket, const TransportOptions& options);
-// Limits the time of a handshake, which depends on who can connect to this endpoint.
-void limit_handshake(::zmq::socket_t& socket, const std::string& endpoint);
+// Sets what depends on the endpoint: IPv6, and the time of a handshake, which depends on who can
+// connect.
+void configure_for_endpoint(::zmq::socket_t& socket, const std::string& endpoint);
 
 class Link {
  public:

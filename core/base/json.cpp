@@ -52,16 +52,16 @@ class Bounds {
  private:
   void open() {
     if (keys_.size() == kMaxDepth)
-      throw std::length_error("nested deeper than " + std::to_string(kMaxDepth) + " levels");
+      throw std::length_error(fmt::format("nested deeper than {} levels", kMaxDepth));
     keys_.emplace_back();
   }
 
   void add_key(const std::string& key) {
     if (!keys_.back().insert(key).second)
-      throw std::invalid_argument("the key \"" + shortened(key) +
-                                  "\" is given twice in one object");
+      throw std::invalid_argument(
+          fmt::format("the key \"{}\" is given twice in one object", shortened(key)));
     if (keys_.back().size() > max_keys_)
-      throw std::length_error("an object with more than " + std::to_string(max_keys_) + " keys");
+      throw std::length_error(fmt::format("an object with more than {} keys", max_keys_));
   }
 
   std::size_t max_keys_;

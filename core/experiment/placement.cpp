@@ -145,14 +145,44 @@ bool is_this_machine(const std::string& address) {
   return address == name || address == name.substr(0, name.find('.'));
 }
 
-Problem other_machine(const topology::Host& host, const std::string& path) {
-  return {"other_machine",
-          ProblemCode::unavailable,
-          path + ".address",
-          fmt::format("{} is another machine ({}); this version starts ranks only on this machine",
-                      host.name, host.address),
-          "empty, or this machine",
-          "Clear the address of the host. Several drawn hosts may run on this machine."};
+}  // namespace
+
+bool is_other_machine(const topology::Host& host) { return !is_this_machine(host.address); }
+
+namespace {
+
+// True if all ranks have full parameters of their own, so that ranks of this machine save them.
+bool keeps_full_replicas(StrategyKind kind) {
+  constexpr StrategyKind kReplicated[]{
+      StrategyKind::one_device, StrategyKind::mirrored,  StrategyKind::multi_worker_mirrored,
+      StrategyKind::ddp,        StrategyKind::local_sgd, StrategyKind::gossip};
+  return std::ranges::find(kReplicated, kind) != std::end(kReplicated);
+}
+
+// Returns the settings that are not supported if a host, whose document path is `path`, is another
+// machine.
+Problems other_machine_problems(const Experiment& e, const std::string& path) {
+  Problems problems;
+  const auto require = [&](bool supported, const char* field, const char* accepted) {
+    if (!supported)
+      problems.push_back({"not_on_other_machines", ProblemCode::unavailable, field,
+                          "this value is not supported if ranks run on other machines", accepted,
+                          fmt::format("Change the value, or clear {}.address.", path)});
+  };
+  const RunSpec& run = e.run;
+  require(run.clock == RunClock::machine, "run.clock", "machine");
+  require(run.transport == TransportKind::automatic || run.transport == TransportKind::zmq,
+          "run.transport", "auto, zmq");
+  require(run.links == LinkSpeed::drawn_only, "run.links", "drawn_only");
+  require(e.strategy.engine == Engine::own, "strategy.engine", "own");
+  require(keeps_full_replicas(e.strategy.kind) && !is_asynchronous_gossip(e.strategy),
+          "strategy.kind",
+          "one_device, mirrored, multi_worker_mirrored, ddp, local_sgd, synchronous gossip");
+  require(e.data.kind < data::DataKind::idx, "data.kind", "a generated data set");
+  const topology::Host& first = e.topology.hosts.front();
+  require(!is_other_machine(first), "topology.hosts[0].address",
+          "empty, because the first rank saves the checkpoint on this machine");
+  return problems;
 }
 
 Problem not_emulated(const Device& device, const std::string& path) {
@@ -385,7 +415,8 @@ Problems start_problems(const Experiment& experiment) {
     problems = absent_engine(experiment.strategy.engine);
   for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
     const topology::Host& host = experiment.topology.hosts[h];
-    if (!is_this_machine(host.address)) problems.push_back(other_machine(host, host_path(h)));
+    if (is_other_machine(host) && problems.empty())
+      problems = other_machine_problems(experiment, host_path(h));
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
       const Device& device = host.devices[d];
       if (is_emulated(device) && !experiment.run.emulate)

@@ -13,6 +13,9 @@
 
 namespace trainyard::experiment {
 
+// True if the host's address is that of another machine, where ranks are started by ssh.
+bool is_other_machine(const topology::Host& host);
+
 // Host index of each rank.
 std::vector<int> hosts_of(const topology::Network& network,
                           const std::vector<topology::DeviceId>& ranks);

@@ -362,10 +362,10 @@ base::Result<ManualLocation> Manual::find(const std::string& topic) const {
     std::vector<std::string> slugs;
     for (const Section& section : page.sections) slugs.push_back(section.slug);
     const std::string guess = base::nearest_name(slug, slugs);
-    return base::fail({"unknown_section", base::ProblemCode::bad_input, page.file,
-                       fmt::format("the page has no section \"{}\"", slug),
-                       base::joined_names(slugs),
-                       guess.empty() ? "" : "Did you mean \"" + guess + "\"?"});
+    return base::fail(
+        {"unknown_section", base::ProblemCode::bad_input, page.file,
+         fmt::format("the page has no section \"{}\"", slug), base::joined_names(slugs),
+         guess.empty() ? "Choose one of these sections." : "Did you mean \"" + guess + "\"?"});
   }
   for (const Page& page : pages_)
     if (same(topic, page.title)) return ManualLocation{page.file, "", ""};

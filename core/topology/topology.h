@@ -68,7 +68,7 @@ constexpr int rank_class(Role role) {  // returns kRankClasses for roles without
 
 struct Host {
   std::string name;
-  std::string address;  // network address; empty: this machine
+  std::string address;  // destination of ssh; empty: this machine
   std::vector<Device> devices;
   double bus_bandwidth_bits_per_second = 80e9;  // bandwidth between the devices of the host
   double bus_latency_seconds = 1e-6;
@@ -162,8 +162,8 @@ struct trainyard::base::Fields<trainyard::topology::Host> {
   static auto table() {
     return std::tuple{field("name", &H::name, "", {1, 64}, "Name, unique in the topology"),
                       field("address", &H::address, "", {0, 255},
-                            "Name or address of this machine; empty: this machine. Ranks on other "
-                            "machines are not supported in this version"),
+                            "Machine on which the host's ranks run, as ssh accepts it "
+                            "([USER@]HOST); empty: this machine"),
                       field("devices", &H::devices, "", {0, 4096}, "Devices of this host"),
                       field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second,
                             "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),

@@ -166,6 +166,7 @@ const std::map<std::string, Folders>& directions() {
       {"backends/cuda", {"core/compute", "core/base"}},
       {"backends/inproc", {"core/comm", "core/session", "core/base"}},
       {"backends/shm", {"core/comm", "core/session", "core/base"}},
+      {"backends/ssh", {"core/session", "core/base"}},
       {"backends/zmq", {"core/comm", "core/session", "core/base"}},
       {"backends/nccl", {"core/comm", "core/compute", "core/base"}},
       {"backends/gloo", {"core/comm", "core/compute", "core/base"}},

@@ -179,7 +179,7 @@ std::vector<Bad> meanings() {
       {"unreachable_device", edited(add_island), "no_route", "topology.hosts[1]"},
       {"another_machine",
        edited([](Json& e) { e["topology"]["hosts"][0]["address"] = "example.org"; }),
-       "other_machine", "topology.hosts[0].address"},
+       "not_on_other_machines", "topology.hosts[0].address"},
       {"one_device_with_four", set(kMirrored, {"strategy.kind=one_device"}), "too_many_workers",
        EndsWith("strategy.kind")},
       {"batch_smaller_than_the_ranks", set(kMirrored, {"data.train_samples=3"}), "too_few_samples",

@@ -27,7 +27,7 @@ QString describe_device(const topology::Topology& topology, const topology::Devi
                            .arg(as_text(device.name), device_kind_text(device.kind, emulated),
                                 role_text(topology, device), host, device_figures(device));
   const QString marked = imposed.empty() ? what : what + " " + imposed.join(", ") + ".";
-  return holding.isEmpty() ? marked : marked + QObject::tr(" It %1.").arg(holding);
+  return holding.isEmpty() ? marked : QObject::tr("%1 It %2.").arg(marked, holding);
 }
 
 QString describe_host(const topology::Host& host) {

@@ -14,10 +14,13 @@ namespace {
 // a message at the boundary of two steps: its kind is unknown until both steps have been read.
 constexpr double kMinShownFraction = 0.1;
 
-// Adds a line for one payload kind in one direction; `where`: " to host1".
-void add(QStringList& lines, PayloadKind payload, double bytes_per_second, const QString& where) {
-  if (bytes_per_second > 0)
-    lines << QObject::tr("%1 %2%3").arg(as_text(payload), rate(bytes_per_second), where);
+// Adds a line for one payload kind in one direction. `receiver` is empty if it is clear.
+void add(QStringList& lines, PayloadKind payload, double bytes_per_second,
+         const QString& receiver) {
+  if (bytes_per_second <= 0) return;
+  const QString kind = as_text(payload), speed = rate(bytes_per_second);
+  lines << (receiver.isEmpty() ? QObject::tr("%1 %2").arg(kind, speed)
+                               : QObject::tr("%1 %2 to %3").arg(kind, speed, receiver));
 }
 
 void add_rest(QStringList& lines, const LinkOverlay& live) {
@@ -44,8 +47,8 @@ QString traffic_kinds(const LinkOverlay& live) {
 QStringList lines_of_link(const LinkOverlay& live, const LinkName& link) {
   QStringList lines;
   for (const PayloadRate& one : live.payload) {
-    add(lines, one.payload, one.forward, QObject::tr(" to %1").arg(as_text(link.to)));
-    add(lines, one.payload, one.backward, QObject::tr(" to %1").arg(as_text(link.from)));
+    add(lines, one.payload, one.forward, as_text(link.to));
+    add(lines, one.payload, one.backward, as_text(link.from));
   }
   add_rest(lines, live);
   return lines;

@@ -14,11 +14,11 @@
 namespace trainyard::session {
 
 struct ProcessOptions {
-  std::string program;
+  std::string program;  // path, or the name of a program in PATH
   std::vector<std::string> arguments;
   std::string log_file;  // Standard output and error are appended to this file.
-  // Open descriptors for the child: (number in this process, number in the child). Numbers in the
-  // child start at 3.
+  // Open descriptors for the child: (number in this process, number in the child). 0 and 1 replace
+  // the child's standard input and output; 2 is not accepted.
   std::vector<std::pair<int, int>> descriptors;
   // Text for the child's standard input. Used for secrets, because other users can read argv.
   std::string input;

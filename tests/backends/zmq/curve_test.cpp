@@ -54,6 +54,29 @@ TEST(ZmqCurve, ranks_with_the_keys_of_the_run_exchange_messages) {
       << "encryption does not change the counted payload";
 }
 
+TEST(ZmqCurve, ranks_exchange_messages_over_ipv6) {
+  zmq::TransportOptions options;
+  options.keys = made_keys();
+  std::vector<std::unique_ptr<zmq::Bound>> bound;
+  std::vector<std::string> endpoints;
+  for (int rank = 0; rank < 2; ++rank) {
+    auto one = zmq::bind(rank, 2, 1, "tcp://[::1]:*", options);
+    if (!one && rank == 0) GTEST_SKIP() << "no IPv6 here: " << to_string(one.error());
+    ASSERT_TRUE(one) << to_string(one.error());
+    bound.push_back(std::move(*one));
+    endpoints.push_back(bound.back()->endpoint());
+  }
+  auto one = bound[0]->connect(endpoints), other = bound[1]->connect(endpoints);
+  ASSERT_TRUE(one && other);
+  for (int looks = 0; !((*one)->connected() && (*other)->connected()) && looks < 5000; ++looks) {
+    (*one)->wait(std::chrono::milliseconds(1));
+    (*other)->wait(std::chrono::milliseconds(1));
+  }
+  std::vector<std::byte> memory(1000);
+  fill(memory, 5);
+  pass(**one, **other, 0, 0, memory);
+}
+
 TEST(ZmqCurve, every_run_has_other_keys) {
   const zmq::CurveKeys one = made_keys(), other = made_keys();
   EXPECT_EQ(one.public_key.size(), 40u);

@@ -143,12 +143,22 @@ TEST(Validate, sharded_hierarchical_requires_equal_numbers_of_workers_per_host) 
   EXPECT_THAT(validated(e), IsEmpty());
 }
 
-TEST(Validate, remote_address_is_unavailable) {
-  expect_problem([](Experiment& e) { e.topology.hosts[1].address = "node7.example.org"; },
-                 "topology.hosts[1].address", "other_machine");
+TEST(Validate, other_machines_support_replicas_and_generated_data) {
   Experiment experiment = small();
-  experiment.topology.hosts[0].address = "node7.example.org";
-  EXPECT_EQ(validated(experiment).front().code, ProblemCode::unavailable);
+  experiment.topology.hosts[1].address = "me@node7.example.org";
+  EXPECT_THAT(validated(experiment), IsEmpty());
+  for (const auto& [edit, where] :
+       std::initializer_list<std::pair<void (*)(Experiment&), const char*>>{
+           {[](Experiment& e) { e.topology.hosts[0].address = "node6"; },
+            "topology.hosts[0].address"},
+           {[](Experiment& e) { e.run.transport = TransportKind::shm; }, "run.transport"},
+           {[](Experiment& e) { e.run.clock = RunClock::virtual_time; }, "run.clock"},
+           {[](Experiment& e) { e.run.links = LinkSpeed::imposed; }, "run.links"},
+           {[](Experiment& e) { e.strategy.kind = StrategyKind::fsdp; }, "strategy.kind"}}) {
+    Experiment changed = experiment;
+    edit(changed);
+    EXPECT_THAT(validated(changed), testing::Contains(IsProblem("not_on_other_machines", where)));
+  }
 }
 
 TEST(Validate, accepts_all_names_of_this_machine) {

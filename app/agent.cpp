@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// trainyard-agent: starts the ranks of a run on this host, for a coordinator on another one. The
+// coordinator starts it by ssh, and both exchange frames over its standard input and output.
+#include "core/session/hosts/agent.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <pwd.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <sstream>
+
+#include "app/command_line.h"
+#include "app/paths.h"
+#include "backends/shm/transport.h"
+#include "backends/zmq/relay.h"
+#include "core/base/descriptor_limit.h"
+#include "core/base/log.h"
+#include "core/base/machine.h"
+#include "core/session/system/socket_directory.h"
+
+namespace {
+
+using namespace trainyard;
+
+struct AgentArguments {
+  bool stdio = false, as_root = false;
+};
+
+// Returns the numeric addresses of all interfaces that are up, except loopback and link-local ones.
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> addresses;
+  ifaddrs* interfaces = nullptr;
+  if (::getifaddrs(&interfaces) != 0) return addresses;
+  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || (at->ifa_flags & IFF_UP) == 0 ||
+        (at->ifa_flags & IFF_LOOPBACK) != 0)
+      continue;
+    const int family = at->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(at->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
+        0)
+      continue;
+    if (const std::string address = text.data(); address.find('%') == std::string::npos)
+      addresses.push_back(address);
+  }
+  ::freeifaddrs(interfaces);
+  return addresses;
+}
+
+session::AgentHello hello_of_this_host() {
+  session::AgentHello hello;
+  hello.software = TRAINYARD_VERSION;
+  utsname system{};
+  ::uname(&system);
+  hello.host = system.nodename;
+  hello.architecture = system.machine;
+  if (const passwd* user = ::getpwuid(::getuid())) hello.user = user->pw_name;
+  hello.cores = base::usable_cores();
+  hello.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *
+                       static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES));
+  hello.addresses = own_addresses();
+  // "CLIENT PORT SERVER PORT", see ssh(1)
+  if (const char* connection = std::getenv("SSH_CONNECTION")) {
+    std::istringstream words(connection);
+    std::string port;
+    words >> hello.reached_from >> port >> hello.reached_at;
+  }
+  return hello;
+}
+
+// Makes the memory that the ranks of this host share.
+base::Result<session::RankProcessParts> prepare(const session::PrepareRun& run) {
+  session::RankProcessParts parts;
+  if (run.shared_bytes.empty()) return parts;
+  constexpr int kNumberInChild = 3;
+  const std::vector<std::size_t> bytes(run.shared_bytes.begin(), run.shared_bytes.end());
+  return shm::create(bytes, run.channels).map([&](int memory) {
+    parts.descriptors.emplace_back(memory, kNumberInChild);
+    parts.arguments = {"--shared-memory", std::to_string(kNumberInChild)};
+    return parts;
+  });
+}
+
+int fail(const base::Problem& problem, int exit_code) {
+  std::cerr << "error: " << base::to_string(problem) << "\n";
+  return exit_code;
+}
+
+int run_agent(const AgentArguments& arguments) {
+  if (!arguments.stdio)
+    return fail({"missing_option", base::ProblemCode::bad_usage, "trainyard-agent",
+                 "the agent has no connection", "--stdio",
+                 "Name this host in an experiment; the coordinator then starts the agent."},
+                2);
+  if (::geteuid() == 0 && !arguments.as_root)
+    return fail({"agent_is_root", base::ProblemCode::refused, "trainyard-agent",
+                 "the agent does not run as root, because ranks need no rights of the system",
+                 "another user, or --as-root", "Connect as another user."},
+                4);
+  base::set_log_name("agent");
+  base::raise_descriptor_limit();
+  for (const int signal : {SIGPIPE, SIGXFSZ, SIGHUP}) ::signal(signal, SIG_IGN);
+  auto sockets = session::SocketDirectory::make();
+  if (!sockets) return fail(sockets.error(), 3);
+  session::AgentParts parts;
+  // Standard output is for frames only.
+  parts.stream = std::make_unique<session::FrameStream>(::dup(STDIN_FILENO), ::dup(STDOUT_FILENO),
+                                                        "coordinator");
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  parts.hello = hello_of_this_host();
+  parts.rank_program = (app::program_directory() / "trainyard-rank").string();
+  parts.directory = sockets->path();
+  parts.relay_ranks = zmq::relay_ranks;
+  parts.prepare = prepare;
+  const auto served = session::run_agent(std::move(parts));
+  return served ? 0 : fail(served.error(), 3);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  app::Program program("trainyard-agent",
+                       "Starts ranks on this host for a coordinator on another host.",
+                       TRAINYARD_VERSION);
+  app::Verb verb = program.verb();
+  AgentArguments& arguments = verb.on_run(run_agent);
+  verb.flag("--stdio", arguments.stdio, "Exchange frames over standard input and output");
+  verb.flag("--as-root", arguments.as_root, "Run although the user is root");
+  const auto ran = program.run(argc, argv);
+  if (!ran) std::cerr << "error: " << base::to_string(ran.error()) << "\n";
+  return ran ? *ran : 2;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Starts an agent on another host with the system's ssh, which handles host keys, configuration and
+// jump hosts. Messages travel over its standard input and output.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/session/hosts/frame_stream.h"
+#include "core/session/system/process.h"
+
+namespace trainyard::ssh {
+
+struct Connection {
+  session::Process process;  // the local ssh
+  std::unique_ptr<session::FrameStream> stream;
+};
+
+struct Options {
+  std::string destination;         // as ssh accepts it: [USER@]HOST or a name of its configuration
+  std::vector<std::string> agent;  // command on that host, in words
+  std::string log_file;            // receives what ssh and the agent print
+};
+
+// Returns the arguments of ssh. Asks for no password (BatchMode), and keeps the checks of host
+// keys.
+std::vector<std::string> arguments_of(const Options& options);
+
+// Refuses a destination that begins with "-", which ssh would read as an option.
+base::Result<Connection> connect(const Options& options);
+
+}  // namespace trainyard::ssh
