@@ -27,7 +27,6 @@ using base::ProblemCode;
 using base::Result;
 using std::chrono::milliseconds;
 
-constexpr int kQueueMessages = 1000;  // limit of queued messages, per direction and peer
 constexpr std::size_t kRememberedPeers = 4096;
 
 Problem problem(const std::string& endpoint, const std::string& what, int error_number) {
@@ -37,16 +36,6 @@ Problem problem(const std::string& endpoint, const std::string& what, int error_
           fmt::format("{}: {}", what, zmq_strerror(error_number)),
           "",
           ""};
-}
-
-void configure_control(::zmq::socket_t& socket, std::size_t max_bytes) {
-  using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(max_bytes));
-  socket.set(sockopt::sndhwm, kQueueMessages);
-  socket.set(sockopt::rcvhwm, kQueueMessages);
-  socket.set(sockopt::linger, 2000);
-  socket.set(sockopt::handshake_ivl, 2000);
-  socket.set(sockopt::connect_timeout, 5000);
 }
 
 // Returns 32 hexadecimal digits that cannot be guessed.

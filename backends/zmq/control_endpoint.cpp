@@ -128,4 +128,14 @@ Result<void> check_bind_endpoint(const std::string& endpoint) {
   return check_free(endpoint);
 }
 
+void configure_control(::zmq::socket_t& socket, std::size_t max_bytes) {
+  using namespace ::zmq;
+  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(max_bytes));
+  socket.set(sockopt::sndhwm, kQueueMessages);
+  socket.set(sockopt::rcvhwm, kQueueMessages);
+  socket.set(sockopt::linger, 2000);
+  socket.set(sockopt::handshake_ivl, 2000);
+  socket.set(sockopt::connect_timeout, 5000);
+}
+
 }  // namespace trainyard::zmq

@@ -20,18 +20,7 @@ using base::Result;
 using session::PeerId;
 using session::RelayedFrame;
 
-constexpr int kRelayQueue = 1000;  // limit of queued messages, per direction and peer
 constexpr std::size_t kRelayedPeers = 4096;
-
-void configure_relay(::zmq::socket_t& socket, std::size_t max_bytes) {
-  using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(max_bytes));
-  socket.set(sockopt::sndhwm, kRelayQueue);
-  socket.set(sockopt::rcvhwm, kRelayQueue);
-  socket.set(sockopt::linger, 2000);
-  socket.set(sockopt::handshake_ivl, 2000);
-  socket.set(sockopt::connect_timeout, 5000);
-}
 
 // Waits for sockets and descriptors. Returns early after a signal.
 Result<void> wait_for(std::vector<zmq_pollitem_t> items, std::span<pollfd> also,
@@ -51,7 +40,7 @@ class RanksEnd final : public session::Relay {
       : socket_(context_, ::zmq::socket_type::router),
         gate_(context_, socket_, "relay", connections),
         endpoint_(endpoint) {
-    configure_relay(socket_, kMaxRankBytes);
+    configure_control(socket_, kMaxRankBytes);
     socket_.set(::zmq::sockopt::router_handover, true);
     socket_.bind(endpoint);
     gate_.set_endpoint(endpoint);
@@ -131,7 +120,7 @@ class CoordinatorEnd final : public session::Relay {
     if (const auto known = sockets_.find(peer); known != sockets_.end()) return &known->second;
     if (sockets_.size() >= kRelayedPeers) return nullptr;
     ::zmq::socket_t socket(context_, ::zmq::socket_type::dealer);
-    configure_relay(socket, kMaxControlBytes);
+    configure_control(socket, kMaxControlBytes);
     socket.set(::zmq::sockopt::routing_id, peer);
     socket.connect(endpoint_);
     return &sockets_.emplace(peer, std::move(socket)).first->second;

@@ -25,8 +25,12 @@ constexpr int kLingerMilliseconds = 1000;
 
 void configure(::zmq::socket_t& socket, const TransportOptions& options) {
   using namespace ::zmq;
-  socket.set(sockopt::maxmsgsize, static_cast<std::int64_t>(
-                                      std::max(options.max_payload_bytes, comm::kMaxProblemBytes)));
+  // Bytes by which CURVE lengthens a message: 8 for its name, 8 for the nonce, 16 for the
+  // authenticator, 1 for flags (CurveZMQ, RFC 26).
+  const std::size_t overhead = options.keys.public_key.empty() ? 0 : 33;
+  socket.set(sockopt::maxmsgsize,
+             static_cast<std::int64_t>(std::max(options.max_payload_bytes, comm::kMaxProblemBytes) +
+                                       overhead));
   // Maximum number of queued frames. Each lane can have kWindowMessages messages and as many
   // acknowledgments in flight. The other 16 frames are for abort and leave.
   const int most = 2 * static_cast<int>(kWindowMessages) * options.channels + 16;

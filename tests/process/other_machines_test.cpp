@@ -69,8 +69,9 @@ TEST_F(OtherMachines, train_to_the_same_weights_with_the_same_bytes) {
 TEST_F(OtherMachines, killed_rank_is_reported) {
   RunProgram run(home_, endless_run(there_));
   ASSERT_TRUE(run.wait_for_step(3));
+  // [i] does not match the shell that runs the command
   const std::string killer =
-      "pkill -KILL -f -- '--rank 2 --endpoint ipc://" + (home_ / "far").string() + "'";
+      "pkill -KILL -f -- '--rank 2 --endpoint [i]pc://" + (home_ / "far").string() + "'";
   ASSERT_EQ(std::system(killer.c_str()), 0);
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
@@ -82,7 +83,7 @@ TEST_F(OtherMachines, killed_coordinator_leaves_no_rank) {
   ASSERT_TRUE(run.wait_for_step(3));
   run.signal(SIGKILL);
   run.wait();
-  const std::string any = "pgrep -f -- 'ipc://" + (home_ / "far").string() + "' >/dev/null";
+  const std::string any = "pgrep -f -- '[i]pc://" + (home_ / "far").string() + "' >/dev/null";
   EXPECT_TRUE(wait_until(promised, [&] { return std::system(any.c_str()) != 0; }));
 }
 
@@ -103,7 +104,7 @@ TEST_F(OtherMachines, program_that_is_no_agent_is_reported) {
 
 TEST_F(OtherMachines, unsupported_settings_are_refused_before_the_run) {
   for (const auto& [setting, where] : {std::pair("strategy.kind=fsdp", "strategy.kind"),
-                                       std::pair("run.clock=virtual", "run.clock"),
+                                       std::pair("run.links=imposed", "run.links"),
                                        std::pair("run.transport=shm", "run.transport")}) {
     const Ran ran = cli({"validate", there_, "--set", setting, "--json"});
     EXPECT_EQ(ran.exit_code, 2) << setting;

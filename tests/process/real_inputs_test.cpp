@@ -59,7 +59,9 @@ TEST(RealInputs, line_feeds_in_names_forge_no_messages) {
   named["topology"]["hosts"][0]["name"] = "h\nerror: forged";
   unknown["x\nerror: forged"] = 1;
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=" + file},
+           {"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=" + file, "--set",
+            "data.train_samples=0", "--set", "data.held_out_samples=1", "--set",
+            "training.batch_per_rank=1"},
            {"validate", kOne, "--set", "data.kind=csv", "--set", "data.file=/no\nerror: forged"},
            {"validate", scratch.write("named.json", named.dump())},
            {"validate", scratch.write("unknown.json", unknown.dump())}}) {

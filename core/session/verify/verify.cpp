@@ -11,8 +11,6 @@
 #include "core/experiment/bipartition.h"
 #include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
-#include "core/experiment/engine.h"
-#include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/placement.h"
 #include "core/experiment/precision.h"
@@ -177,10 +175,6 @@ class Verifier {
       compare_if_stated(path + "emulated", experiment::is_emulated(network.device(e_.ranks[r])));
       if (r < e_.shards.size()) compare_if_stated(path + "samples_by_class", e_.shards[r]);
     }
-    for (const char* path :
-         {"wall_seconds", "first_step_seconds", "samples_per_second", "simulated_step_seconds",
-          "ranks.0.memory_bytes", "ranks.0.peak_memory_bytes"})
-      checks_.skip(path, "a measurement, or a simulation, that is not repeated");
   }
 
   void compare_if_stated(const std::string& path, const Json& recomputed) {

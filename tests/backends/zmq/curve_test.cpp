@@ -45,8 +45,9 @@ bool handshake_succeeds(const std::string& endpoint, const std::optional<zmq::Cu
 TEST(ZmqCurve, ranks_with_the_keys_of_the_run_exchange_messages) {
   zmq::TransportOptions options;
   options.keys = made_keys();
+  options.max_payload_bytes = 300'000;  // the longest message that is accepted
   const auto ends = tcp_pair(options);
-  std::vector<std::byte> memory(300'000);
+  std::vector<std::byte> memory(options.max_payload_bytes);
   fill(memory, 5);
   pass(*ends[0], *ends[1], 0, 0, memory);
   pass(*ends[1], *ends[0], 7, 0, memory);
