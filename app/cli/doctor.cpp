@@ -240,7 +240,8 @@ void print(const Finding& finding) {
   std::printf("%s%-7s%s %-18s %s", colored ? color[static_cast<std::size_t>(finding.verdict)] : "",
               word(finding.verdict), colored ? "\033[0m" : "", finding.name.c_str(),
               base::printable_line(finding.what).c_str());
-  std::printf(finding.advice.empty() ? "\n" : ". %s\n", base::printable_line(finding.advice).c_str());
+  std::printf(finding.advice.empty() ? "\n" : ". %s\n",
+              base::printable_line(finding.advice).c_str());
 }
 
 struct DoctorArguments {

@@ -154,7 +154,8 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
 
 void print(const experiment::Resolved& resolved, const std::vector<std::string>& notes) {
   std::printf("ok: %s\n", base::printable_line(summary(resolved)).c_str());
-  for (const std::string& note : notes) std::printf("note: %s\n", base::printable_line(note).c_str());
+  for (const std::string& note : notes)
+    std::printf("note: %s\n", base::printable_line(note).c_str());
   print_columns(resolved);
   if (data::owns_samples(resolved.document.data.sharding)) print_shards(resolved.shards);
 }

@@ -24,16 +24,22 @@ struct CsvDialect {
 // `complete`: the text is the entire file, so its last record is complete. `label_column` as in
 // DataSpec.
 //
-// Delimiter: the one that the first line states (sep=;), which is no record. Else a candidate must give all records the same number of fields, at least 2. The candidate
-// with the largest fraction of numeric fields is chosen; without candidates, the comma. Decimal
-// separator: the comma if numbers contain commas and none contains a point. If the delimiter is the
-// comma too, the numbers are quoted: each of their columns must hold only numbers, and at least one
-// comma must not look like a thousands separator. Header: the first line is a sample if all its
-// fields are numbers and one has a fraction. It is also a sample if it has a number with a fraction,
-// or the same number twice, and no text above a column of numbers. It is also a sample if each field
-// is a number in a column of numbers, or a text that a later line contains in the same column;
-// otherwise it is a header. The numbers 0, 1, 2, ... and 1, 2, 3, ... are a header too: pandas writes it for columns
-// without names.
+// Delimiter: the one that the first line states (sep=;), which is no record. Otherwise a candidate
+// must give all records the same number of fields, at least 2. The candidate with the largest
+// fraction of numeric fields is chosen; without candidates, the comma.
+//
+// Decimal separator: the comma if numbers contain commas and none contains a point. If the
+// delimiter is the comma too, the numbers are quoted: each of their columns must hold only numbers,
+// and at least one comma must not look like a thousands separator.
+//
+// Header: the first line is a sample if one of these holds, otherwise it is a header:
+// - All its fields are numbers, and one has a fraction.
+// - It has a number with a fraction, or the same number twice, and no text above a column of
+//   numbers.
+// - Each field is a number in a column of numbers, or a text that a later line contains in the same
+//   column.
+// The numbers 0, 1, 2, ... and 1, 2, 3, ... are a header too: pandas writes it for columns without
+// names.
 CsvDialect detect_dialect(std::string_view start, bool complete, const CsvSpec& spec,
                           const std::string& label_column);
 

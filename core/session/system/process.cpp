@@ -151,7 +151,7 @@ base::Result<Process> Process::start(const ProcessOptions& options) {
   const std::vector<char*> environment = environment_with(options.environment);
   pid_t pid = -1;
   if (const int error = posix_spawnp(&pid, options.program.c_str(), plan.actions(),
-                                    plan.attributes(), arguments.data(), environment.data());
+                                     plan.attributes(), arguments.data(), environment.data());
       error != 0)
     return base::fail(base::system_problem(options.program, "cannot start this program", error));
   return Process(pid);
