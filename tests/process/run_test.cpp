@@ -136,7 +136,7 @@ TEST(Run, with_non_finite_gradients_reports_stops_or_skips_them) {
   EXPECT_THAT(stops.problems(),
               testing::ElementsAre(testing::Pair(
                   "non_finite_gradient",
-                  ContainsRegex("rank [0-3], step [0-9]+, op W.s[0-9]+.m0: segment [0-9]+ "))));
+                  ContainsRegex("rank [0-3], step [0-9]+, op W.s[0-9]+.m0: layer [0-9]+ "))));
   const Ran skips = with("skip");
   EXPECT_EQ(skips.exit_code, 0);
   EXPECT_GT(skips.result()["bad_gradients"]["skipped_updates"], 10);
