@@ -220,7 +220,7 @@ TEST(EmbeddingTraining, with_an_invalid_index_gives_nan_and_can_stop_the_run) {
   const auto stop =
       train(experiment::resolve(e, ".").value(), compute::reference::make, in_process, astray);
   EXPECT_THAT(stop[0].problem,
-              base::IsProblem("non_finite_gradient", testing::HasSubstr("segment ")));
+              base::IsProblem("non_finite_gradient", testing::HasSubstr("layer ")));
 }
 
 }  // namespace
