@@ -86,7 +86,7 @@ TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
     EXPECT_THAT(rank.problem,
                 base::IsProblem(
                     "non_finite_gradient",
-                    testing::MatchesRegex("rank 1, step 3, op W\\.s.*: segment [0-9] linear .*")))
+                    testing::MatchesRegex("rank 1, step 3, op W\\.s.*: layer [0-9] linear .*")))
         << "all ranks name the rank with the first non-finite gradient";
   }
 }
