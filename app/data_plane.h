@@ -16,7 +16,7 @@ struct Inherited {
   int shaped_links = -1;   // memfd of the drawn links, if they are imposed
 };
 
-// Where a rank listens for peers.
+// Sockets at which a rank listens for peers.
 struct Listening {
   std::string socket_directory;  // for local sockets
   // Address of a network interface, if ranks run on several machines; empty: local sockets.

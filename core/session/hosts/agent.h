@@ -17,7 +17,7 @@
 
 namespace trainyard::session {
 
-// What the processes of ranks need besides their arguments.
+// Additions to the processes of ranks: memory that they inherit, and how they are told.
 struct RankProcessParts {
   std::vector<std::string> arguments, environment;
   std::vector<std::pair<int, int>> descriptors;  // as ProcessOptions::descriptors
