@@ -83,10 +83,10 @@ TEST_P(NonFiniteGradient, corrupts_the_weights_with_policy_go_on) {
 
 TEST_P(NonFiniteGradient, stops_the_run_at_its_rank_step_and_segment) {
   for (const RankOutcome& rank : trained_on_spoilt(small_with(NonFinite::stop, 3), 1, GetParam())) {
-    EXPECT_THAT(rank.problem,
-                base::IsProblem(
-                    "non_finite_gradient",
-                    testing::MatchesRegex("rank 1, step 3, op W\\.s.*: layer [0-9] linear .*")))
+    EXPECT_THAT(
+        rank.problem,
+        base::IsProblem("non_finite_gradient",
+                        testing::MatchesRegex("rank 1, step 3, op W\\.s.*: layer [0-9] linear .*")))
         << "all ranks name the rank with the first non-finite gradient";
   }
 }

@@ -144,7 +144,7 @@ TEST(Validate, sharded_hierarchical_requires_equal_numbers_of_workers_per_host) 
 }
 
 TEST(Validate, other_machines_support_replicas_and_generated_data) {
-  Experiment experiment = small();
+  Experiment experiment = small(2, 1);
   experiment.topology.hosts[1].address = "me@node7.example.org";
   EXPECT_THAT(validated(experiment), IsEmpty());
   for (const auto& [edit, where] :
@@ -152,7 +152,6 @@ TEST(Validate, other_machines_support_replicas_and_generated_data) {
            {[](Experiment& e) { e.topology.hosts[0].address = "node6"; },
             "topology.hosts[0].address"},
            {[](Experiment& e) { e.run.transport = TransportKind::shm; }, "run.transport"},
-           {[](Experiment& e) { e.run.clock = RunClock::virtual_time; }, "run.clock"},
            {[](Experiment& e) { e.run.links = LinkSpeed::imposed; }, "run.links"},
            {[](Experiment& e) { e.strategy.kind = StrategyKind::fsdp; }, "strategy.kind"}}) {
     Experiment changed = experiment;
