@@ -215,6 +215,14 @@ void complete(Experiment& experiment, const Json& written) {
     experiment.strategy.algorithm = collective::Algorithm::automatic;
 }
 
+// True if `path` is the path `whole`, or a path below it: strategy.gossip.graph and
+// strategy.gossip.
+bool is_part_of(std::string_view path, std::string_view whole) {
+  if (!path.starts_with(whole)) return false;
+  path.remove_prefix(whole.size());
+  return path.empty() || path.front() == '.' || path.front() == '[';
+}
+
 // Reads a document of kVersion. Reports unknown keys. With ForeignKeys::refused, also reports keys
 // that objects of another kind have, such as `heads` in a layer of kind relu.
 enum class ForeignKeys { ignored, refused };
@@ -236,6 +244,11 @@ Checked<Experiment> read(const Json& json, ForeignKeys foreign_keys) {
     Problems refused;
     for (const base::ForeignKey& key : foreign)
       if (has_known_kind(key)) refused.push_back(foreign_key_problem(key));
+    // the value of a key that must be removed does not matter
+    std::erase_if(problems, [&](const Problem& problem) {
+      return std::ranges::any_of(
+          refused, [&](const Problem& key) { return is_part_of(problem.where, key.where); });
+    });
     std::ranges::move(refused, std::back_inserter(problems));
   }
   if (!problems.empty()) return tl::unexpected(std::move(problems));

@@ -296,9 +296,11 @@ TEST_F(Document, override_of_a_kind_keeps_keys_of_other_objects) {
 
 TEST_F(Document, override_of_a_key_of_another_kind_is_refused) {
   write(R"({"version": 2, "topology": {"hosts": [{"name": "h", "devices": [{"name": "d"}]}]}})");
-  const auto loaded = load(file_, {"strategy.gossip.graph=torus"});
-  ASSERT_FALSE(loaded);
-  EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("foreign_key", "--set: strategy.gossip")));
+  for (const char* value : {"torus", "a wrong value"}) {
+    const auto loaded = load(file_, {std::string("strategy.gossip.graph=") + value});
+    ASSERT_FALSE(loaded);
+    EXPECT_THAT(loaded.error(), ElementsAre(IsProblem("foreign_key", "--set: strategy.gossip")));
+  }
 }
 
 TEST_F(Document, overrides_and_problems_address_the_expanded_devices) {
