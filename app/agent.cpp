@@ -19,6 +19,8 @@
 #include "app/command_line.h"
 #include "app/paths.h"
 #include "backends/shm/transport.h"
+#include "backends/ssh/agent_bundle.h"
+#include "backends/ssh/ssh.h"
 #include "backends/zmq/relay.h"
 #include "core/base/descriptor_limit.h"
 #include "core/base/log.h"
@@ -59,10 +61,11 @@ std::vector<std::string> own_addresses() {
 session::AgentHello hello_of_this_host() {
   session::AgentHello hello;
   hello.software = TRAINYARD_VERSION;
+  hello.hash = ssh::agent_hash(app::program_directory());
   utsname system{};
   ::uname(&system);
   hello.host = system.nodename;
-  hello.architecture = system.machine;
+  hello.architecture = ssh::architecture();
   if (const passwd* user = ::getpwuid(::getuid())) hello.user = user->pw_name;
   hello.cores = base::usable_cores();
   hello.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *

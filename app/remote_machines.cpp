@@ -7,19 +7,15 @@
 #include <map>
 #include <set>
 
+#include "app/agent_connection.h"
 #include "app/data_plane.h"
-#include "app/paths.h"
-#include "backends/ssh/ssh.h"
 #include "backends/zmq/relay.h"
 #include "core/experiment/placement.h"
-#include "core/session/hosts/remote_host.h"
 
 namespace trainyard::app {
 namespace {
 
 using base::Result;
-
-constexpr double kConnectSeconds = 30;
 
 const topology::Host& host_of(const experiment::Resolved& experiment, std::size_t rank) {
   return experiment.document.topology.hosts[static_cast<std::size_t>(experiment.hosts[rank])];
@@ -32,13 +28,6 @@ void append_log(const std::filesystem::path& run_directory, int rank, const std:
                 std::ios::app | std::ios::binary)
       << text;
 }
-
-// A connected host. The members are destroyed in reverse order: the agent ends before ssh is
-// killed.
-struct Machine {
-  std::optional<session::Process> ssh;
-  std::shared_ptr<session::RemoteHost> host;
-};
 
 class Machines final : public RemoteMachines {
  public:
@@ -75,40 +64,21 @@ class Machines final : public RemoteMachines {
 
  private:
   Result<void> connect_to(const topology::Host& host, const session::LaunchRequest& request) {
-    const std::filesystem::path log =
-        request.run_directory / "logs" / fmt::format("ssh-{}.log", host.name);
-    auto connection = ssh::connect(
-        {host.address, {(program_directory() / "trainyard-agent").string(), "--stdio"}, log});
-    if (!connection) return base::fail(connection.error());
-    Machine machine;
-    machine.ssh.emplace(std::move(connection->process));
-    session::RemoteHostParts parts;
-    parts.name = fmt::format("{} ({})", host.name, host.address);
-    parts.stream = std::move(connection->stream);
-    parts.relay_to_coordinator = [endpoint = request.ranks.front().endpoint] {
+    AgentWish wish;
+    wish.destination = host.address;
+    wish.name = fmt::format("{} ({})", host.name, host.address);
+    wish.log_file = request.run_directory / "logs" / fmt::format("ssh-{}.log", host.name);
+    wish.relay_to_coordinator = [endpoint = request.ranks.front().endpoint] {
       return zmq::relay_to_coordinator(endpoint);
     };
-    parts.log = [directory = request.run_directory](int rank, const std::string& text) {
+    wish.log = [directory = request.run_directory](int rank, const std::string& text) {
       append_log(directory, rank, text);
     };
-    auto connected = session::RemoteHost::connect(std::move(parts), kConnectSeconds);
-    if (!connected) return base::fail(with_log(connected.error(), log));
-    machine.host = std::move(*connected);
-    if (own_address_.empty()) own_address_ = machine.host->hello().reached_from;
-    machines_.emplace(host.name, std::move(machine));
+    auto connected = connect_agent(wish);
+    if (!connected) return base::fail(connected.error());
+    if (own_address_.empty()) own_address_ = connected->host->hello().reached_from;
+    machines_.emplace(host.name, std::move(*connected));
     return {};
-  }
-
-  // Adds what ssh or the agent printed.
-  static base::Problem with_log(base::Problem problem, const std::filesystem::path& log) {
-    std::ifstream file(log);
-    std::string line, last;
-    while (std::getline(file, line))
-      if (!line.empty()) last = line;
-    if (!last.empty()) problem.what += fmt::format("; ssh printed: {}", last);
-    if (problem.advice.empty())
-      problem.advice = fmt::format("Read {}, and try the connection with ssh.", log.string());
-    return problem;
   }
 
   session::PrepareRun preparation(const std::string& name,
@@ -133,7 +103,7 @@ class Machines final : public RemoteMachines {
   const experiment::Resolved* experiment_ = nullptr;
   zmq::CurveKeys keys_;
   std::string own_address_;
-  std::map<std::string, Machine> machines_;  // by name of the host
+  std::map<std::string, AgentConnection> machines_;  // by name of the host
 };
 
 }  // namespace

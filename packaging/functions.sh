@@ -73,3 +73,6 @@ run_tests() {
   (cd "$root" && ctest --preset "$preset" --output-on-failure --no-tests=error --parallel 2 \
     --timeout 300 --output-junit "$root/build/$preset-tests.xml" "$@")
 }
+
+# Prints the files of the libraries that programs need.
+needed_by() { ldd "$@" | awk '$2 == "=>" && $3 ~ "^/" { print $3 }' | sort -u; }

@@ -37,6 +37,7 @@ void add_doctor(Verb& program);
 void add_completion(app::Program& program);
 void add_schema(Verb& program);
 void add_manual(Verb& program);
+void add_hosts(Verb& program);
 
 // Returns the exit code: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130
 // canceled.

@@ -2,11 +2,13 @@
 #include "backends/ssh/ssh.h"
 
 #include <fcntl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 
+#include "backends/ssh/command.h"
 #include "core/base/descriptor.h"
 #include "core/base/file.h"
 
@@ -24,21 +26,27 @@ base::Result<Pipe> make_pipe(const std::string& where) {
   return Pipe{base::Descriptor(ends[0]), base::Descriptor(ends[1])};
 }
 
-// Quotes a word for the shell of the remote host, which receives the command as one text.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 }  // namespace
 
 std::vector<std::string> arguments_of(const Options& options) {
   std::string command;
   for (const std::string& word : options.agent)
     command += (command.empty() ? "" : " ") + quoted(word);
-  return {"-T",   "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "--", options.destination,
+  return {"-T",
+          "-o",
+          "BatchMode=yes",
+          "-o",
+          "ConnectTimeout=10",
+          "-o",
+          "ServerAliveInterval=5",
+          "--",
+          options.destination,
           command};
+}
+
+std::string architecture() {
+  utsname system{};
+  return ::uname(&system) == 0 ? system.machine : "";
 }
 
 base::Result<Connection> connect(const Options& options) {

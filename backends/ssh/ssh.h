@@ -27,6 +27,9 @@ struct Options {
 // keys.
 std::vector<std::string> arguments_of(const Options& options);
 
+// Returns the architecture of this machine, as `uname -m`.
+std::string architecture();
+
 // Refuses a destination that begins with "-", which ssh would read as an option.
 base::Result<Connection> connect(const Options& options);
 

@@ -21,28 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Ran run(std::vector<std::string> arguments) {
-  ::setenv("TRAINYARD_RESOURCES", TRAINYARD_SOURCE_DIR "/resources", 1);
-  const Scratch scratch;
-  const std::string out = scratch / "out", err = scratch / "err";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  std::vector<char*> pointers;
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  pid_t pid = -1;
-  const int error =
-      posix_spawnp(&pid, pointers.front(), &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  EXPECT_EQ(error, 0) << "cannot start " << arguments.front();
-  int status = 0;
-  if (error == 0) ::waitpid(pid, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
-}
-
 }  // namespace
 
 std::vector<base::Json> Ran::lines() const {
@@ -72,15 +50,37 @@ std::vector<std::pair<std::string, std::string>> Ran::problems() const {
   return found;
 }
 
+Ran run_program(std::vector<std::string> arguments) {
+  ::setenv("TRAINYARD_RESOURCES", TRAINYARD_SOURCE_DIR "/resources", 1);
+  const Scratch scratch;
+  const std::string out = scratch / "out", err = scratch / "err";
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
+  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  pid_t pid = -1;
+  const int error =
+      posix_spawnp(&pid, pointers.front(), &actions, nullptr, pointers.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  EXPECT_EQ(error, 0) << "cannot start " << arguments.front();
+  int status = 0;
+  if (error == 0) ::waitpid(pid, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read(out), read(err)};
+}
+
 Ran cli(const std::vector<std::string>& arguments) {
   std::vector<std::string> all{TRAINYARD_BIN_DIR "/trainyard-cli"};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return run(all);
+  return run_program(all);
 }
 
 Ran shell(const std::string& script) {
   ::setenv("CLI", TRAINYARD_BIN_DIR "/trainyard-cli", 1);
-  return run({"bash", "-c", script});
+  return run_program({"bash", "-c", script});
 }
 
 std::vector<std::string> with(std::vector<std::string> arguments,

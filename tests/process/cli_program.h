@@ -22,6 +22,8 @@ struct Ran {
   std::vector<std::pair<std::string, std::string>> problems() const;
 };
 
+// Runs a program of PATH, with its arguments, to its end.
+Ran run_program(std::vector<std::string> command);
 // Runs build/.../bin/trainyard-cli to its end. The examples of the source tree are those it lists.
 Ran cli(const std::vector<std::string>& arguments);
 Ran shell(const std::string& script);  // bash -c, with $CLI naming the program

@@ -26,6 +26,7 @@ struct Fields<AgentHello> {
     return std::tuple{
         field("protocol", &A::protocol, "", {1, 1e6}, "Version of these messages"),
         field("software", &A::software, "", kName, "Version of the agent"),
+        field("hash", &A::hash, "", kName, "Hash of the agent's programs"),
         field("host", &A::host, "", kName, "Name of the host"),
         field("user", &A::user, "", kName, "Name of the user"),
         field("architecture", &A::architecture, "", kName, "Architecture"),

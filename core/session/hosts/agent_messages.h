@@ -37,6 +37,7 @@ inline constexpr std::uint32_t kCommandChannel = 0, kLogChannel = 1;
 struct AgentHello {
   std::int32_t protocol = kAgentProtocol;
   std::string software{};      // version of the agent and of the ranks that it starts
+  std::string hash{};          // of the contents of both and of their libraries; empty: unknown
   std::string host{}, user{};  // names on that host
   std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;

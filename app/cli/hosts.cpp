@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// hosts: adds, lists, removes and checks the other machines on which ranks run.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "app/add_machine.h"
+#include "app/cli/interrupts.h"
+#include "app/cli/verbs.h"
+#include "app/preflight.h"
+#include "core/base/json.h"
+#include "core/base/printable.h"
+#include "core/base/units.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct HostAddArguments {
+  std::string destination, fingerprint;
+  bool yes = false, json = false;
+};
+
+struct HostListArguments {
+  bool json = false;
+};
+
+struct HostRemoveArguments {
+  std::string destination;
+  bool json = false;
+};
+
+bool can_ask() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
+
+bool is_confirmed(const std::string& question) {
+  if (!can_ask()) return false;
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
+}
+
+bool trusts(const HostAddArguments& arguments, const ssh::HostKey& key) {
+  std::fprintf(stderr, "host key of %s: %s (%s)\n", arguments.destination.c_str(),
+               base::printable_line(key.fingerprint).c_str(),
+               base::printable_line(key.kind).c_str());
+  if (!arguments.fingerprint.empty()) return arguments.fingerprint == key.fingerprint;
+  return is_confirmed("Compare it with the fingerprint on the host. Is it the same?");
+}
+
+bool show_progress(std::uint64_t sent, std::uint64_t total) {
+  static int shown = -1;
+  const int percent = total > 0 ? static_cast<int>(100 * sent / total) : 0;
+  if (percent != shown && ::isatty(STDERR_FILENO) == 1) {
+    std::fprintf(stderr, "\r\033[Kcopying the agent: %d %%%s", percent, percent == 100 ? "\n" : "");
+    std::fflush(stderr);
+  }
+  shown = percent;
+  return interrupts() == 0;
+}
+
+bool copies(const HostAddArguments& arguments, const ssh::AgentBundle& bundle) {
+  std::error_code ignored;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(bundle.archive, ignored));
+  const std::string copy =
+      fmt::format("trainyard-agent {} ({}) to ~/.cache/trainyard/agents of {}", bundle.name,
+                  base::format_bytes(bytes), arguments.destination);
+  if (!arguments.yes) return is_confirmed(fmt::format("Copy {}?", copy));
+  std::fprintf(stderr, "copying %s\n", copy.c_str());
+  return true;
+}
+
+// Tells how to answer questions that this process cannot ask.
+base::Problem with_options(base::Problem problem) {
+  if (problem.id == "canceled" && interrupts() == 0 && !can_ask())
+    return {"not_confirmed",
+            base::ProblemCode::refused,
+            problem.where,
+            "the host key or the copy of the agent was not confirmed",
+            "",
+            "Run the command in a terminal, or give --fingerprint with the fingerprint of the host "
+            "key, and --yes to copy the agent."};
+  return problem;
+}
+
+base::Json json_of_machine(const session::Machine& machine) {
+  return {{"destination", machine.destination},   {"host", machine.host},
+          {"architecture", machine.architecture}, {"cores", machine.cores},
+          {"memory_bytes", machine.memory_bytes}, {"addresses", machine.addresses}};
+}
+
+std::string line_of_machine(const session::Machine& machine) {
+  return base::printable_line(
+      fmt::format("{}  {}, {}, {}, {}", machine.destination, machine.host, machine.architecture,
+                  machine.cores == 1 ? "1 core" : fmt::format("{} cores", machine.cores),
+                  base::format_bytes(static_cast<double>(machine.memory_bytes))));
+}
+
+int run_hosts_add(const HostAddArguments& arguments) {
+  catch_signals();
+  app::AddQuestions questions;
+  questions.trusts_key = [&](const ssh::HostKey& key) { return trusts(arguments, key); };
+  questions.copies_agent = [&](const ssh::AgentBundle& bundle) {
+    return copies(arguments, bundle);
+  };
+  questions.progress = show_progress;
+  const auto machine = app::add_machine(arguments.destination, questions);
+  if (!machine) return complain({with_options(machine.error())}, arguments.json);
+  if (arguments.json) {
+    base::Json line = json_of_machine(*machine);
+    line["type"] = "result", line["status"] = "completed";
+    print_json(line);
+  } else {
+    std::printf("added %s\nSet topology.hosts[N].address to \"%s\" to run ranks there.\n",
+                line_of_machine(*machine).c_str(), machine->destination.c_str());
+  }
+  return 0;
+}
+
+int run_hosts_list(const HostListArguments& arguments) {
+  const auto machines = session::read_machine_list();
+  if (!machines) return complain({machines.error()}, arguments.json);
+  for (const session::Machine& machine : *machines) {
+    if (arguments.json) {
+      base::Json line = json_of_machine(machine);
+      line["type"] = "host";
+      print_json(line);
+    } else {
+      std::printf("%s\n", line_of_machine(machine).c_str());
+    }
+  }
+  if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
+  else if (machines->empty())
+    std::printf("no machines yet: trainyard-cli hosts add [USER@]HOST adds one\n");
+  return 0;
+}
+
+int run_hosts_remove(const HostRemoveArguments& arguments) {
+  const auto removed = session::remove_from_list(arguments.destination);
+  if (!removed) return complain({removed.error()}, arguments.json);
+  if (!*removed)
+    return complain(
+        {{"unknown_machine", base::ProblemCode::bad_input, arguments.destination,
+          "the list has no such machine", "", "Run trainyard-cli hosts list, which prints all."}},
+        arguments.json);
+  if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
+  else
+    std::printf("removed %s; its copies of the agent remain in ~/.cache/trainyard/agents there\n",
+                arguments.destination.c_str());
+  return 0;
+}
+
+int run_hosts_check(const ExperimentArguments& arguments) {
+  const auto experiment = load(arguments);
+  if (!experiment) return complain(experiment.error(), arguments.json);
+  const std::vector<app::CheckRow> rows = app::check_machines(*experiment);
+  std::size_t host_width = 0;
+  for (const app::CheckRow& row : rows) host_width = std::max(host_width, row.host.size());
+  base::Problems problems;
+  for (const app::CheckRow& row : rows) {
+    if (row.problem) problems.push_back(*row.problem);
+    if (arguments.json)
+      print_json({{"type", "check"},
+                  {"host", row.host},
+                  {"check", row.check},
+                  {"passed", !row.problem.has_value()},
+                  {"text", row.text}});
+    else
+      std::printf("%-6s  %-*s  %-10s  %s\n", row.problem ? "FAILED" : "ok",
+                  static_cast<int>(host_width), base::printable_line(row.host).c_str(),
+                  row.check.c_str(), base::printable_line(row.text).c_str());
+  }
+  if (!problems.empty()) return complain(problems, arguments.json);
+  if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
+  else if (rows.empty()) std::printf("all hosts of the experiment are this machine\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_hosts(Verb& program) {
+  Verb hosts = program.add_verb("hosts", "Other machines: add, list, remove and check them");
+  hosts.require_verb();
+  hosts.examples(
+      "Examples:\n"
+      "  trainyard-cli hosts add me@node1\n"
+      "  trainyard-cli hosts list\n"
+      "  trainyard-cli hosts check experiment.json");
+
+  Verb add = hosts.add_verb(
+      "add", "Make a machine ready for runs: trust its host key, copy the agent, list its devices");
+  HostAddArguments& adds = add.on_run(run_hosts_add);
+  add.option("destination", adds.destination, "[USER@]HOST, as ssh accepts it").required();
+  add.option("--fingerprint", adds.fingerprint,
+             "Trust the host key with this fingerprint (SHA256:...) without a question");
+  add.flag("--yes", adds.yes, "Copy the agent without a question");
+  add.json_flag(adds.json);
+
+  Verb list = hosts.add_verb("list", "Print the machines that were added");
+  list.json_flag(list.on_run(run_hosts_list).json);
+
+  Verb remove = hosts.add_verb("remove", "Remove a machine from the list");
+  HostRemoveArguments& removes = remove.on_run(run_hosts_remove);
+  remove.option("destination", removes.destination, "As it was added").required();
+  remove.json_flag(removes.json);
+
+  Verb check = hosts.add_verb("check", "Compare the machines of an experiment with the drawing");
+  check.on_run(run_hosts_check).add_to(check);
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Runs and preflight on several machines, which real sshds accept (machines.h).
+#include "machines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/json.h"
+#include "examples.h"
+#include "run_program.h"
+
+namespace trainyard::process {
+namespace {
+
+using base::Json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+class OnMachines : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (Machines::missing().empty()) machines_ = std::make_unique<Machines>(3);
+  }
+  static void TearDownTestSuite() { machines_.reset(); }
+
+  void SetUp() override {
+    if (const std::string missing = Machines::missing(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+
+  // Writes an experiment of four hosts; host 0 is m0, and each other one has the given address.
+  static std::string drawn_on(const std::vector<std::string>& addresses) {
+    Json document = expanded_document(example("four_hosts_ring_digits"));
+    for (std::size_t host = 0; host < addresses.size(); ++host)
+      document["topology"]["hosts"][host + 1]["address"] = addresses[host];
+    std::ofstream(machines_->files(0) / "experiment.json") << document.dump();
+    return "/mnt/experiment.json";
+  }
+  static Ran add(int machine) {
+    return machines_->cli({"hosts", "add", "m" + std::to_string(machine), "--yes"});
+  }
+  // The problems of a check of an experiment whose host 1 has the address.
+  static std::vector<std::pair<std::string, std::string>> problems_of(const std::string& address) {
+    return machines_->cli({"hosts", "check", drawn_on({address}), "--json"}).problems();
+  }
+  static std::string known_hosts() { return machines_->files(0) / "home/.ssh/known_hosts"; }
+  static std::string fingerprint_of(int machine) {
+    std::istringstream words(
+        run_program({"ssh-keygen", "-l", "-f", machines_->files(machine) / "host_key.pub"}).out);
+    std::string bits, fingerprint;
+    words >> bits >> fingerprint;
+    return fingerprint;
+  }
+
+  static inline std::unique_ptr<Machines> machines_;
+};
+
+// Replaces a file, and restores it.
+class Replaced {
+ public:
+  Replaced(std::string path, const std::string& content) : path_(std::move(path)) {
+    old_ = read(path_);
+    std::ofstream(path_) << content;
+  }
+  ~Replaced() { std::ofstream(path_) << old_; }
+  Replaced(const Replaced&) = delete;
+  Replaced& operator=(const Replaced&) = delete;
+
+ private:
+  std::string path_, old_;
+};
+
+TEST_F(OnMachines, agents_are_copied_and_train_to_the_same_weights) {
+  const std::string experiment = drawn_on({"m1", "m2", "fd91::4"});
+  EXPECT_THAT(machines_->cli(short_run(experiment, 4)).err, HasSubstr("hosts add m1"));
+  EXPECT_EQ(machines_->cli({"hosts", "add", "m1"}).exit_code, 4) << "not confirmed";
+  for (int machine = 1; machine <= 3; ++machine) {
+    const Ran added = add(machine);
+    ASSERT_EQ(added.exit_code, 0) << added.err;
+  }
+  const Ran ran = machines_->cli(short_run(experiment, 12));
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const Json far = ran.result(), near = machines_->cli(short_run(drawn_on({}), 12)).result();
+  expect_all_end_alike(far);
+  EXPECT_EQ(weights_of(far), weights_of(near));
+  EXPECT_EQ(far["wire_bytes"], near["wire_bytes"]);
+  for (int machine = 1; machine <= 3; ++machine) {
+    EXPECT_THAT(machines_->on(machine, "pgrep -a trainyard").out, IsEmpty());
+    EXPECT_THAT(
+        machines_->on(machine, "find /tmp /dev/shm -user student ! -name trainyard-1777").out,
+        IsEmpty())
+        << "nothing is left on m" << machine;
+  }
+}
+
+TEST_F(OnMachines, list_has_the_machines_that_were_added) {
+  ASSERT_EQ(add(2).exit_code, 0);
+  const auto lines = machines_->cli({"hosts", "list", "--json"}).lines();
+  const auto is_m2 = [](const Json& line) { return line.value("destination", "") == "m2"; };
+  const auto found = std::ranges::find_if(lines, is_m2);
+  ASSERT_NE(found, lines.end());
+  EXPECT_EQ((*found)["host"], "m2");
+  EXPECT_THAT((*found)["addresses"], ElementsAre("10.91.0.3", "fd91::3"));
+  EXPECT_EQ(machines_->cli({"hosts", "remove", "m2"}).exit_code, 0);
+  EXPECT_THAT(machines_->cli({"hosts", "remove", "m2", "--json"}).problems(),
+              ElementsAre(Pair("unknown_machine", "m2")));
+}
+
+TEST_F(OnMachines, new_host_key_is_trusted_after_its_fingerprint_was_confirmed) {
+  const Replaced none(known_hosts(), "");
+  EXPECT_THAT(problems_of("m1"), ElementsAre(Pair("host_key_unknown", "host1 (m1)")));
+  const Ran wrong =
+      machines_->cli({"hosts", "add", "m1", "--yes", "--fingerprint", fingerprint_of(2), "--json"});
+  EXPECT_THAT(wrong.problems(), ElementsAre(Pair("not_confirmed", "m1")));
+  EXPECT_THAT(read(known_hosts()), IsEmpty());
+  const Ran right =
+      machines_->cli({"hosts", "add", "m1", "--yes", "--fingerprint", fingerprint_of(1)});
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  EXPECT_THAT(read(known_hosts()), HasSubstr("ssh-ed25519"));
+  EXPECT_THAT(problems_of("m1"), IsEmpty());
+}
+
+TEST_F(OnMachines, changed_host_key_is_never_accepted) {
+  std::string key = read(machines_->files(2) / "host_key.pub");
+  const Replaced other(known_hosts(), "m1 " + key);
+  EXPECT_THAT(problems_of("m1"), ElementsAre(Pair("host_key_changed", "host1 (m1)")));
+  const Ran added =
+      machines_->cli({"hosts", "add", "m1", "--yes", "--fingerprint", fingerprint_of(1), "--json"});
+  EXPECT_THAT(added.problems(), ElementsAre(Pair("host_key_changed", "m1")));
+}
+
+TEST_F(OnMachines, check_identifies_connections_that_fail) {
+  for (const auto& [address, id] :
+       {std::pair("stranger@m1", "login_refused"), std::pair("no-such-host", "host_name_unknown"),
+        std::pair("ssh://m1:2222", "host_unreachable"),
+        std::pair("10.91.0.99", "host_unreachable")})
+    EXPECT_THAT(problems_of(address),
+                ElementsAre(Pair(id, std::string("host1 (") + address + ")")));
+}
+
+TEST_F(OnMachines, check_identifies_missing_and_damaged_agents) {
+  machines_->on(3, "rm -rf /mnt/home/.cache");
+  EXPECT_THAT(problems_of("m3"), ElementsAre(Pair("agent_missing", "host1 (m3)")));
+  ASSERT_EQ(add(3).exit_code, 0);
+  machines_->on(3, "echo 0123456789abcdef | tee /mnt/home/.cache/trainyard/agents/*/agent/hash");
+  EXPECT_THAT(problems_of("m3"), ElementsAre(Pair("other_agent", "host1 (m3)")));
+  machines_->on(3, "rm -rf /mnt/home/.cache");
+}
+
+TEST_F(OnMachines, full_disk_and_other_architecture_leave_no_partial_copy) {
+  const auto copy = [] { return machines_->cli({"hosts", "add", "m3", "--yes", "--json"}); };
+  machines_->on(3,
+                "rm -rf /mnt/home/.cache; mkdir -m 777 /mnt/home/.cache; "
+                "mount -t tmpfs -o size=1m,mode=777 full /mnt/home/.cache");
+  const Ran full = copy();
+  EXPECT_THAT(full.problems(), ElementsAre(Pair("agent_not_copied", "m3")));
+  EXPECT_THAT(full.err, HasSubstr("No space left on device"));
+  EXPECT_THAT(machines_->on(3, "ls -A /mnt/home/.cache/trainyard/agents").out, IsEmpty());
+  machines_->on(3,
+                "umount /mnt/home/.cache; rm -rf /mnt/home/.cache; printf '#!/bin/sh\\necho m68k' "
+                ">/mnt/uname; chmod 755 /mnt/uname; mount --bind /mnt/uname /usr/bin/uname");
+  const Ran other = copy();
+  EXPECT_THAT(other.problems(), ElementsAre(Pair("agent_not_copied", "m3")));
+  EXPECT_THAT(other.err, HasSubstr("m68k"));
+  EXPECT_THAT(machines_->on(3, "ls -A /mnt/home/.cache/trainyard/agents").out, IsEmpty());
+  machines_->on(3, "umount /usr/bin/uname");
+}
+
+TEST_F(OnMachines, check_compares_machines_with_the_drawing) {
+  ASSERT_EQ(add(1).exit_code, 0);
+  Json document = expanded_document(example("four_hosts_ring_digits"));
+  Json& hosts = document["topology"]["hosts"];
+  hosts[1]["address"] = "m1";
+  hosts[1]["devices"][0]["cores"] = 1000;
+  hosts[1]["devices"][0]["memory_bytes"] = 900e12;
+  hosts[2]["address"] = "m1";
+  hosts[2]["devices"][0]["memory_bytes"] = 1e6;
+  std::ofstream(machines_->files(0) / "drawn.json") << document.dump();
+  const Ran ran = machines_->cli({"hosts", "check", "/mnt/drawn.json", "--json"});
+  EXPECT_THAT(ran.problems(),
+              ElementsAre(Pair("too_few_cores", "host1"), Pair("too_little_memory", "host1"),
+                          Pair("machine_named_twice", "host2")));
+  int clocks = 0;
+  for (const Json& line : ran.lines())
+    if (line.value("check", "") == "clock") clocks += line.value("passed", false) ? 1 : 0;
+  EXPECT_EQ(clocks, 2);
+}
+
+TEST_F(OnMachines, killed_ssh_ends_the_run_and_all_processes) {
+  for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
+  const std::string experiment = drawn_on({"m1", "m2"});
+  // kills the ssh of m2 once its rank computes
+  const Ran ran = machines_->on_coordinator(
+      {"sh", "-c",
+       "(until pgrep -f '^ssh .* m2 ' >/dev/null; do sleep 0.1; done; sleep 2; "
+       "pkill -KILL -f '^ssh .* m2 ') & exec \"$@\"",
+       "sh", TRAINYARD_BIN_DIR "/trainyard-cli", "run", experiment, "--steps", "1000000",
+       "--json"});
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("rank 2"));
+  const auto none = [&](int machine) {
+    return machines_->on(machine, "pgrep trainyard").out.empty();
+  };
+  for (int machine = 1; machine <= 2; ++machine)
+    EXPECT_TRUE(wait_until(promised, [&] { return none(machine); })) << machine;
+}
+
+}  // namespace
+}  // namespace trainyard::process
