@@ -142,6 +142,8 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
       failed.contains(device.rank) ? Absence::none : absence_of(history, device, !failed.empty());
   if (device.absence != Absence::none) {
     device.utilization = -1;
+    if (device.absence == Absence::lost) device.state = overlay_text("failed");
+    if (device.absence == Absence::returning) device.state = overlay_text("rejoining");
     return;
   }
   device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);

@@ -134,7 +134,7 @@ void print_run_summary(const base::Json& r, const experiment::Experiment& given)
   std::printf("  note                %s\n", experiment::speeds_line(given.run).c_str());
   for (const base::Json& rank : r["ranks"])
     if (const auto factor = rank.find("slowed_down"); factor != rank.end())
-      std::printf("  SLOWED DOWN         rank %s, %s times\n", rank["rank"].dump().c_str(),
+      std::printf("  SLOWED DOWN         rank %s, %sx\n", rank["rank"].dump().c_str(),
                   number_of(*factor, "%.3g").c_str());
   if (const double late = r.value("slower_than_drawn_seconds", 0.0); late > 0)
     std::printf(

@@ -179,7 +179,7 @@ class Reader {
                                return csv_number(name, table_.dialect.decimal_comma).has_value();
                              });
     if (names_.size() < 2)
-      return fail(problem_here(fmt::format("the first line has only one column if columns are {}",
+      return fail(problem_here(fmt::format("the first line has one column when columns are {}",
                                            spec_.delimiter == CsvDelimiter::detect
                                                ? "separated by commas, semicolons or tabs"
                                                : "separated as data.csv.delimiter states"),

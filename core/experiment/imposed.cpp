@@ -70,7 +70,7 @@ std::string slow_down_line(double slow_down, double jitter) {
   if (slow_down == 1 && jitter == 0) return "not slowed down";
   const std::string unsteady = jitter > 0 ? fmt::format("with a jitter of {}", factor(jitter)) : "";
   if (slow_down == 1) return unsteady;
-  return fmt::format("slowed down {} times{}{}", factor(slow_down), unsteady.empty() ? "" : ", ",
+  return fmt::format("slowed down {}x{}{}", factor(slow_down), unsteady.empty() ? "" : ", ",
                      unsteady);
 }
 

@@ -268,7 +268,7 @@ std::string of_local_steps(const Experiment& experiment) {
   const bool has_moments = optimizer.kind != OptimizerKind::sgd || optimizer.momentum > 0;
   return fmt::format("every rank takes local steps, and weights are {} every {}{}",
                      averages ? "averaged" : "pulled toward a center", interval,
-                     has_moments ? ", moments never" : "");
+                     has_moments ? ", moments are not averaged" : "");
 }
 
 }  // namespace
@@ -309,8 +309,9 @@ std::optional<std::string> emulation_caveat(const Topology& topology) {
                      gpus = emulated(DeviceKind::gpu);
   if (all == 0) return std::nullopt;
   const char* of = gpus == 0 ? "a TPU" : gpus == all ? "a GPU" : "GPUs or TPUs";
-  return fmt::format("{} of {} run on the CPU, whose speed says nothing about {}",
-                     base::format_count(all), base::counted(count_ranks(topology), "device"), of);
+  return fmt::format("{} of {} {} emulated on the CPU, whose speed says nothing about {}",
+                     base::format_count(all), base::counted(count_ranks(topology), "device"),
+                     all == 1 ? "is" : "are", of);
 }
 
 std::optional<std::string> shared_cores_caveat(const Topology& topology, const RunSpec& run,

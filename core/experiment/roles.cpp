@@ -45,7 +45,7 @@ void add_unused_roles(const Experiment& experiment, Problems& problems) {
     problems.push_back({"role_not_used", ProblemCode::bad_input, drawn.path,
                         fmt::format("{} has the role parameter_server, but {} has no servers",
                                     drawn.device->name, strategy),
-                        "worker, idle",
+                        "worker, chief, idle",
                         "Set its role to idle, or strategy.kind to parameter_server or rpc."});
   for (const Drawn& drawn : with_role(experiment.topology, Role::evaluator))
     problems.push_back(
@@ -53,7 +53,7 @@ void add_unused_roles(const Experiment& experiment, Problems& problems) {
          fmt::format("{} has the role evaluator, which needs checkpoints during training, but {} "
                      "writes a checkpoint only at the end",
                      drawn.device->name, strategy),
-         "worker, idle",
+         "worker, chief, idle",
          "Set its role to idle, so that the workers evaluate, or set strategy.kind to "
          "parameter_server."});
 }
@@ -99,11 +99,11 @@ void add_idle_evaluator(const Experiment& experiment, const data::DataSummary* d
           {"evaluator_without_checkpoints", ProblemCode::bad_input, drawn.path,
            is + "which needs checkpoints, but a run on the virtual clock writes "
                 "none during training",
-           "worker, idle",
+           "worker, chief, idle",
            "Set its role to idle, so that the workers evaluate, or set run.clock to machine."});
     if (data != nullptr && data->held_out_samples == 0)
       problems.push_back({"evaluator_without_samples", ProblemCode::bad_input, drawn.path,
-                          is + "but there are no held-out samples", "worker, idle",
+                          is + "but there are no held-out samples", "worker, chief, idle",
                           "Set its role to idle, or data.held_out_samples to 1 or more."});
   }
 }

@@ -99,7 +99,7 @@ std::optional<Share> within(const Share& share, std::int64_t first, std::int64_t
   return Share{share.server, first, end - first, share.table};
 }
 
-// Splits shares so that each table of which workers pull only rows has separate shares.
+// Gives each table of which workers pull single rows its own shares.
 std::vector<Share> tables_apart(const Resolved& e, const std::vector<Share>& shares) {
   std::vector<Share> list;
   for (const Share& share : shares)

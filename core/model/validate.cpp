@@ -54,11 +54,15 @@ class Judge {
                     "wide adds to logits, but no layer before it computes them",
                     "after a linear layer", "Put a linear layer before the wide layer.");
     if (!is_linear(output) && widened)
-      return report(output_, "output_not_linear", "the layer before the wide layer must be linear",
+      return report(output_, "output_not_linear",
+                    fmt::format("the layer before the wide layer is {}, which computes no logits",
+                                base::name_of(output.kind)),
                     "linear", "Add a linear layer before the wide layer.");
     if (!is_linear(output))
-      return report(output_, "output_not_linear", "the last layer must be linear", "linear",
-                    "Add a linear layer at the end.");
+      return report(
+          output_, "output_not_linear",
+          fmt::format("the last layer is {}, which computes no logits", base::name_of(output.kind)),
+          "linear", "Add a linear layer at the end.");
     if (output.units != 0 && classes > 0 && output.units != classes)
       report(output_, "units_differ_from_classes",
              fmt::format("the last layer has {} units, but the data has {} classes", output.units,

@@ -27,7 +27,7 @@ from started_run import StartedRun, percentile, signal_process, wait_until
 
 GONE_SECONDS = 10  # until a run has ended, and all its processes
 PLACE = re.compile(
-    r"at step (\d+)( in op [A-Z]|, before its first op|, between two ops)", re.ASCII
+    r"at step ([\d,]+)( in op [A-Z]|, before its first op|, between two ops)", re.ASCII
 )
 RANK_DIED, RANK_UNRESPONSIVE = "rank_died", "rank_unresponsive"
 

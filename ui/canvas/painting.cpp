@@ -112,9 +112,9 @@ void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& l
 
 QString absence_text(Absence absence) {
   switch (absence) {
-    case Absence::stalled: return "STALLED";
-    case Absence::lost: return "FAILED";
-    case Absence::returning: return "REJOINING";
+    case Absence::stalled: return QCoreApplication::translate("canvas", "STALLED");
+    case Absence::lost: return QCoreApplication::translate("canvas", "FAILED");
+    case Absence::returning: return QCoreApplication::translate("canvas", "REJOINING");
     case Absence::none: break;
   }
   return {};

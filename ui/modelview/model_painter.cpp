@@ -225,24 +225,16 @@ class Painting {
             kept_text(picture_.node(n)));
   }
 
-  // Paints which fraction of the model's compute the node needs, as text and as a bar. The node
-  // with the largest fraction has the longest bar.
+  // Paints which fraction of the model's compute the node needs, as text and as a bar, whose
+  // full width is the entire model.
   void share(const QRect& cell, const ModelNode& node, const QString& words) {
     const int number = painter_.fontMetrics().horizontalAdvance("100.0 %");
     write({cell.left(), cell.top(), number, cell.height()}, Qt::AlignRight, words);
     const QRectF room(cell.left() + number + pixels(8), cell.center().y() - pixels(3),
                       cell.width() - number - pixels(8), pixels(6));
     painter_.fillRect(room, colors().grid);
-    painter_.fillRect(
-        QRectF(room.topLeft(), QSizeF(room.width() * node.share / largest_share(), room.height())),
-        colors().accent);
-  }
-
-  double largest_share() {
-    if (largest_share_ == 0)
-      for (const ModelNode& node : picture_.nodes)
-        largest_share_ = std::max(largest_share_, node.share);
-    return std::max(largest_share_, 1e-12);
+    painter_.fillRect(QRectF(room.topLeft(), QSizeF(room.width() * node.share, room.height())),
+                      colors().accent);
   }
 
   // Paints the names of groups beside their rows. If only some rows of a group are visible, the
@@ -337,7 +329,6 @@ class Painting {
   const ModelGeometry& geometry_;
   const ModelMetrics& metrics_;
   RowSpan rows_;
-  double largest_share_ = 0;
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
 // ends.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
   const QFontMetrics metrics = horizontalHeader()->fontMetrics();
-  setHorizontalHeaderItem(0, cell(tr("Difference")));
+  setHorizontalHeaderItem(0, cell(tr("Setting or result")));
   for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
     const RunEntry& entry = runs[static_cast<std::size_t>(run)];
     const QString name =

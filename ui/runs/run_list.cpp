@@ -89,7 +89,9 @@ void RunList::fill(QTreeWidgetItem& item, const RunEntry& run, const QStringList
   item.setText(kStrategy, run.strategy);
   item.setText(kRanks, run.ranks > 0 ? QString::number(run.ranks) : "–");
   item.setText(kAccuracy, run.accuracy ? QString::number(*run.accuracy * 100, 'f', 2) + " %" : "–");
-  item.setText(kState, live_.contains(run.directory) ? tr("running") : run.state);
+  item.setText(kState, live_.contains(run.directory)             ? tr("running")
+                       : run.state == QLatin1String("cancelled") ? tr("canceled")
+                                                                 : run.state);
   item.setTextAlignment(kRanks, Qt::AlignRight | Qt::AlignVCenter);
   item.setTextAlignment(kAccuracy, Qt::AlignRight | Qt::AlignVCenter);
   item.setData(kName, kDirectory, run.directory);

@@ -29,18 +29,19 @@ QWidget* StepperPanel::build_transport() {
   auto* bar = new QWidget(this);
   auto* row = new FlowLayout(bar, kGrid / 2);
   row->setContentsMargins(kGrid, 0, kGrid, 0);
-  first_ = add_action(tr("Start"), tr("Go to the start (Home)"), [this] { stepper_.go_to(0); });
+  first_ = add_action(tr("First"), tr("Go to the start (Home)"), [this] { stepper_.go_to(0); });
   round_back_ =
       add_action(tr("Previous round"), tr("Go to the end of the previous round (Page Up)"),
                  [this] { stepper_.previous_round(); });
-  back_ = add_action(tr("Back"), tr("Go back one step (Left)"), [this] { stepper_.step_by(-1); });
+  back_ = add_action(tr("Previous step"), tr("Go back one step (Left)"),
+                     [this] { stepper_.step_by(-1); });
   play_ = add_action(tr("Play"), tr("Play all steps (Space; Esc stops)"),
                      [this] { playing() ? stop() : play(); });
-  step_ =
-      add_action(tr("Step"), tr("Go forward one step (Right)"), [this] { stepper_.step_by(1); });
-  round_ = add_action(tr("Round"), tr("Go to the end of the round (Page Down)"),
+  step_ = add_action(tr("Next step"), tr("Go forward one step (Right)"),
+                     [this] { stepper_.step_by(1); });
+  round_ = add_action(tr("Next round"), tr("Go to the end of the round (Page Down)"),
                       [this] { stepper_.next_round(); });
-  last_ = add_action(tr("End"), tr("Go to the end (End)"), [this] { stepper_.go_to_end(); });
+  last_ = add_action(tr("Last"), tr("Go to the end (End)"), [this] { stepper_.go_to_end(); });
   for (QAction* action : {first_, round_back_, back_, play_, step_, round_, last_}) {
     auto* button = new QToolButton(bar);
     button->setDefaultAction(action);

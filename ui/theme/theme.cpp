@@ -133,6 +133,20 @@ class ScaledStyle : public QProxyStyle {
       default: return size;
     }
   }
+  // Outlines check boxes: Fusion's outline is darker than the window, which is invisible in the
+  // dark theme. Check boxes of item views are painted here, too.
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+    if (element != PE_IndicatorCheckBox || !Theme::instance().dark()) return;
+    const Colors& colors = Theme::instance().colors();
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    painter->setBrush(Qt::NoBrush);
+    painter->setPen(option->state & State_Enabled ? colors.dim : colors.border);
+    painter->drawRoundedRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2);
+    painter->restore();
+  }
   // Paints a tool button with its icon and text centered as one unit. The button may be wider than
   // its content, because its text may change.
   void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,

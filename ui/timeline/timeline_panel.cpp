@@ -333,7 +333,7 @@ void TimelinePanel::simulate_drawing() {
     if (!drawn) return;
     QMetaObject::invokeMethod(qApp, [panel, directory, drawn = *drawn] {
       if (!panel || !panel->run_ || panel->run_->directory() != directory) return;
-      panel->drawn_ = tr("as drawn %1 (simulated: one device %2 / (%3 x %4))")
+      panel->drawn_ = tr("simulated efficiency %1 (as drawn: one device %2 / (%3 x %4))")
                           .arg(percent(drawn.efficiency()), seconds(drawn.one_device_seconds),
                                QString::number(drawn.ranks), seconds(drawn.step_seconds));
       panel->reader_->ask();

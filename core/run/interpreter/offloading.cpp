@@ -35,8 +35,8 @@ base::Result<void> move(const BoundCopy& copy, bool out, compute::Compute& compu
 
 using Marks = std::vector<std::vector<bool>>;  // flags by program and op
 
-// Marks the op of `program` on which a dependency waits, if the dependency may refer to this
-// program.
+// Marks the op of `program` that the dependency waits for. Does nothing if the dependency names
+// another program.
 void mark(const plan::Dependency& dependency, const plan::Program& program,
           std::vector<bool>& marks) {
   std::int32_t passed = 0;

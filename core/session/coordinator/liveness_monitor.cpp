@@ -137,14 +137,15 @@ Problem LivenessMonitor::died(int rank, const std::string& how) const {
   return {"rank_died",
           ProblemCode::failed,
           names_[static_cast<std::size_t>(rank)],
-          fmt::format("ended by {}; its last heartbeat was {}", how, place(rank)),
+          fmt::format("ended by {}; its last heartbeat was {}; the other ranks were stopped", how,
+                      place(rank)),
           "",
-          "The other ranks were stopped. See the log of this rank."};
+          fmt::format("Read logs/rank-{}.log in the run directory, then run again.", rank)};
 }
 
 std::string LivenessMonitor::place(int rank) const {
   const Progress& last = ranks_[static_cast<std::size_t>(rank)].last;
-  std::string text = fmt::format("at step {}", last.step);
+  std::string text = fmt::format("at step {}", base::format_count(last.step));
   if (!last.op.empty()) text += fmt::format(" in op {}", last.op);
   else text += last.ops_done == 0 ? ", before its first op" : ", between two ops";
   if (last.op.starts_with(plan::word(plan::OpKind::load))) text += ", waiting for its samples";

@@ -17,7 +17,7 @@
 
 namespace trainyard::session {
 
-// Additions to the processes of ranks: memory that they inherit, and how they are told.
+// Additions to the processes of ranks: memory that they inherit, and how they receive its location.
 struct RankProcessParts {
   std::vector<std::string> arguments, environment;
   std::vector<std::pair<int, int>> descriptors;  // as ProcessOptions::descriptors

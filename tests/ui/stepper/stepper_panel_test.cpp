@@ -115,17 +115,17 @@ TEST_F(StepperPanelTest, keys_move_by_steps_and_rounds_in_both_directions) {
 }
 
 TEST_F(StepperPanelTest, buttons_move_like_keys) {
-  press("Step");
-  press("Round");
+  press("Next step");
+  press("Next round");
   EXPECT_EQ(step(), 3);
   EXPECT_EQ(panel_.place(), "Round 1 of 4, step 3 of 12");
-  press("Back");
+  press("Previous step");
   press("Previous round");
   EXPECT_EQ(step(), 0);
-  EXPECT_FALSE(button("Back")->isEnabled());
-  press("End");
-  EXPECT_FALSE(button("Step")->isEnabled());
-  press("Start");
+  EXPECT_FALSE(button("Previous step")->isEnabled());
+  press("Last");
+  EXPECT_FALSE(button("Next step")->isEnabled());
+  press("First");
   EXPECT_EQ(step(), 0);
 }
 
@@ -251,11 +251,11 @@ TEST_F(StepperPanelTest, space_plays_at_the_set_speed_and_escape_stops) {
 }
 
 TEST_F(StepperPanelTest, space_on_a_button_presses_the_button) {
-  button("Step")->setFocus();
-  QTest::keyClick(button("Step"), Qt::Key_Space);
+  button("Next step")->setFocus();
+  QTest::keyClick(button("Next step"), Qt::Key_Space);
   EXPECT_EQ(step(), 1);
   EXPECT_FALSE(panel_.playing());
-  QTest::keyClick(button("Step"), Qt::Key_Left);
+  QTest::keyClick(button("Next step"), Qt::Key_Left);
   EXPECT_EQ(step(), 0);
 }
 
