@@ -68,6 +68,8 @@ session::AgentHello hello_of_this_host() {
   hello.architecture = ssh::architecture();
   if (const passwd* user = ::getpwuid(::getuid())) hello.user = user->pw_name;
   hello.cores = base::usable_cores();
+  hello.cpu = base::cpu_name();
+  hello.cpu_level = base::cpu_level();
   hello.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *
                        static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES));
   hello.addresses = own_addresses();

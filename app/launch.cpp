@@ -20,8 +20,10 @@
 #include "backends/inproc/transport.h"
 #include "backends/shm/transport.h"
 #include "backends/zmq/control.h"
+#include "core/base/machine.h"
 #include "core/comm/shaped_transport.h"
 #include "core/session/system/process.h"
+#include "core/session/system/rank_environment.h"
 
 namespace trainyard::app {
 namespace {
@@ -47,19 +49,6 @@ std::string rank_program() {
       .string();
 }
 
-// Returns the environment variables for a device. OpenBLAS starts only as many threads as the
-// device has cores. A device with several cores computes in OpenMP regions of oneDNN and of our
-// loops. Between regions, idle threads of libgomp would spin for milliseconds. That would take time
-// from peers on the same cores and from other threads of the rank, and delay the all-reduce. With
-// these variables, idle threads sleep immediately. Example: two ranks of two cores each, on two
-// cores, take 5 ms per step instead of 53 ms. OpenBLAS's idle threads yield while they spin; making
-// them sleep sooner had no effect.
-std::vector<std::string> thread_settings(std::int64_t cores) {
-  std::vector<std::string> settings{fmt::format("OPENBLAS_NUM_THREADS={}", cores)};
-  if (cores > 1) settings.emplace_back("OMP_WAIT_POLICY=passive");
-  return settings;
-}
-
 std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
   const topology::Network network(experiment.document.topology);
   return network.device(experiment.ranks[static_cast<std::size_t>(rank)]).cores;
@@ -67,7 +56,7 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
 
 // Returns the environment variables for the libraries (OpenMP, NCCL, ...) in the process of a rank.
 std::vector<std::string> settings_of(const experiment::Resolved& experiment, int rank) {
-  std::vector<std::string> settings = thread_settings(cores_of(experiment, rank));
+  std::vector<std::string> settings = session::thread_settings(cores_of(experiment, rank));
   std::ranges::move(engine_settings(experiment, rank), std::back_inserter(settings));
   return settings;
 }
@@ -171,8 +160,13 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
     start->machines = std::move(*machines);
   }
   session::Launched launched;
+  launched.cpu_level = start->machines                ? start->machines->cpu_level()
+                       : base::is_cpu_level_limited() ? base::cpu_level()
+                                                      : 0;
   for (const session::RankIdentity& identity : request.ranks) {
     start->settings.push_back(settings_of(*request.experiment, identity.rank));
+    std::ranges::move(session::cpu_level_settings(launched.cpu_level),
+                      std::back_inserter(start->settings.back()));
     auto handle = start_process(*start, identity);
     if (!handle) return base::fail(handle.error());
     launched.ranks.push_back(std::move(*handle));

@@ -10,6 +10,7 @@
 #include "app/agent_connection.h"
 #include "app/data_plane.h"
 #include "backends/zmq/relay.h"
+#include "core/base/machine.h"
 #include "core/experiment/placement.h"
 
 namespace trainyard::app {
@@ -40,6 +41,7 @@ class Machines final : public RemoteMachines {
       if (const topology::Host& host = host_of(*experiment_, r);
           experiment::is_other_machine(host) && !machines_.contains(host.name))
         if (auto ok = connect_to(host, request); !ok) return ok;
+    find_common_level();
     for (auto& [name, machine] : machines_)
       if (auto ok = machine.host->prepare(preparation(name, request)); !ok) return ok;
     return {};
@@ -60,9 +62,22 @@ class Machines final : public RemoteMachines {
   }
 
   const std::string& own_address() const override { return own_address_; }
+  int cpu_level() const override { return cpu_level_; }
   const zmq::CurveKeys& keys() const override { return keys_; }
 
  private:
+  // CPUs of different kinds round differently: oneDNN and OpenBLAS choose other loops for each.
+  void find_common_level() {
+    bool differ = base::is_cpu_level_limited();
+    int least = base::cpu_level();
+    for (const auto& [name, machine] : machines_) {
+      const session::AgentHello& hello = machine.host->hello();
+      differ |= hello.cpu != base::cpu_name() || hello.cpu_level != base::cpu_level();
+      least = std::min(least, static_cast<int>(hello.cpu_level));
+    }
+    cpu_level_ = differ ? least : 0;
+  }
+
   Result<void> connect_to(const topology::Host& host, const session::LaunchRequest& request) {
     AgentWish wish;
     wish.destination = host.address;
@@ -93,6 +108,7 @@ class Machines final : public RemoteMachines {
     if (uses_shared_memory(*experiment_))
       run.shared_bytes.assign(request.shared_bytes.begin(), request.shared_bytes.end());
     run.channels = std::max(1, request.channels);
+    run.cpu_level = cpu_level_;
     run.address = hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
                                                                        : hello.reached_at;
     run.public_key = keys_.public_key;
@@ -103,6 +119,7 @@ class Machines final : public RemoteMachines {
   const experiment::Resolved* experiment_ = nullptr;
   zmq::CurveKeys keys_;
   std::string own_address_;
+  int cpu_level_ = 0;
   std::map<std::string, AgentConnection> machines_;  // by name of the host
 };
 

@@ -26,6 +26,9 @@ class RemoteMachines {
       const session::RankIdentity& identity) = 0;
   // Address of this machine at which its ranks listen for peers.
   virtual const std::string& own_address() const = 0;
+  // x86-64 level that all machines of the run have, if their CPUs differ or TRAINYARD_CPU_LEVEL is
+  // set; else 0.
+  virtual int cpu_level() const = 0;
   // Keys of the run's data plane.
   virtual const zmq::CurveKeys& keys() const = 0;
 };

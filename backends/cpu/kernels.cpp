@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "backends/cpu/kernels.h"
 
+#include "core/base/machine.h"
+
 namespace trainyard::cpu {
 namespace {
 
-// Returns the table of loops for the newest x86-64 level that this CPU supports.
+// Returns the table of loops for the x86-64 level of this CPU.
 template <class Table>
 const Table& choose(const Table& (*v1)(), const Table& (*v3)(), const Table& (*v4)()) {
-  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2");
-  const bool has_v4 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512vl");
-  if (has_v3 && has_v4) return v4();
-  return has_v3 ? v3() : v1();
+  const int level = base::cpu_level();
+  return level >= 4 ? v4() : level >= 3 ? v3() : v1();
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
@@ -37,6 +38,12 @@ double quota_here(const std::filesystem::path& group) {
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
+// Returns the value of TRAINYARD_CPU_LEVEL; 0 if it is not set to a number.
+int level_limit() {
+  const char* text = std::getenv("TRAINYARD_CPU_LEVEL");
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
 int count_usable_cores() {
   const double quota = quota_cores("/sys/fs/cgroup", group_of_this_process());
   const int cores = cores_of_affinity();
@@ -61,6 +68,34 @@ double quota_cores(const std::filesystem::path& root, const std::string& group) 
 int usable_cores() {
   static const int cores = count_usable_cores();
   return cores;
+}
+
+int cpu_level() {
+  int level = 0;
+#if defined(__x86_64__)
+  level = 1;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2"))
+    level = 3;
+  if (level == 3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
+      __builtin_cpu_supports("avx512vl"))
+    level = 4;
+#endif
+  const int most = level_limit();
+  if (most < 1 || level <= most) return level;
+  return most < 3 ? 1 : most;
+}
+
+bool is_cpu_level_limited() { return level_limit() > 0; }
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos)
+        return line.substr(colon + 2);
+  return "";
 }
 
 }  // namespace trainyard::base

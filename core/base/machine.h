@@ -15,4 +15,15 @@ int usable_cores();
 // set. Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files".
 double quota_cores(const std::filesystem::path& root, const std::string& group);
 
+// Returns the x86-64 level of this CPU, among those for which loops are compiled: 4 (AVX-512), 3
+// (AVX2 and FMA), 1 (any x86-64); 0 on other architectures. The environment variable
+// TRAINYARD_CPU_LEVEL lowers it. Source: https://gitlab.com/x86-psABIs/x86-64-ABI,
+// "Micro-Architecture Levels".
+int cpu_level();
+// True if TRAINYARD_CPU_LEVEL is set to a level.
+bool is_cpu_level_limited();
+
+// Returns the model name of this CPU, from /proc/cpuinfo; empty if it is not stated there.
+std::string cpu_name();
+
 }  // namespace trainyard::base

@@ -159,7 +159,9 @@ Problem at_field(Problem problem, const DataSpec& spec, const std::filesystem::p
   if (problem.where == "data" || problem.where.starts_with("data.")) return problem;
   std::string field = "data.file";
   if (spec.kind == DataKind::idx)
-    field = starts_with_path(problem.where, directory, spec.labels) ? "data.labels" : "data.images";
+    field = spec.labels != spec.images && starts_with_path(problem.where, directory, spec.labels)
+                ? "data.labels"
+                : "data.images";
   problem.what = fmt::format("{}: {}", problem.where, problem.what);
   problem.where = field;
   return problem;

@@ -80,6 +80,14 @@ class Notes {
           fmt::format("the interval is longer than the run ({}), so weights are averaged only at "
                       "its end",
                       steps_));
+    if (e.strategy.kind == StrategyKind::gossip &&
+        e.strategy.gossip.consensus_every_steps > r_.steps)
+      add("strategy.gossip.consensus_every_steps",
+          fmt::format("the interval is longer than the run ({}), so the consensus distance is "
+                      "measured at evaluations only",
+                      steps_));
+    if (e.run.evaluate_every_steps > 0 && r_.data.held_out_samples == 0)
+      add("run.evaluate_every_steps", "there are no held-out samples to evaluate");
     if (e.run.evaluate_every_steps > r_.steps && r_.data.held_out_samples > 0)
       add("run.evaluate_every_steps",
           fmt::format("the interval is longer than the run ({}), so held-out samples are evaluated "
@@ -112,7 +120,7 @@ class Notes {
     const std::vector<data::StepRange> ranges = shares.stretches();
     const auto single = std::ranges::find_if(
         ranges, [&](const data::StepRange& range) { return has_single(shares, range); });
-    if (single == ranges.end()) return;
+    if (single == ranges.end() || single->first_step >= r_.steps) return;
     for (const model::Segment& segment : r_.model.segments) {
       const bool one_value =
           segment.kind == model::LayerKind::batch_norm && segment.outputs == segment.channels();

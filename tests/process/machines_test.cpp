@@ -46,6 +46,20 @@ class OnMachines : public testing::Test {
   static std::vector<std::pair<std::string, std::string>> problems_of(const std::string& address) {
     return machines_->cli({"hosts", "check", drawn_on({address}), "--json"}).problems();
   }
+  // Runs the experiment on m0, and `command` once m2 has trained for two seconds.
+  static Ran run_until(const std::string& experiment, const std::string& command) {
+    return machines_->on_coordinator(
+        {"sh", "-c",
+         "(until pgrep -f '^ssh .* m2 ' >/dev/null; do sleep 0.1; done; sleep 2; " + command +
+             ") & exec \"$@\"",
+         "sh", TRAINYARD_BIN_DIR "/trainyard-cli", "run", experiment, "--steps", "1000000",
+         "--json"});
+  }
+  static void expect_no_process_within(double seconds, int machine) {
+    EXPECT_TRUE(
+        wait_until(seconds, [&] { return machines_->on(machine, "pgrep trainyard").out.empty(); }))
+        << "on m" << machine;
+  }
   static std::string known_hosts() { return machines_->files(0) / "home/.ssh/known_hosts"; }
   static std::string fingerprint_of(int machine) {
     std::istringstream words(
@@ -192,20 +206,20 @@ TEST_F(OnMachines, check_compares_machines_with_the_drawing) {
 TEST_F(OnMachines, killed_ssh_ends_the_run_and_all_processes) {
   for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
   const std::string experiment = drawn_on({"m1", "m2"});
-  // kills the ssh of m2 once its rank computes
-  const Ran ran = machines_->on_coordinator(
-      {"sh", "-c",
-       "(until pgrep -f '^ssh .* m2 ' >/dev/null; do sleep 0.1; done; sleep 2; "
-       "pkill -KILL -f '^ssh .* m2 ') & exec \"$@\"",
-       "sh", TRAINYARD_BIN_DIR "/trainyard-cli", "run", experiment, "--steps", "1000000",
-       "--json"});
+  const Ran ran = run_until(experiment, "pkill -KILL -f '^ssh .* m2 '");
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("rank 2"));
-  const auto none = [&](int machine) {
-    return machines_->on(machine, "pgrep trainyard").out.empty();
-  };
-  for (int machine = 1; machine <= 2; ++machine)
-    EXPECT_TRUE(wait_until(promised, [&] { return none(machine); })) << machine;
+  for (int machine = 1; machine <= 2; ++machine) expect_no_process_within(promised, machine);
+}
+
+TEST_F(OnMachines, interrupted_network_ends_the_run_and_all_processes) {
+  for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
+  const Ran ran = run_until(drawn_on({"m1", "m2"}), "ip link set port2 down");
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("rank 2"));
+  expect_no_process_within(promised, 1);
+  expect_no_process_within(15, 2);  // whose agent hears nothing
+  machines_->on_coordinator({"ip", "link", "set", "port2", "up"});
 }
 
 }  // namespace

@@ -22,13 +22,7 @@ using testing::Pair;
 class OtherMachines : public testing::Test {
  protected:
   OtherMachines() : old_path_(std::getenv("PATH")) {
-    ssh_is(
-        "for last; do :; done\n"
-        "export SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22' XDG_RUNTIME_DIR=" +
-        (home_ / "far").string() +
-        "\nmkdir -p -m 700 \"$XDG_RUNTIME_DIR\"\n"
-        "echo 'Last login: today'\n"
-        "exec sh -c \"$last --as-root\"");
+    ssh_is(run_far(""));
     ::setenv("PATH", ((home_ / "bin").string() + ":" + old_path_).c_str(), 1);
     Json document = expanded_document(example("four_hosts_ring_digits"));
     here_ = home_.scratch().write("here.json", document.dump());
@@ -37,6 +31,14 @@ class OtherMachines : public testing::Test {
     there_ = home_.scratch().write("there.json", document.dump());
   }
   ~OtherMachines() override { ::setenv("PATH", old_path_.c_str(), 1); }
+
+  // A script that runs the command of ssh, its last argument, on this machine after `before`.
+  std::string run_far(const std::string& before) const {
+    return "for last; do :; done\n"
+           "export SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22' XDG_RUNTIME_DIR=" +
+           (home_ / "far").string() + "\nmkdir -p -m 700 \"$XDG_RUNTIME_DIR\"\n" + before +
+           "\necho 'Last login: today'\nexec sh -c \"$last --as-root\"";
+  }
 
   // Makes the program in place of ssh: a script.
   void ssh_is(const std::string& script) const {
@@ -64,6 +66,20 @@ TEST_F(OtherMachines, train_to_the_same_weights_with_the_same_bytes) {
       << "logs of all hosts are on this machine";
   EXPECT_EQ(cli({"verify", directory}).exit_code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(home_ / "far/trainyard")) << "nothing is left there";
+}
+
+// The other machines have an older CPU, so all ranks use its instructions.
+TEST_F(OtherMachines, ranks_use_the_instructions_that_all_machines_have) {
+  ssh_is(run_far("export TRAINYARD_CPU_LEVEL=1"));
+  const Json far = completed(short_run(there_, 12));
+  expect_all_end_alike(far);
+  EXPECT_EQ(far["cpu_level"], 1);
+  EXPECT_FALSE(completed(short_run(here_, 12)).contains("cpu_level"));
+  ::setenv("TRAINYARD_CPU_LEVEL", "1", 1);
+  const Json near = completed(short_run(here_, 12));
+  ::unsetenv("TRAINYARD_CPU_LEVEL");
+  EXPECT_EQ(near["cpu_level"], 1);
+  EXPECT_EQ(weights_of(far), weights_of(near));
 }
 
 TEST_F(OtherMachines, killed_rank_is_reported) {

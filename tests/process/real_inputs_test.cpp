@@ -327,6 +327,13 @@ TEST(RealInputs, ranks_without_parameters_generate_text) {
     return result.value("sampled_text", "");
   };
   EXPECT_NE(text({"strategy.kind=rpc", "topology.hosts[0].devices[1].role=parameter_server"}), "");
+  // the third of four stages has only attention
+  EXPECT_NE(
+      text({"strategy.kind=pipeline", R"(topology.hosts[0].devices=[{"name": "cpu", "count": 4}])",
+            R"(model.layers=[{"kind": "embedding", "width": 16},
+                     {"kind": "linear", "units": 48}, {"kind": "attention", "heads": 2},
+                     {"kind": "linear"}])"}),
+      "");
 }
 
 // After a crash of the machine, neither the coordinator nor its cleanup process removed the

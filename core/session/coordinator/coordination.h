@@ -120,6 +120,7 @@ class Coordination {
   ProcessExits exits_;
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
+  int cpu_level_ = 0;  // as Launched::cpu_level
   // Links with an injected fault: by link number, the remaining fraction of the drawn bandwidth.
   // Other links have no entry.
   std::map<std::int32_t, double> links_;

@@ -420,6 +420,7 @@ Json Coordination::result(std::int64_t now) const {
   if (const auto savings = experiment::savings(p_.resolved)) facts.sent_ratio = savings->sent;
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
+  facts.cpu_level = cpu_level_;
   if (journal_) facts.thinning = journal_->thinning();
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) {

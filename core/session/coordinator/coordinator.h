@@ -53,6 +53,9 @@ struct Launched {
   // Limits a link from now on to the fraction `part` of its drawn bandwidth. `link`: index of the
   // link. Null if the run does not limit links to their drawn bandwidth.
   std::function<base::Result<void>(int link, double part)> set_link;
+  // x86-64 level to which all ranks are limited, for example because their CPUs differ; 0: no
+  // limit.
+  int cpu_level = 0;
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
 

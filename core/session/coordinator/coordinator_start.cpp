@@ -186,6 +186,7 @@ Result<void> Coordination::launch() {
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);
   set_link_ = std::move(launched->set_link);
+  cpu_level_ = launched->cpu_level;
   say("info",
       fmt::format("started {}, plan {}", base::counted(std::ssize(entries_), "rank"), plan_hash_));
   for (std::size_t r = 0; r < entries_.size(); ++r) {

@@ -276,6 +276,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   add_training(json, summary, history);
   json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
+  if (facts.cpu_level > 0) json["cpu_level"] = facts.cpu_level;
   json["wire_bytes"] =
       facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = staleness(history);

@@ -51,6 +51,7 @@ struct RunFacts {
   // (experiment/mixing_matrix.h).
   std::optional<double> lambda_2 = {};
   telemetry::RecordedThinning thinning = {};
+  int cpu_level = 0;  // x86-64 level to which ranks on different CPUs were limited; 0: no limit
 };
 
 base::Json run_result(const RunFacts& facts, const telemetry::History& history);

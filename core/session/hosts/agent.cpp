@@ -11,6 +11,7 @@
 #include "core/base/clock.h"
 #include "core/session/system/process.h"
 #include "core/session/system/process_exits.h"
+#include "core/session/system/rank_environment.h"
 
 namespace trainyard::session {
 namespace {
@@ -20,7 +21,7 @@ using base::Result;
 constexpr std::chrono::milliseconds kTick{100};
 // The agent ends after this long without any frame from the coordinator, which asks for the time
 // every second. Time for which the agent itself was suspended does not count.
-constexpr std::int64_t kSilence = 20'000'000'000, kOwnSuspension = 2'000'000'000;
+constexpr std::int64_t kSilence = 10'000'000'000, kOwnSuspension = 2'000'000'000;
 // Each rank has three connections to the coordinator; others are for ranks that start again.
 constexpr int kConnectionsPerRank = 3, kSpareConnections = 16;
 
@@ -140,8 +141,10 @@ class Agent {
       options.arguments.insert(options.arguments.end(), {"--address", run_.address});
     options.descriptors = shared_.descriptors;
     options.environment = shared_.environment;
-    options.environment.push_back(fmt::format("OPENBLAS_NUM_THREADS={}", start.cores));
-    if (start.cores > 1) options.environment.emplace_back("OMP_WAIT_POLICY=passive");
+    for (std::string& setting : thread_settings(start.cores))
+      options.environment.push_back(std::move(setting));
+    for (std::string& setting : cpu_level_settings(run_.cpu_level))
+      options.environment.push_back(std::move(setting));
     options.log_file = log.string();
     options.input = fmt::format("{}\n{}\n{}\n", start.token, run_.public_key, run_.secret_key);
     auto process = Process::start(options);

@@ -32,6 +32,8 @@ struct Fields<AgentHello> {
         field("architecture", &A::architecture, "", kName, "Architecture"),
         field("cores", &A::cores, "cores", {1, 1e6}, "Usable cores"),
         field("memory_bytes", &A::memory_bytes, "bytes", kCount, "Memory"),
+        field("cpu", &A::cpu, "", kName, "Model of the CPU"),
+        field("cpu_level", &A::cpu_level, "", {0, 9}, "x86-64 level of the CPU"),
         field("addresses", &A::addresses, "", {0, 1000}, "Addresses of the network interfaces"),
         field("reached_at", &A::reached_at, "", kName, "Address to which ssh connected"),
         field("reached_from", &A::reached_from, "", kName, "Address from which ssh connected")};
@@ -49,6 +51,7 @@ struct Fields<PrepareRun> {
         field("ranks", &P::ranks, "ranks", {1, 10'000}, "Ranks on this host"),
         field("shared_bytes", &P::shared_bytes, "bytes", {0, 10'000}, "Shared arena of each rank"),
         field("channels", &P::channels, "", {1, 1e6}, "Groups of the plan"),
+        field("cpu_level", &P::cpu_level, "", {0, 9}, "Limit of the ranks' x86-64 level"),
         field("address", &P::address, "", kName, "Address at which ranks listen"),
         field("public_key", &P::public_key, "", {0, 40}, "Public key of the run"),
         field("secret_key", &P::secret_key, "", {0, 40}, "Secret key of the run")};

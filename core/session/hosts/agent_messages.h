@@ -41,6 +41,8 @@ struct AgentHello {
   std::string host{}, user{};  // names on that host
   std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;
+  std::string cpu{};                     // model name
+  std::int32_t cpu_level = 0;            // as base::cpu_level
   std::vector<std::string> addresses{};  // of all network interfaces except loopback
   // Addresses of this host and of the coordinator's host by which ssh connected them; empty if the
   // agent was not started by ssh.
@@ -55,6 +57,7 @@ struct PrepareRun {
   std::vector<std::int64_t>
       shared_bytes{};                      // arena of each rank of the run; empty: no shared memory
   std::int32_t channels = 1;               // groups of the plan
+  std::int32_t cpu_level = 0;              // limit of the ranks' instructions; 0: none
   std::string address{};                   // address at which ranks listen for peers
   std::string public_key{}, secret_key{};  // keys of the run's data plane; empty: not encrypted
 };

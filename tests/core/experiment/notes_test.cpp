@@ -71,6 +71,21 @@ TEST(Notes, interval_that_is_longer_than_the_run) {
   e.strategy.kind = StrategyKind::local_sgd;
   e.strategy.local_sgd.average_every_steps = steps + 1;
   EXPECT_THAT(noted(e), ElementsAre("strategy.local_sgd.average_every_steps"));
+  e = small(1, 2);
+  e.strategy.kind = StrategyKind::gossip;
+  e.strategy.gossip.consensus_every_steps = steps;
+  EXPECT_THAT(noted(e), IsEmpty());
+  e.strategy.gossip.consensus_every_steps = steps + 1;
+  EXPECT_THAT(noted(e), ElementsAre("strategy.gossip.consensus_every_steps"));
+}
+
+TEST(Notes, evaluation_without_held_out_samples) {
+  Experiment e = small(1, 2);
+  e.data.held_out_samples = 0;
+  e.run.evaluate_every_steps = 0;
+  EXPECT_THAT(noted(e), IsEmpty());
+  e.run.evaluate_every_steps = 2;
+  EXPECT_THAT(noted(e), ElementsAre("run.evaluate_every_steps"));
 }
 
 Experiment normalized(int devices) {
@@ -89,6 +104,10 @@ TEST(Notes, batch_norm_over_one_sample) {
   e = normalized(1);
   e.data.train_samples = 65;
   EXPECT_THAT(noted(e), ElementsAre("model.layers[1]")) << "the last batch of an epoch";
+  e.training.steps = resolve(e, ".").value().steps_per_epoch - 1;
+  e.run.evaluate_every_steps = 0;
+  EXPECT_THAT(noted(e), IsEmpty()) << "the run ends before the last batch of an epoch";
+  e.training.steps = 0;
   e.data.train_samples = 66;
   EXPECT_THAT(noted(e), IsEmpty());
   e = normalized(2);
