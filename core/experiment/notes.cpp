@@ -86,7 +86,8 @@ class Notes {
           fmt::format("the interval is longer than the run ({}), so the consensus distance is "
                       "measured at evaluations only",
                       steps_));
-    if (e.run.evaluate_every_steps > 0 && r_.data.held_out_samples == 0)
+    const bool is_default = e.run.evaluate_every_steps == r_.steps_per_epoch;
+    if (!is_default && r_.data.held_out_samples == 0)
       add("run.evaluate_every_steps", "there are no held-out samples to evaluate");
     if (e.run.evaluate_every_steps > r_.steps && r_.data.held_out_samples > 0)
       add("run.evaluate_every_steps",

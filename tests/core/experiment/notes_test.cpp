@@ -105,7 +105,7 @@ TEST(Notes, batch_norm_over_one_sample) {
   e.data.train_samples = 65;
   EXPECT_THAT(noted(e), ElementsAre("model.layers[1]")) << "the last batch of an epoch";
   e.training.steps = resolve(e, ".").value().steps_per_epoch - 1;
-  e.run.evaluate_every_steps = 0;
+  e.data.held_out_samples = 0;  // no note on evaluations
   EXPECT_THAT(noted(e), IsEmpty()) << "the run ends before the last batch of an epoch";
   e.training.steps = 0;
   e.data.train_samples = 66;
