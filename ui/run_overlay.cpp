@@ -147,7 +147,7 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
     return;
   }
   device.failed = failed.empty() ? device.state == "lost" : failed.contains(device.rank);
-  if (!failed.empty() && device.failed) device.state = overlay_text("failed");
+  if (device.failed) device.state = overlay_text("failed");
   else if (!failed.empty() && device.state == "lost") device.state = overlay_text("stopped");
 }
 

@@ -183,6 +183,25 @@ TEST_F(OnMachines, full_disk_and_other_architecture_leave_no_partial_copy) {
   machines_->on(3, "umount /usr/bin/uname");
 }
 
+TEST_F(OnMachines, canceled_copy_leaves_no_partial_copy) {
+  machines_->on(3, "rm -rf /mnt/home/.cache");
+  const auto limit = [](const std::string& verb, std::vector<std::string> rate) {
+    rate.insert(rate.begin(), {"tc", "qdisc", verb, "dev", "port3", "root"});
+    return machines_->on_coordinator(rate);
+  };
+  // 33 MB take more than ten seconds
+  const Ran slowed = limit("add", {"tbf", "rate", "20mbit", "burst", "100kb", "latency", "100ms"});
+  ASSERT_EQ(slowed.exit_code, 0) << slowed.err;
+  const Ran canceled = machines_->on_coordinator({"timeout", "--signal=INT", "--preserve-status",
+                                                  "3", TRAINYARD_BIN_DIR "/trainyard-cli", "hosts",
+                                                  "add", "m3", "--yes"});
+  EXPECT_EQ(canceled.exit_code, 130) << canceled.err;
+  EXPECT_EQ(limit("del", {}).exit_code, 0);
+  EXPECT_TRUE(wait_until(promised, [] {
+    return machines_->on(3, "ls -A /mnt/home/.cache/trainyard/agents").out.empty();
+  }));
+}
+
 TEST_F(OnMachines, check_compares_machines_with_the_drawing) {
   ASSERT_EQ(add(1).exit_code, 0);
   Json document = expanded_document(example("four_hosts_ring_digits"));

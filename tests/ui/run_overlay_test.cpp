@@ -118,7 +118,9 @@ TEST_F(RunOverlayTest, marks_only_the_rank_of_the_problem_as_failed) {
 
 TEST_F(RunOverlayTest, lost_rank_is_marked_before_its_problem_arrives) {
   status_.ranks[2].state = "lost";
-  EXPECT_THAT(failed(overlay_.overlay(history_, &status_, true)), ElementsAre("cpu2"));
+  const Overlay overlay = overlay_.overlay(history_, &status_, true);
+  EXPECT_THAT(failed(overlay), ElementsAre("cpu2"));
+  EXPECT_EQ(overlay.devices.at("cpu2").state, "failed");
 }
 
 TEST_F(RunOverlayTest, lost_rank_of_a_continuing_run_is_absent) {
@@ -136,13 +138,15 @@ TEST_F(RunOverlayTest, lost_rank_of_a_continuing_run_is_absent) {
     return overlay.overlay(served, &status_, true).devices.at("cpu" + std::to_string(rank));
   };
   EXPECT_EQ(shown(1).absence, Absence::none);
-  const std::pair<const char*, Absence> states[] = {
-      {"stalled", Absence::stalled}, {"lost", Absence::lost}, {"returning", Absence::returning}};
-  for (const auto& [state, absence] : states) {
+  const std::tuple<const char*, Absence, const char*> states[] = {
+      {"stalled", Absence::stalled, "stalled"},
+      {"lost", Absence::lost, "failed"},
+      {"returning", Absence::returning, "rejoining"}};
+  for (const auto& [state, absence, label] : states) {
     status_.ranks[1].state = state;
     EXPECT_EQ(shown(1).absence, absence) << state;
     EXPECT_FALSE(shown(1).failed) << state;
-    EXPECT_EQ(shown(1).state, state);
+    EXPECT_EQ(shown(1).state, label);
     EXPECT_LT(shown(1).utilization, 0) << state;
   }
   status_.ranks[2].state = "lost";

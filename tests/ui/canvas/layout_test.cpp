@@ -202,7 +202,7 @@ TEST(CanvasNavigation, tab_visits_every_item_once_in_reading_order) {
 TEST(CanvasLayout, text_of_a_device_fits_its_tile) {
   const double inner = tile_size().width() - 20;
   for (const char* state : {"starting", "running", "waiting", "paused", "held", "finished",
-                            "failed", "stopped", "stalled", "lost", "returning"})
+                            "failed", "stopped", "stalled", "rejoining"})
     EXPECT_LE(width_of(state, 11, true) + 6 + width_of("1,234,567", 11, false), inner) << state;
   EXPECT_LE(width_of("128 cores, 512 GB", 11, false), inner);
 }
