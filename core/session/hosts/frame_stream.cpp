@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 namespace trainyard::session {
@@ -17,6 +18,24 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
 void make_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
+}
+
+// As ::write, but a pipe without a reader is an error (EPIPE) and never ends this process by
+// SIGPIPE, whatever the process does with that signal.
+ssize_t write_without_signal(int descriptor, std::string_view bytes) {
+  sigset_t pipe_signal, before;
+  sigemptyset(&pipe_signal);
+  sigaddset(&pipe_signal, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+  const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+  const int error = errno;
+  if (written < 0 && error == EPIPE && sigismember(&before, SIGPIPE) == 0) {
+    const timespec at_once{};
+    ::sigtimedwait(&pipe_signal, nullptr, &at_once);  // removes the signal of this thread
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return written;
 }
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at) {
@@ -74,7 +93,7 @@ void FrameStream::fill() {
 base::Result<void> FrameStream::write() {
   while (has_output()) {
     if (unwritten_.empty()) fill();
-    const ssize_t written = ::write(output_, unwritten_.data(), unwritten_.size());
+    const ssize_t written = write_without_signal(output_, unwritten_);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0 && errno == EAGAIN) return {};
     if (written < 0)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <memory>
 
 #include "core/base/random.h"
@@ -164,6 +165,16 @@ TEST(FrameStream, reports_the_end_of_the_stream_after_its_messages) {
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().id, "end_of_stream");
   EXPECT_EQ(raw.stream->take()->bytes, "last");
+}
+
+TEST(FrameStream, writing_to_a_closed_pipe_is_a_problem_and_no_signal) {
+  Raw raw;
+  ::close(std::exchange(raw.from, ::dup(STDERR_FILENO)));
+  raw.stream->send(0, "text");
+  EXPECT_FALSE(raw.stream->write());
+  sigset_t pending;
+  ::sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGPIPE), 0);
 }
 
 TEST(FrameStream, damaged_bytes_end_with_a_message_or_a_problem) {
