@@ -8,7 +8,6 @@
 
 #include "backends/ssh/agent_bundle.h"
 #include "backends/ssh/host_key.h"
-#include "core/session/hosts/agent_messages.h"
 #include "core/session/hosts/machine_list.h"
 
 namespace trainyard::app {

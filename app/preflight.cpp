@@ -50,8 +50,7 @@ class Rows {
   std::vector<CheckRow> rows_;
 };
 
-// Cores and memory that ranks use of the machine itself: those of drawn CPUs. Drawn GPUs and TPUs
-// are emulated, so their memory is not the machine's.
+// Returns the cores of the devices that ranks run on, emulated ones included.
 std::int64_t drawn_cores(const Host& host) {
   std::int64_t cores = 0;
   for (const topology::Device& device : host.devices)
@@ -59,6 +58,8 @@ std::int64_t drawn_cores(const Host& host) {
   return cores;
 }
 
+// Returns the memory of the drawn CPUs that ranks run on. Drawn GPUs and TPUs are emulated, so their
+// memory is not the machine's.
 double drawn_memory(const Host& host) {
   double bytes = 0;
   for (const topology::Device& device : host.devices)

@@ -14,8 +14,8 @@ struct HostKey {
   std::string lines;        // for the file of known hosts
 };
 
-// Connects and returns the key of the host, without trusting it: nothing is sent but the request
-// for a connection. Problems: those of `explain`.
+// Connects and returns the key of the host, without trusting it and without authentication.
+// Problems: those of `explain`.
 base::Result<HostKey> fetch_host_key(const std::string& destination);
 
 // Appends the key to the user's file of known hosts, as configured in ssh, so that ssh trusts it.

@@ -86,6 +86,7 @@ class Notes {
           fmt::format("the interval is longer than the run ({}), so the consensus distance is "
                       "measured at evaluations only",
                       steps_));
+    // `resolve` replaces 0 by the steps of an epoch
     const bool is_default = e.run.evaluate_every_steps == r_.steps_per_epoch;
     if (!is_default && r_.data.held_out_samples == 0)
       add("run.evaluate_every_steps", "there are no held-out samples to evaluate");

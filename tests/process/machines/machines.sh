@@ -31,7 +31,7 @@ furnish() {
 
 # The life of machine NUMBER, whose network the coordinator's machine connects.
 machine() {
-  local directory=$1 count=$2 number=$3
+  local number=$3
   furnish "$@"
   if [ -n "${4:-}" ]; then mount -t tmpfs -o mode=755 hidden "$4"; fi
   chmod 1777 /mnt/tmp
