@@ -58,8 +58,8 @@ std::int64_t drawn_cores(const Host& host) {
   return cores;
 }
 
-// Returns the memory of the drawn CPUs that ranks run on. Drawn GPUs and TPUs are emulated, so their
-// memory is not the machine's.
+// Returns the memory of the drawn CPUs that ranks run on. Drawn GPUs and TPUs are emulated, so
+// their memory is not the machine's.
 double drawn_memory(const Host& host) {
   double bytes = 0;
   for (const topology::Device& device : host.devices)
