@@ -133,6 +133,7 @@ std::vector<CheckRow> check_machines(const experiment::Experiment& experiment) {
   for (const Host& host : experiment.topology.hosts)
     if (experiment::is_other_machine(host)) hosts.push_back(&host);
   std::vector<std::future<std::vector<CheckRow>>> checks;
+  checks.reserve(hosts.size());
   for (const Host* host : hosts)
     checks.push_back(std::async(std::launch::async, [host] { return check_machine(*host); }));
   std::vector<CheckRow> rows;

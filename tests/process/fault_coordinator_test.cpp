@@ -141,13 +141,15 @@ TEST(Faults, ctrl_z_suspends_the_run_and_fg_continues_it) {
   for (RunProgram* run : {&over_sockets, &on_virtual_clock}) {
     run->signal(SIGTSTP);
     EXPECT_TRUE(wait_until(promised, [&] { return state_of(run->pid()) == 'T'; }));
-    for (const RankProcess& rank : run->ranks()) EXPECT_EQ(state_of(rank.pid), 'T') << rank.rank;
+    for (const RankProcess& rank : run->ranks())
+      EXPECT_TRUE(wait_until(promised, [&] { return state_of(rank.pid) == 'T'; })) << rank.rank;
   }
   std::this_thread::sleep_for(std::chrono::seconds(11));
   for (RunProgram* run : {&over_sockets, &on_virtual_clock}) {
     run->signal(SIGCONT);
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    for (const RankProcess& rank : run->ranks()) EXPECT_NE(state_of(rank.pid), 'T') << rank.rank;
+    for (const RankProcess& rank : run->ranks())
+      EXPECT_TRUE(wait_until(promised, [&] { return state_of(rank.pid) != 'T'; })) << rank.rank;
     run->signal(SIGINT);
     const Ran ran = run->wait();
     EXPECT_EQ(ran.exit_code, 130) << ran.err;
