@@ -15,7 +15,7 @@ namespace {
 
 std::string number_text(double value) {
   if (std::fabs(value) < 1e15 && value == std::floor(value))
-    return std::to_string(static_cast<std::int64_t>(value));
+    return format_count(static_cast<std::int64_t>(value));
   return Json(value).dump();
 }
 

@@ -61,7 +61,7 @@ double max_op_gap_seconds(const Resolved& resolved) {
 }
 
 std::string link_speeds_line(const RunSpec& run) {
-  if (!imposes_links(run)) return "drawn, not imposed";
+  if (!imposes_links(run)) return "not imposed";
   return run.link_scale == 1 ? "imposed"
                              : fmt::format("imposed at {} of drawn", factor(run.link_scale));
 }
@@ -79,9 +79,10 @@ std::string speeds_line(const RunSpec& run) {
     return "VIRTUAL CLOCK: times are predicted from the drawn devices and links, gradients are "
            "real";
   const bool paced = run.devices == DeviceSpeed::paced;
-  if (!imposes_links(run) && !paced) return "speeds of devices and links: drawn, not imposed";
+  if (!imposes_links(run) && !paced)
+    return "speeds of devices and links: not imposed (drawn speeds only predict)";
   return fmt::format("speeds of links: {}; of devices: {}", link_speeds_line(run),
-                     paced ? "PACED to the drawn speeds" : "drawn, not imposed");
+                     paced ? "PACED to the drawn speeds" : "not imposed");
 }
 
 }  // namespace trainyard::experiment

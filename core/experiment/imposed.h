@@ -18,15 +18,14 @@ topology::Topology as_imposed(const Experiment& experiment);
 // and adds all latencies. Returns 0 if links are not throttled.
 double max_op_gap_seconds(const Resolved& resolved);
 
-// Returns which speed applies to links: "drawn, not imposed", "imposed" or "imposed at 0.1 of
-// drawn".
+// Returns which speed applies to links: "not imposed", "imposed" or "imposed at 0.1 of drawn".
 std::string link_speeds_line(const RunSpec& run);
 
 // Returns the slowdown of a rank, for example "slowed down 5 times, with a jitter of 0.2".
 std::string slow_down_line(double slow_down, double jitter);
 
 // Returns whether links and devices are throttled to their drawn speeds in a run, for example
-// "speeds of links: imposed; of devices: drawn, not imposed".
+// "speeds of links: imposed; of devices: not imposed".
 std::string speeds_line(const RunSpec& run);
 
 }  // namespace trainyard::experiment

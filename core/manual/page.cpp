@@ -120,10 +120,12 @@ std::string slug_of(std::string_view title) {
 
 std::string plain_text(std::string_view markdown) {
   static const std::regex link(R"(!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\([^)]*\))"),
-      emphasis(R"(\*\*?([^*\n]+)\*\*?)"), fence("```[a-z]*");
+      emphasis(R"(\*\*?([^*\n]+)\*\*?)"), fence("```[a-z]*"),
+      escape(R"(\\([\\`*_{}\[\]<>()#+\-.!|]))");
   std::string text = std::regex_replace(std::string(markdown), link, "$1");
   text = std::regex_replace(text, fence, "");
   text = std::regex_replace(text, emphasis, "$1");
+  text = std::regex_replace(text, escape, "$1");
   std::erase(text, '`');
   return text;
 }

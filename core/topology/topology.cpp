@@ -30,11 +30,7 @@ class NameCheck {
     if (!fresh && !name.empty())
       problems_.push_back({"duplicate_name", ProblemCode::bad_input, path + ".name",
                            fmt::format("the name \"{}\" is also used by {}", name, at->second.path),
-                           "a unique name",
-                           host_of_device < 0
-                               ? "Rename one of the two."
-                               : "Rename one of the two. To change the number of devices, set the "
-                                 "list of the host's devices, with a count."});
+                           "a unique name", "Rename one of the two."});
   }
 
   // Returns the host index of a device; -1 for hosts and switches, -2 for unknown names.

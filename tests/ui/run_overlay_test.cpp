@@ -82,7 +82,7 @@ class RunOverlayTest : public testing::Test {
 };
 
 TEST_F(RunOverlayTest, links_state_whether_their_speed_is_imposed) {
-  EXPECT_EQ(overlay_.overlay(history_, &status_, true).link_speeds, "drawn, not imposed");
+  EXPECT_EQ(overlay_.overlay(history_, &status_, true).link_speeds, "not imposed");
   experiment_.run.links = experiment::LinkSpeed::imposed;
   telemetry::History imposed;
   const std::string header = Json{{"schema", 1},

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ui/charts/plot_view.h"
+#include "ui/model/text/count_text.h"
 #include "ui/theme/theme.h"
 
 namespace trainyard::ui {
@@ -18,10 +19,10 @@ QStringList PlotView::current_badges() const {
   if (frozen_) badges << tr("frozen");
   if (thinned_) badges << tr("thinned, min/max kept");
   const std::size_t bad = model_.skipped(false);
-  if (bad > 0) badges << tr("%L1 nan or inf not drawn").arg(bad);
+  if (bad > 0) badges << tr("%1 nan or inf not drawn").arg(grouped(static_cast<std::int64_t>(bad)));
   if (map_.log)
     if (const std::size_t low = model_.skipped(true) - bad; low > 0)
-      badges << tr("%L1 values ≤ 0 not drawn").arg(low);
+      badges << tr("%1 values ≤ 0 not drawn").arg(grouped(static_cast<std::int64_t>(low)));
   for (const Side side : {Side::left, Side::right})
     if (const auto most = beyond_[side == Side::left ? 0 : 1]) {
       const AxisUnit shown = axis_unit(side == Side::left ? unit_ : right_unit_, *most);

@@ -128,6 +128,7 @@ void add_groups(ModelPicture& picture, const Resolved& e) {
 }
 
 void add_nodes(ModelPicture& picture, const Resolved& e) {
+  picture.layers = static_cast<int>(e.document.model.layers.size());
   for (int n = 0; n < static_cast<int>(e.model.segments.size()); ++n)
     picture.nodes.push_back(node_of(e, n));
   for (const ModelNode& node : picture.nodes) {

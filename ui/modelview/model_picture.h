@@ -89,6 +89,8 @@ struct ModelPicture {
   const ModelColumn& column_of(int node) const {
     return columns[static_cast<std::size_t>(owners[static_cast<std::size_t>(node)])];
   }
+  int layers = 0;  // number of layers of the document; a node is a segment of one or more layers
+
   int count() const { return static_cast<int>(nodes.size()); }
   int node_at(const QString& place) const;  // index of the node; -1: no such node
   bool operator==(const ModelPicture&) const = default;

@@ -136,9 +136,10 @@ QString column_details(const ModelColumn& column) {
 
 QString totals(const ModelPicture& picture) {
   return model_text(
-             "%1, %2. Activations per micro-batch of %3: %4. Compute: %5 per sample, forward and "
-             "backward.")
-      .arg(model_text("%n layer(s)", plural(static_cast<std::int64_t>(picture.nodes.size()))),
+             "%1 in %2, %3. Activations per micro-batch of %4: %5. Compute: %6 per sample, forward "
+             "and backward.")
+      .arg(model_text("%n layer(s)", picture.layers),
+           model_text("%n segment(s)", plural(picture.count())),
            parameters_text(picture.parameters, picture.parameter_bytes),
            model_text("%n sample(s)", plural(picture.batch)), size_text(picture.activation_bytes),
            flops(picture.flops));

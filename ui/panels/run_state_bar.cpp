@@ -26,8 +26,6 @@ constexpr int kNameCharacters = 12, kFewCharacters = 6;
 constexpr int kProgress = 15 * kGrid, kShortProgress = 5 * kGrid;
 const QString kApart = QStringLiteral("   "), kNarrowSeparator = QStringLiteral("  ");
 
-QString count(std::int64_t number) { return QString::fromStdString(base::format_count(number)); }
-
 QString word(RunState state) {
   QString text = QString::fromStdString(std::string(base::name_of(state)));
   text[0] = text[0].toUpper();
@@ -137,8 +135,8 @@ void RunStateBar::show_live(const session::Status& status) {
     // ranks execute steps independently, so their step counts differ
     const bool apart = telemetry::is_asynchronous_gossip(run_->history()) &&
                        session::furthest_step(status) > status.step;
-    const QString step = count(status.step), furthest = count(session::furthest_step(status)),
-                  steps = count(status.steps);
+    const QString step = grouped(status.step), furthest = grouped(session::furthest_step(status)),
+                  steps = grouped(status.steps);
     words << (apart ? tr("%1 of %2 steps by the slowest rank, %3 by the fastest")
                           .arg(step, steps, furthest)
                     : tr("%1 of %2 steps").arg(step, steps));
@@ -228,9 +226,9 @@ void RunStateBar::show_old() {
       result->status.empty() ? QString("?") : QString::fromStdString(result->status);
   QString done =
       status == "stopped"
-          ? tr("after %1 of %2 steps").arg(count(steps), count(planned_steps(run_->history())))
+          ? tr("after %1 of %2 steps").arg(grouped(steps), grouped(planned_steps(run_->history())))
           : tr("after %n step(s)", nullptr, plural(steps));
-  if (first > 0) done += " " + tr("(from step %1)").arg(count(first));
+  if (first > 0) done += " " + tr("(from step %1)").arg(grouped(first));
   const TextColor tint = status == "completed" ? TextColor::ok
                          : status == "failed"  ? TextColor::error
                                                : TextColor::text;

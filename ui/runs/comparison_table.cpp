@@ -2,6 +2,7 @@
 #include "ui/runs/comparison_table.h"
 
 #include <QHeaderView>
+#include <QStyle>
 #include <algorithm>
 
 #include "ui/runs/run_comparison.h"
@@ -10,7 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kCharacters = 26;  // maximum width of a column in characters
+// maximum width of a column in characters, if the table has no free space
+constexpr int kCharacters = 30;
 
 QTableWidgetItem* cell(const QString& text, const QString& help = {}) {
   auto* item = new QTableWidgetItem(text);
@@ -50,28 +52,53 @@ void ComparisonTable::fill(const std::vector<RunEntry>& runs) {
 }
 
 // Sets the headers. The header of a run contains its name and start time, in the color of the run's
-// lines on the charts. Names are elided in the middle, because they often differ only at their
-// ends.
+// lines on the charts.
 void ComparisonTable::head(const std::vector<RunEntry>& runs) {
-  const QFontMetrics metrics = horizontalHeader()->fontMetrics();
+  titles_.clear();
   setHorizontalHeaderItem(0, cell(tr("Setting or result")));
   for (int run = 0; run < static_cast<int>(runs.size()); ++run) {
     const RunEntry& entry = runs[static_cast<std::size_t>(run)];
-    const QString name =
-        metrics.elidedText(entry.name, Qt::ElideMiddle, metrics.averageCharWidth() * kCharacters);
-    setHorizontalHeaderItem(run + 1,
-                            cell(name + "\n" + entry.started, entry.name + "\n" + entry.directory));
+    titles_.push_back({entry.name, entry.started});
+    setHorizontalHeaderItem(run + 1, cell("", entry.name + "\n" + entry.directory));
     horizontalHeaderItem(run + 1)->setForeground(Theme::instance().series_color(run));
   }
 }
 
-// Fits columns to their content; long lists of layers are elided.
+// Sets the text of the headers. A name is elided in the middle to at most `widest` pixels, because
+// names often differ only at their ends.
+void ComparisonTable::set_titles(const std::function<int(int column)>& widest) {
+  const QFontMetrics metrics = horizontalHeader()->fontMetrics();
+  for (int run = 0; run < static_cast<int>(titles_.size()); ++run) {
+    const Title& title = titles_[static_cast<std::size_t>(run)];
+    horizontalHeaderItem(run + 1)->setText(
+        metrics.elidedText(title.name, Qt::ElideMiddle, widest(run + 1)) + "\n" + title.started);
+  }
+}
+
+// Fits columns to their content. If they need more width than the table has, the widest columns are
+// narrowed and their texts elided.
 void ComparisonTable::fit() {
-  const int most = fontMetrics().averageCharWidth() * (kCharacters + 4);
+  if (columnCount() == 0) return;
+  set_titles([](int) { return QWIDGETSIZE_MAX; });
   resizeColumnsToContents();
+  const int least = fontMetrics().averageCharWidth() * kCharacters;
+  const int room = std::max(viewport()->width() / columnCount(), least);
+  int free = viewport()->width();  // width that the columns leave if none exceeds `room`
   for (int column = 0; column < columnCount(); ++column)
-    setColumnWidth(column, std::min(columnWidth(column), most));
+    free -= std::min(columnWidth(column), room);
+  for (int column = 0; column < columnCount(); ++column) {
+    const int lacks = std::max(0, columnWidth(column) - room), given = std::clamp(free, 0, lacks);
+    free -= given;
+    setColumnWidth(column, columnWidth(column) - lacks + given);
+  }
+  const int margins = 4 * style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, this);
+  set_titles([&](int column) { return columnWidth(column) - margins; });
   resizeRowsToContents();
+}
+
+void ComparisonTable::resizeEvent(QResizeEvent* event) {
+  QTableWidget::resizeEvent(event);
+  fit();
 }
 
 }  // namespace trainyard::ui

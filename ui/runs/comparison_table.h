@@ -4,6 +4,7 @@
 #pragma once
 
 #include <QTableWidget>
+#include <functional>
 #include <vector>
 
 #include "ui/model/runs/run_directory.h"
@@ -19,7 +20,13 @@ class ComparisonTable : public QTableWidget {
  private:
   void fill(const std::vector<RunEntry>& runs);
   void head(const std::vector<RunEntry>& runs);
+  void set_titles(const std::function<int(int column)>& widest);
   void fit();
+  void resizeEvent(QResizeEvent* event) override;
+  struct Title {
+    QString name, started;
+  };
+  std::vector<Title> titles_;  // of the runs
 };
 
 }  // namespace trainyard::ui

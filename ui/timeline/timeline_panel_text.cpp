@@ -32,7 +32,8 @@ QStringList TimelinePanel::badges() const {
   if (view_->frozen()) badges << tr("frozen");
   if (!shows_pipeline() && view_->merged()) badges << tr("short ops are merged: zoom in");
   if (const std::uint64_t lacking = run_->spans().lacking(); lacking > 0)
-    badges << tr("the first %L1 ops are not in memory").arg(static_cast<qulonglong>(lacking));
+    badges << tr("the first %1 ops are not in memory")
+                  .arg(grouped(static_cast<std::int64_t>(lacking)));
   return badges + caveats_;
 }
 

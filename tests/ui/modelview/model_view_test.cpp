@@ -110,7 +110,7 @@ TEST_F(ModelViewTest, moves_selects_and_scrolls_by_keys) {
 }
 
 TEST_F(ModelViewTest, has_the_selection_in_its_accessible_description) {
-  EXPECT_TRUE(view_.accessibleDescription().contains("layers, "))
+  EXPECT_TRUE(view_.accessibleDescription().contains("segments, "))
       << "the totals without a selection";
   key(Qt::Key_Down);
   EXPECT_EQ(view_.accessibleDescription(), sentence(view_.picture(), 0));
