@@ -139,6 +139,10 @@ std::vector<std::string> notes_of(const CsvTable& table, const std::string& file
         "{}: the first line is used as a header, although it contains a number; if it is a sample, "
         "set data.csv.header to absent",
         file));
+  if (table.dropped_last_column)
+    notes.push_back(fmt::format(
+        "{}: lines end with a delimiter; the last column has no name and no values, and is ignored",
+        file));
   if (2 * table.classes.size() > table.labels.size())
     notes.push_back(fmt::format(
         "{}: most classes have a single sample; column {} seems to hold numbers to predict "

@@ -309,6 +309,7 @@ class Reader {
     if (last.number_line == 0 && last.text_line == 0) {
       states_.pop_back();
       table_.features.pop_back();
+      table_.dropped_last_column = true;
       if (states_.empty())
         return fail(problem("no column has features", "the label and at least one feature",
                             "Add a column with a feature."));

@@ -37,6 +37,7 @@ struct CsvTable {
   std::int64_t read = 0, dropped = 0;  // samples in the file, and of these dropped ones
   bool latin1 = false;                 // texts were converted from Latin-1
   bool doubtful_header = false;        // the detected header contains a number
+  bool dropped_last_column = false;    // the last column had no name and no values
 };
 
 inline constexpr std::size_t kMaxTableBytes = std::size_t{1} << 31;

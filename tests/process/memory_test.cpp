@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Use of device memory, and advice if it does not suffice.
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -143,6 +144,20 @@ TEST(CliMemory, of_a_rank_is_one_number) {
   const Ran refused =
       cli({"validate", kMirrored, "--set", "topology.hosts[0].devices[0].memory_bytes=2000000"});
   EXPECT_THAT(refused.err, HasSubstr(" " + takes));
+}
+
+TEST(CliMemory, is_the_same_to_the_byte_in_check_validate_and_simulate) {
+  const Json ranks = cli({"check", kMirrored, "--json"}).result()["ranks"];
+  const std::int64_t needs = ranks[0]["memory_bytes"].get<std::int64_t>();
+  for (const std::int64_t bytes : {needs - 1, needs}) {
+    const std::string set = fmt::format("topology.hosts[0].devices[0].memory_bytes={}", bytes);
+    for (const char* verb : {"check", "validate", "simulate"}) {
+      SCOPED_TRACE(testing::Message() << verb << ", " << bytes << " of " << needs << " bytes");
+      const Ran ran = cli({verb, kMirrored, "--json", "--set", set});
+      if (bytes < needs) EXPECT_THAT(ran.problems(), ElementsAre(lacks_memory(0)));
+      else EXPECT_THAT(ran.problems(), testing::IsEmpty());
+    }
+  }
 }
 
 // Applies each advised option.

@@ -466,6 +466,7 @@ TEST_F(Csv, label_is_the_last_column_with_values_if_lines_end_with_a_delimiter) 
     const auto set = open_text(text);
     ASSERT_TRUE(set) << base::to_string(set.error());
     EXPECT_EQ((*set)->summary().classes, 2) << text;
+    EXPECT_THAT((*set)->notes(), Contains(HasSubstr("lines end with a delimiter")));
   }
 }
 
