@@ -25,7 +25,7 @@
 
 namespace trainyard::zmq {
 
-constexpr std::uint16_t kControlVersion = 9;
+constexpr std::uint16_t kControlVersion = 10;
 constexpr std::size_t kControlHeaderBytes = 36;
 // Maximum size of a complete frame; of those that a server accepts from ranks and from viewers.
 constexpr std::size_t kMaxControlBytes = std::size_t{8} << 20;

@@ -64,6 +64,16 @@ void serialize(Archive& ar, session::Saved& x) {
 }
 
 template <class Archive>
+void serialize(Archive& ar, session::SavedPiece& x) {
+  ar(x.rank, x.file, x.offset, x.bytes);
+}
+
+template <class Archive>
+void serialize(Archive& ar, session::PieceReceived& x) {
+  ar(x.rank, x.file, x.bytes);
+}
+
+template <class Archive>
 void serialize(Archive& ar, session::Committed& x) {
   ar(x.step, x.last);
 }

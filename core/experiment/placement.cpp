@@ -151,14 +151,6 @@ bool is_other_machine(const topology::Host& host) { return !is_this_machine(host
 
 namespace {
 
-// True if all ranks have full parameters of their own, so that ranks of this machine save them.
-bool keeps_full_replicas(StrategyKind kind) {
-  constexpr StrategyKind kReplicated[]{
-      StrategyKind::one_device, StrategyKind::mirrored,  StrategyKind::multi_worker_mirrored,
-      StrategyKind::ddp,        StrategyKind::local_sgd, StrategyKind::gossip};
-  return std::ranges::find(kReplicated, kind) != std::end(kReplicated);
-}
-
 // Returns the settings that are not supported if a host, whose document path is `path`, is another
 // machine.
 Problems other_machine_problems(const Experiment& e, const std::string& path) {
@@ -175,14 +167,18 @@ Problems other_machine_problems(const Experiment& e, const std::string& path) {
           "run.transport", "auto, zmq");
   require(run.links == LinkSpeed::drawn_only, "run.links", "drawn_only");
   require(e.strategy.engine == Engine::own, "strategy.engine", "own");
-  require(keeps_full_replicas(e.strategy.kind) && !is_asynchronous_gossip(e.strategy),
-          "strategy.kind",
-          "one_device, mirrored, multi_worker_mirrored, ddp, local_sgd, synchronous gossip");
-  require(e.data.kind < data::DataKind::idx, "data.kind", "a generated data set");
-  const topology::Host& first = e.topology.hosts.front();
-  require(!is_other_machine(first), "topology.hosts[0].address",
-          "empty, because the first rank saves the checkpoint on this machine");
   return problems;
+}
+
+Problem evaluator_elsewhere(const Device& device, const std::string& path) {
+  return {"not_on_other_machines",
+          ProblemCode::unavailable,
+          path + ".role",
+          fmt::format("{} reads checkpoints from the disk of this machine, but its host is another "
+                      "machine",
+                      device.name),
+          "a role other than evaluator",
+          "Draw the evaluator on a host without address."};
 }
 
 Problem not_emulated(const Device& device, const std::string& path) {
@@ -420,9 +416,11 @@ Problems start_problems(const Experiment& experiment) {
       problems = other_machine_problems(experiment, host_path(h));
     for (std::size_t d = 0; d < host.devices.size(); ++d) {
       const Device& device = host.devices[d];
+      const std::string path = fmt::format("{}.devices[{}]", host_path(h), d);
       if (is_emulated(device) && !experiment.run.emulate)
-        problems.push_back(
-            not_emulated(device, host_path(h) + ".devices[" + std::to_string(d) + "]"));
+        problems.push_back(not_emulated(device, path));
+      if (device.role == Role::evaluator && is_other_machine(host))
+        problems.push_back(evaluator_elsewhere(device, path));
     }
   }
   return problems;

@@ -321,6 +321,8 @@ base::Result<Resolved> resolve(const Experiment& experiment, const std::filesyst
       });
 }
 
+bool Resolved::is_on_other_machine(int rank) const { return is_other_machine(host_of(rank)); }
+
 data::Shares Resolved::shares() const {
   const std::int64_t batch = document.training.samples_per_rank();
   if (servers > 0)

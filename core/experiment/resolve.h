@@ -71,6 +71,11 @@ struct Resolved {
   int trainers_and_servers() const { return world() - evaluators; }
   bool serves(int rank) const { return rank >= workers() && rank < trainers_and_servers(); }
   bool is_evaluator(int rank) const { return rank >= trainers_and_servers(); }
+  const topology::Host& host_of(int rank) const {
+    return document.topology.hosts[static_cast<std::size_t>(hosts[static_cast<std::size_t>(rank)])];
+  }
+  // True if the rank is on another machine than the coordinator's. Called by the coordinator.
+  bool is_on_other_machine(int rank) const;
   data::Shares shares() const;
   std::pair<std::int64_t, std::int64_t> held_out(
       int rank) const;  // Held-out samples that the rank evaluates: {first, count}.

@@ -93,7 +93,11 @@ inline std::vector<session::Message> sample_messages() {
           Saved{},
           Saved{3, 200, true, "server-0-00.safetensors", "00", 77, 5, "full"},
           Committed{},
-          Committed{400, true}};
+          Committed{400, true},
+          SavedPiece{},
+          SavedPiece{3, "model-00.safetensors", 1 << 20, std::string(100'000, 'w')},
+          PieceReceived{},
+          PieceReceived{3, "model-00.safetensors", 1 << 20}};
 }
 
 // Every field of a message as text.
@@ -123,6 +127,8 @@ class Words {
     all(x.rank, x.step, x.state, x.file, x.xxh64, x.bytes, x.version, x.problem);
   }
   void add(const session::Committed& x) { all(x.step, x.last); }
+  void add(const session::SavedPiece& x) { all(x.rank, x.file, x.offset, x.bytes); }
+  void add(const session::PieceReceived& x) { all(x.rank, x.file, x.bytes); }
   void add(const session::Gone& x) { all(x.rank, x.generation); }
   void add(const session::Log& x) { all(x.rank, x.time_ns, x.level, x.text); }
   void add(const session::Failed& x) { all(x.rank, x.step, x.op, x.problem); }

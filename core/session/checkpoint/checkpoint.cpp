@@ -62,7 +62,7 @@ bool is_part_name(const std::string& name) {
 // directory.
 bool is_file_name(const CheckpointFile& file) {
   const std::string end = "-" + file.xxh64 + std::string(kSuffix);
-  return file.name.ends_with(end) &&
+  return file.name.size() > end.size() && file.name.ends_with(end) &&
          is_part_name(file.name.substr(0, file.name.size() - kSuffix.size()));
 }
 
@@ -242,15 +242,15 @@ void prune(const fs::path& directory, std::int64_t newest, bool keeps_unfinished
   }
 }
 
-Result<CheckpointFile> write_file(const fs::path& checkpoint, const std::string& part,
-                                  std::int64_t version, const std::string& content) {
+CheckpointPart part_of(const std::string& name, std::int64_t version, std::string content) {
   const std::string hash = base::hex(base::xxh64(content));
-  CheckpointFile file{file_name(part, hash), hash, static_cast<std::int64_t>(content.size()),
-                      version};
-  if (const auto ok = make_directory(checkpoint); !ok) return base::fail(ok.error());
-  if (const auto ok = write_part_file(checkpoint / file.name, content, file); !ok)
-    return base::fail(ok.error());
-  return file;
+  const auto bytes = static_cast<std::int64_t>(content.size());
+  return {{file_name(name, hash), hash, bytes, version}, std::move(content)};
+}
+
+Result<void> write_file(const fs::path& checkpoint, const CheckpointPart& part) {
+  if (auto ok = make_directory(checkpoint); !ok) return ok;
+  return write_part_file(checkpoint / part.file.name, part.content, part.file);
 }
 
 Result<void> commit(const fs::path& checkpoint, const CheckpointInfo& info,
@@ -333,24 +333,33 @@ Result<void> write_checkpoint(const fs::path& directory, const CheckpointInfo& i
       });
       !ok)
     return ok;
-  const auto file = write_file(checkpoint, kWhole, info.step,
-                               write_safetensors(pieces_of(model, spans_of(tensors))));
-  if (!file) return base::fail(file.error());
-  if (auto ok = commit(checkpoint, info, {*file}); !ok) return ok;
+  const CheckpointPart part = encode_part(kWhole, info.step, model, spans_of(tensors));
+  if (auto ok = write_file(checkpoint, part); !ok) return ok;
+  if (auto ok = commit(checkpoint, info, {part.file}); !ok) return ok;
   prune(directory, info.step, false);
   return {};
+}
+
+CheckpointPart encode_part(const std::string& name, std::int64_t version, const model::Model& model,
+                           const std::vector<CheckpointSpan>& spans) {
+  return part_of(name, version, write_safetensors(pieces_of(model, spans)));
+}
+
+Result<void> store_part(const fs::path& directory, std::int64_t step, const CheckpointPart& part) {
+  if (step < 0 || !is_file_name(part.file))
+    return base::fail(
+        {"bad_checkpoint_part", ProblemCode::bad_usage, directory.string(),
+         fmt::format("\"{}\" of step {} is not part of a checkpoint", part.file.name, step), "",
+         ""});
+  return write_file(step_path(directory, step), part);
 }
 
 Result<CheckpointFile> write_part(const fs::path& directory, std::int64_t step,
                                   const std::string& name, std::int64_t version,
                                   const model::Model& model,
                                   const std::vector<CheckpointSpan>& spans) {
-  if (step < 0 || !is_part_name(name))
-    return base::fail({"bad_checkpoint_part", ProblemCode::bad_usage, directory.string(),
-                       fmt::format("\"{}\" of step {} is not part of a checkpoint", name, step), "",
-                       ""});
-  return write_file(step_path(directory, step), name, version,
-                    write_safetensors(pieces_of(model, spans)));
+  const CheckpointPart part = encode_part(name, version, model, spans);
+  return store_part(directory, step, part).map([&] { return part.file; });
 }
 
 Result<void> commit_checkpoint(const fs::path& directory, const CheckpointInfo& info,

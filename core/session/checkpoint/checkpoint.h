@@ -61,6 +61,22 @@ base::Result<void> write_checkpoint(const std::filesystem::path& directory,
                                     const CheckpointInfo& info, const model::Model& model,
                                     const CheckpointTensors& tensors);
 
+// A part of a checkpoint: its file, and the content of the file. The content is empty if the file
+// is in the checkpoint's directory already.
+struct CheckpointPart {
+  CheckpointFile file;
+  std::string content;
+};
+
+// Encodes a part, for a writer that has no access to the checkpoint's directory. `name` and
+// `version` as in `write_part`.
+CheckpointPart encode_part(const std::string& name, std::int64_t version, const model::Model& model,
+                           const std::vector<CheckpointSpan>& spans);
+// Writes an encoded part of the checkpoint of `step`. Refuses a content that does not match the
+// part's name, size and checksum.
+base::Result<void> store_part(const std::filesystem::path& directory, std::int64_t step,
+                              const CheckpointPart& part);
+
 // Writes one part of the checkpoint of `step`; each writer calls it for its own part. `name`
 // consists of letters, digits and '-'. The part has no effect until it is committed. `version`:
 // number of steps that the writer has completed; for a server, number of its updates.

@@ -2,6 +2,22 @@
 #include "core/session/checkpoint/committer.h"
 
 namespace trainyard::session {
+namespace {
+
+// Writes the parts that are not in the directory yet, and commits the checkpoint.
+base::Result<void> write_and_commit(const std::filesystem::path& directory,
+                                    const CheckpointInfo& info,
+                                    const std::vector<CheckpointPart>& parts) {
+  std::vector<CheckpointFile> files;
+  for (const CheckpointPart& part : parts) {
+    if (!part.content.empty())
+      if (auto ok = store_part(directory, info.step, part); !ok) return ok;
+    files.push_back(part.file);
+  }
+  return commit_checkpoint(directory, info, files);
+}
+
+}  // namespace
 
 Committer::Committer(std::filesystem::path directory, std::string plan_hash, int parts,
                      bool with_state)
@@ -10,23 +26,23 @@ Committer::Committer(std::filesystem::path directory, std::string plan_hash, int
       count_(static_cast<std::size_t>(parts)),
       with_state_(with_state) {}
 
-bool Committer::is_complete(const CheckpointFiles& parts) const {
+bool Committer::is_complete(const Parts& parts) const {
   return parts.of_parameters.size() == count_ && parts.state.has_value() == with_state_;
 }
 
 // Records the report that a rank has written its part of a checkpoint. As soon as a checkpoint is
 // complete, discards incomplete checkpoints of older steps.
-void Committer::take(const Saved& saved) {
+void Committer::take(const Saved& saved, std::string content) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
-  CheckpointFiles& parts = parts_[saved.step];
-  const CheckpointFile file{saved.file, saved.xxh64, saved.bytes, saved.version};
-  if (saved.state) parts.state = file;
-  else parts.of_parameters[saved.rank] = file;
+  Parts& parts = parts_[saved.step];
+  CheckpointPart part{{saved.file, saved.xxh64, saved.bytes, saved.version}, std::move(content)};
+  if (saved.state) parts.state = std::move(part);
+  else parts.of_parameters[saved.rank] = std::move(part);
   if (!is_complete(parts)) return;
-  std::vector<CheckpointFile> files;
-  for (const auto& [rank, part] : parts.of_parameters) files.push_back(part);
-  if (parts.state) files.push_back(*parts.state);
-  whole_[saved.step] = std::move(files);
+  std::vector<CheckpointPart> whole;
+  for (auto& [rank, one] : parts.of_parameters) whole.push_back(std::move(one));
+  if (parts.state) whole.push_back(std::move(*parts.state));
+  whole_[saved.step] = std::move(whole);
   parts_.erase(parts_.begin(), parts_.upper_bound(saved.step));
   start_next();
 }
@@ -34,17 +50,17 @@ void Committer::take(const Saved& saved) {
 void Committer::start_next() {
   if (running_.valid() || whole_.empty()) return;
   // Commits only the newest complete checkpoint if several are waiting.
-  const auto [step, files] = *whole_.rbegin();
+  CheckpointInfo info{whole_.rbegin()->first, plan_hash_};
+  std::vector<CheckpointPart> parts = std::move(whole_.rbegin()->second);
   whole_.clear();
-  running_ =
-      std::async(std::launch::async,
-                 [directory = directory_, info = CheckpointInfo{step, plan_hash_}, files = files] {
-                   Outcome outcome{info.step, 0, {}};
-                   for (const CheckpointFile& file : files) outcome.bytes += file.bytes;
-                   if (const auto done = commit_checkpoint(directory, info, files); !done)
-                     outcome.problem = done.error();
-                   return outcome;
-                 });
+  running_ = std::async(std::launch::async,
+                        [directory = directory_, info = std::move(info), parts = std::move(parts)] {
+                          Outcome outcome{info.step, 0, {}};
+                          for (const CheckpointPart& part : parts) outcome.bytes += part.file.bytes;
+                          if (const auto done = write_and_commit(directory, info, parts); !done)
+                            outcome.problem = done.error();
+                          return outcome;
+                        });
 }
 
 std::optional<Committer::Outcome> Committer::look() {

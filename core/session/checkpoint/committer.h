@@ -19,7 +19,9 @@ class Committer {
   // parameters.
   Committer(std::filesystem::path directory, std::string plan_hash, int parts, bool with_state);
 
-  void take(const Saved& saved);
+  // Takes the report of a rank about its part, and the part's content if this process must write
+  // it.
+  void take(const Saved& saved, std::string content = {});
 
   struct Outcome {
     std::int64_t step = 0;
@@ -33,20 +35,20 @@ class Committer {
   std::int64_t committed_step() const { return committed_; }  // -1: nothing committed yet.
 
  private:
-  struct CheckpointFiles {
-    std::map<int, CheckpointFile> of_parameters;  // CheckpointFiles of parameters, by rank.
-    std::optional<CheckpointFile> state;
+  struct Parts {
+    std::map<int, CheckpointPart> of_parameters;  // by rank
+    std::optional<CheckpointPart> state;
   };
-  bool is_complete(const CheckpointFiles& parts) const;
+  bool is_complete(const Parts& parts) const;
   void start_next();
 
   std::filesystem::path directory_;
   std::string plan_hash_;
   std::size_t count_;  // Number of parameter parts that a complete checkpoint has.
   bool with_state_;
-  std::map<std::int64_t, CheckpointFiles> parts_;  // Incomplete checkpoints, by step.
+  std::map<std::int64_t, Parts> parts_;  // Incomplete checkpoints, by step.
   // Complete checkpoints that wait to be committed, by step.
-  std::map<std::int64_t, std::vector<CheckpointFile>> whole_;
+  std::map<std::int64_t, std::vector<CheckpointPart>> whole_;
   std::future<Outcome> running_;
   std::int64_t committed_ = -1;
 };

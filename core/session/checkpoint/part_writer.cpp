@@ -61,16 +61,20 @@ base::Result<void> PartWriter::write_now(std::int64_t step, std::int64_t version
   Copy copy;
   if (!compute::is_host_accessible(device_)) take(spans, copy);
   return write(step, version, compute::is_host_accessible(device_) ? spans : copy.spans)
-      .map([&](const Saved& saved) { box_.put(saved); });
+      .map([&](SavedPart part) { box_.put(std::move(part)); });
 }
 
 // Builds the file in memory before writing it, so memory may run out.
-base::Result<Saved> PartWriter::write(std::int64_t step, std::int64_t version,
-                                      const std::vector<CheckpointSpan>& spans) const try {
-  return write_part(directory_, step, name_, version, model_, spans)
-      .map([&](const CheckpointFile& file) {
-        return Saved{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""};
-      });
+base::Result<SavedPart> PartWriter::write(std::int64_t step, std::int64_t version,
+                                          const std::vector<CheckpointSpan>& spans) const try {
+  CheckpointPart part = encode_part(name_, version, model_, spans);
+  if (!directory_.empty()) {
+    if (auto ok = store_part(directory_, step, part); !ok) return base::fail(ok.error());
+    part.content.clear();
+  }
+  const CheckpointFile& file = part.file;
+  return SavedPart{{rank_, step, state_, file.name, file.xxh64, file.bytes, file.version, ""},
+                   std::move(part.content)};
 } catch (const std::bad_alloc&) {
   return base::fail(base::out_of_memory("rank " + std::to_string(rank_) + ", its checkpoint"));
 }
@@ -80,12 +84,15 @@ void PartWriter::serve() {
     changed_.wait(lock, [&] { return busy_ || over_; });
     if (!busy_) return;
     lock.unlock();
-    const auto saved = write(copy_.step, copy_.version, copy_.spans);
-    box_.put(saved
-                 ? *saved
-                 : Saved{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())});
+    auto saved = write(copy_.step, copy_.version, copy_.spans);
+    SavedPart part =
+        saved
+            ? std::move(*saved)
+            : SavedPart{{rank_, copy_.step, state_, "", "", 0, 0, base::to_string(saved.error())}};
+    const Saved report = part.report;
+    box_.put(std::move(part));
     lock.lock();
-    if (saved) last_ = *saved;
+    if (saved) last_ = report;
     busy_ = false;
     changed_.notify_all();
   }

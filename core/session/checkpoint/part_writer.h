@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Writes a rank's part of checkpoints in the background. The training thread copies the data, and
 // another thread writes it. A part that is offered during a write is skipped, so no step ever waits
-// for a disk.
+// for a disk. A rank without access to the run directory encodes its parts instead; the coordinator
+// receives and writes them.
 #pragma once
 
 #include <condition_variable>
@@ -15,27 +16,38 @@
 
 namespace trainyard::session {
 
-// Queue of reports about written checkpoint parts, from the writing thread to the thread that sends
-// the reports to the coordinator.
+// Report about a checkpoint part, and the part's content if it is not written yet.
+struct SavedPart {
+  Saved report;
+  std::string content{};
+};
+
+// Queue of reports about checkpoint parts, from the writing thread to the thread that sends the
+// reports to the coordinator.
 class SavedQueue {
  public:
-  void put(Saved saved) {
+  void put(SavedPart part) {
     const std::lock_guard lock(mutex_);
-    saved_.push_back(std::move(saved));
+    parts_.push_back(std::move(part));
   }
-  std::vector<Saved> take() {
+  std::vector<SavedPart> take() {
     const std::lock_guard lock(mutex_);
-    return std::exchange(saved_, {});
+    return std::exchange(parts_, {});
+  }
+  bool empty() const {
+    const std::lock_guard lock(mutex_);
+    return parts_.empty();
   }
 
  private:
-  std::mutex mutex_;
-  std::vector<Saved> saved_;
+  mutable std::mutex mutex_;
+  std::vector<SavedPart> parts_;
 };
 
 class PartWriter {
  public:
-  // `name`: name of the checkpoint parts. `state`: true if the parts hold the model's state besides
+  // `directory`: of the checkpoints; empty if this rank has no access to it. `name`: name of the
+  // checkpoint parts. `state`: true if the parts hold the model's state besides
   // parameters. `model`, `device` (which holds the data) and `box` must outlive the writer.
   PartWriter(std::filesystem::path directory, int rank, std::string name, bool state,
              const model::Model& model, compute::Compute* device, SavedQueue& box);
@@ -59,8 +71,8 @@ class PartWriter {
   };
   void serve();
   void take(const std::vector<CheckpointSpan>& spans, Copy& copy) const;
-  base::Result<Saved> write(std::int64_t step, std::int64_t version,
-                            const std::vector<CheckpointSpan>& spans) const;
+  base::Result<SavedPart> write(std::int64_t step, std::int64_t version,
+                                const std::vector<CheckpointSpan>& spans) const;
 
   std::filesystem::path directory_;
   int rank_;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/session/checkpoint/committer.h"
+#include "core/session/checkpoint/received_parts.h"
 #include "core/session/coordinator/journal.h"
 #include "core/session/coordinator/liveness_monitor.h"
 #include "core/session/coordinator/pacer.h"
@@ -50,11 +51,13 @@ class Coordination {
   // connected as this rank.
   RankEntry* entry_of(const PeerId& peer, std::int32_t rank);
   void take(const PeerId& from, const Hello& hello);
+  Assign assignment_of(const RankEntry& entry) const;
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
   void take(const PeerId& from, const Events& events);
   void take(const PeerId& from, const Samples& samples);
   void take(const PeerId& from, const Order& order);
+  void take(const PeerId& from, const SavedPiece& piece);
   void take(const PeerId& from, const Saved& saved);
   void take(const PeerId& from, const Log& log);
   void take(const PeerId& from, const Failed& failed);
@@ -121,6 +124,7 @@ class Coordination {
   decltype(Launched::again) launch_again_;
   decltype(Launched::set_link) set_link_;
   int cpu_level_ = 0;  // as Launched::cpu_level
+  decltype(Launched::files) files_;
   // Links with an injected fault: by link number, the remaining fraction of the drawn bandwidth.
   // Other links have no entry.
   std::map<std::int32_t, double> links_;
@@ -128,9 +132,11 @@ class Coordination {
   std::string plan_hash_;
   std::uint64_t run_key_;  // Random number that identifies this run in frames of the data plane.
   std::optional<Journal> journal_;
-  // Commits checkpoints whose parts are written by servers, or by ranks that hold only some of the
-  // parameters. Not set if one rank, the chief, writes complete checkpoints.
+  // Commits checkpoints whose parts are written by servers, by ranks that hold only some of the
+  // parameters, or by a chief on another machine. Not set if a chief on this machine writes
+  // complete checkpoints.
   std::optional<Committer> committer_;
+  ReceivedParts received_parts_;
   // Generates text from committed checkpoints, if no rank has the full model.
   std::optional<TextGenerator> text_generator_;
   Pacer pacer_;

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ struct Launched {
   // x86-64 level to which all ranks are limited, for example because their CPUs differ; 0: no
   // limit.
   int cpu_level = 0;
+  // By rank, for ranks on other machines: the directory there that has the files of the run
+  // (hosts/shared_files.h).
+  std::map<int, std::filesystem::path> files = {};
 };
 using Launch = std::function<base::Result<Launched>(const LaunchRequest& request)>;
 

@@ -10,6 +10,7 @@
 #include "core/experiment/imposed.h"
 #include "core/session/coordinator/coordination.h"
 #include "core/session/coordinator/run_result.h"
+#include "core/session/system/shared_files.h"
 
 namespace trainyard::session {
 namespace {
@@ -46,9 +47,16 @@ void Coordination::take(const PeerId& from, const Hello& hello) {
   if (ended_ && problem_) return p_.server->send(from, Abort{*problem_});
   entry.software = or_none(hello.software);
   if (hello.process > 0) entry.process = hello.process;
-  if (entry.software == TRAINYARD_VERSION)
-    p_.server->send(from, Assign{base::to_text(experiment::to_json(p_.resolved)), entry.generation,
-                                 run_key_, p_.run_directory.string()});
+  if (entry.software == TRAINYARD_VERSION) p_.server->send(from, assignment_of(entry));
+}
+
+Assign Coordination::assignment_of(const RankEntry& entry) const {
+  const int rank = entry.identity.rank;
+  const auto elsewhere = files_.find(rank);
+  const experiment::Resolved resolved =
+      elsewhere == files_.end() ? p_.resolved : with_files_below(elsewhere->second, p_.resolved);
+  return {base::to_text(experiment::to_json(resolved)), entry.generation, run_key_,
+          p_.resolved.is_on_other_machine(rank) ? "" : p_.run_directory.string()};
 }
 
 void Coordination::refuse(const PeerId& unknown_peer, const Hello& hello) {
@@ -113,6 +121,11 @@ void Coordination::take(const PeerId& from, const Samples& samples) {
     journal_->samples(samples.rank, std::as_bytes(std::span(samples.values)));
 }
 
+void Coordination::take(const PeerId& from, const SavedPiece& piece) {
+  if (entry_of(from, piece.rank) == nullptr) return;
+  p_.server->send(from, PieceReceived{piece.rank, piece.file, received_parts_.add(piece)});
+}
+
 void Coordination::take(const PeerId& from, const Saved& saved) {
   if (entry_of(from, saved.rank) == nullptr || !committer_) return;
   if (!saved.problem.empty())
@@ -120,7 +133,7 @@ void Coordination::take(const PeerId& from, const Saved& saved) {
         fmt::format("its part of the checkpoint of step {} is missing: {}",
                     base::format_count(saved.step), saved.problem),
         saved.rank);
-  committer_->take(saved);
+  committer_->take(saved, received_parts_.take(saved.rank, saved.file));
 }
 
 void Coordination::take(const PeerId& from, const Log& log) {

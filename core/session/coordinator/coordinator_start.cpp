@@ -102,6 +102,8 @@ Result<void> Coordination::open() {
            p_.resolved.document.run.clock == experiment::RunClock::machine)
     committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, p_.resolved.servers,
                        p_.resolved.model.state_elements > 0);
+  else if (p_.resolved.is_on_other_machine(p_.resolved.chief))
+    committer_.emplace(p_.run_directory / "checkpoints", plan_hash_, 1, false);
   if (p_.make_compute && generates_text_from_checkpoints(p_.resolved))
     text_generator_.emplace(p_.run_directory / "checkpoints", p_.resolved, p_.make_compute);
   pacer_.begin_at(p_.resolved.first_step);
@@ -185,6 +187,7 @@ Result<void> Coordination::launch() {
   auto launched = p_.launch(request);
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);
+  files_ = std::move(launched->files);
   set_link_ = std::move(launched->set_link);
   cpu_level_ = launched->cpu_level;
   say("info",

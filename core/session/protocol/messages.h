@@ -8,8 +8,8 @@
 //   Hello             -->                  again, over the connection of its heartbeats
 //   Planned           -->                  refuses versions and plan hashes that differ
 //                     <--         Start    (once every rank has planned)
-//   Progress, Events, Samples, Order, Saved, Log -->
-//                     <--         Horizon, Slow, Gone, Committed
+//   Progress, Events, Samples, Order, SavedPiece, Saved, Log -->
+//                     <--         Horizon, Slow, Gone, PieceReceived, Committed
 //                                          <--                      Ask (a command or a question)
 //                                 Status   -->
 //   Finished | Failed -->
@@ -42,7 +42,7 @@ struct Assign {
   std::uint32_t generation = 0;
   // Random number of this run, by which ranks recognize each other's frames.
   std::uint64_t run_key = 0;
-  std::string run_directory;
+  std::string run_directory;  // Empty if the rank is on another machine.
 };
 
 struct Planned {
@@ -102,7 +102,23 @@ struct Gone {
   std::uint32_t generation = 0;
 };
 
-// Part of a checkpoint that a rank has written or failed to write.
+// Piece of a checkpoint part, from a rank without access to the run directory. The rank sends all
+// pieces in order, then the Saved of the part, which names the same file.
+struct SavedPiece {
+  std::int32_t rank = -1;
+  std::string file;
+  std::int64_t offset = 0;  // Of the first byte, in the file.
+  std::string bytes;
+};
+
+// Answer to a SavedPiece: the number of bytes of the file that the coordinator has.
+struct PieceReceived {
+  std::int32_t rank = -1;
+  std::string file;
+  std::int64_t bytes = 0;
+};
+
+// Part of a checkpoint that a rank has written, sent in pieces, or failed to write.
 struct Saved {
   std::int32_t rank = -1;
   std::int64_t step = 0;  // Step of the checkpoint.
@@ -240,9 +256,9 @@ struct Status {
   std::vector<LinkBandwidth> links = {};  // Links whose bandwidth differs from the drawing.
 };
 
-using Message =
-    std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed, Finished,
-                 Abort, Ask, Status, Slow, Samples, Order, Gone, Saved, Committed>;
+using Message = std::variant<Hello, Assign, Planned, Start, Horizon, Progress, Events, Log, Failed,
+                             Finished, Abort, Ask, Status, Slow, Samples, Order, Gone, Saved,
+                             Committed, SavedPiece, PieceReceived>;
 
 }  // namespace trainyard::session
 

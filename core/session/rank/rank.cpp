@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <span>
 
@@ -251,9 +252,11 @@ class Rank {
     return problem;
   }
 
-  const std::string& offload_directory() const {
+  std::string offload_directory() const {
     const std::string& named = p_.resolved.document.training.swap.directory;
-    return named.empty() ? p_.assignment.run_directory : named;
+    if (!named.empty()) return named;
+    const std::string& run = p_.assignment.run_directory;
+    return run.empty() ? std::filesystem::temp_directory_path().string() : run;
   }
 
   Result<void> prepare_slowness(const topology::Device& device) {
@@ -432,22 +435,22 @@ class Rank {
 
   // Creates the checkpoint writer of a rank that saves only a part of the model; null if the rank
   // saves none. In training with servers, the part is a server's share, or a worker's model state
-  // besides parameters. Otherwise it is some of the layers, or shards of them.
+  // besides parameters. Otherwise it is some of the layers, or shards of them. A chief on another
+  // machine saves all of the model as one part.
   std::unique_ptr<PartWriter> part_writer(SavedQueue& box) {
-    if (has_shard()) {
-      if (!writes_part(p_.resolved, identity_.rank)) return nullptr;
-      return std::make_unique<PartWriter>(checkpoints(), identity_.rank,
-                                          "part-" + std::to_string(identity_.rank), false,
+    const auto made = [&](const std::string& name, bool state) {
+      return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, state,
                                           p_.resolved.model, p_.compute.get(), box);
-    }
-    const bool serves = p_.rank_plan.rule.has_value();
-    if (p_.resolved.servers == 0 || evaluates() ||
-        (!serves && p_.resolved.model.state_elements == 0))
-      return nullptr;
-    const std::string name =
-        serves ? "server-" + std::to_string(identity_.rank - p_.resolved.workers()) : "state";
-    return std::make_unique<PartWriter>(checkpoints(), identity_.rank, name, !serves,
-                                        p_.resolved.model, p_.compute.get(), box);
+    };
+    if (has_shard())
+      return writes_part(p_.resolved, identity_.rank)
+                 ? made("part-" + std::to_string(identity_.rank), false)
+                 : nullptr;
+    if (evaluates()) return nullptr;
+    if (p_.resolved.servers == 0) return is_remote_chief() ? made("model", false) : nullptr;
+    if (p_.rank_plan.rule)
+      return made("server-" + std::to_string(identity_.rank - p_.resolved.workers()), false);
+    return p_.resolved.model.state_elements > 0 ? made("state", true) : nullptr;
   }
 
   Result<std::int64_t> serve(run::ServerParts parts, PartWriter* writer, SavedQueue& box) {
@@ -468,7 +471,7 @@ class Rank {
 
   Result<std::int64_t> work(run::InterpreterParts parts, PartWriter* writer, SavedQueue& box) {
     const compute::Tensor& state = parts.bound->state;
-    if (writer != nullptr && !has_shard()) {
+    if (writer != nullptr && p_.resolved.servers > 0) {
       parts.save_every_steps = p_.resolved.document.run.checkpoint_every_steps;
       parts.save = [&](std::int64_t step) {
         if (parts.gate->chief() == identity_.rank)
@@ -485,7 +488,7 @@ class Rank {
       return writer->write_now(*steps, *steps, local_part(*parts.bound)).map([&] {
         return *steps;
       });
-    if (p_.resolved.servers == 0) return save(*steps, *parts.bound);
+    if (p_.resolved.servers == 0) return save(*steps, *parts.bound, writer);
     if (writer == nullptr || parts.gate->chief() != identity_.rank) return steps;
     return writer->write_now(*steps, *steps, {{CheckpointBuffer::state, 0, state}}).map([&] {
       return *steps;
@@ -509,8 +512,8 @@ class Rank {
   void offer(PartWriter& writer, SavedQueue& box, std::int64_t step, std::int64_t version,
              const std::vector<CheckpointSpan>& spans) {
     if (!writer.offer(step, version, spans))
-      box.put({identity_.rank, step, false, "", "", 0, 0,
-               "the previous checkpoint is still being written"});
+      box.put({{identity_.rank, step, false, "", "", 0, 0,
+                "the previous checkpoint is still being written"}});
   }
 
   // Starts to save the rank's part of a checkpoint for text generation. Text needs the parts of all
@@ -525,8 +528,13 @@ class Rank {
 
   // Saves the final checkpoint. Called while the coordinator link is open, so that heartbeats
   // continue however long the disk takes.
-  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound) {
+  Result<std::int64_t> save(std::int64_t steps, const run::BoundPlan& bound, PartWriter* writer) {
     if (identity_.rank != p_.resolved.chief) return steps;
+    if (writer != nullptr) {
+      std::vector<CheckpointSpan> spans{{CheckpointBuffer::parameters, 0, bound.parameters}};
+      if (!bound.state.empty()) spans.push_back({CheckpointBuffer::state, 0, bound.state});
+      return writer->write_now(steps, steps, spans).map([&] { return steps; });
+    }
     std::vector<std::byte> parameters, state;
     const auto seen = [&](const compute::Tensor& tensor, std::vector<std::byte>& memory) {
       return compute::seen(p_.compute.get(), tensor, memory);
@@ -563,7 +571,15 @@ class Rank {
   // True if the rank holds only some of the parameters.
   bool has_shard() const { return experiment::has_partial_parameters(p_.resolved); }
 
-  std::string checkpoints() const { return p_.assignment.run_directory + "/checkpoints"; }
+  // Directory of the checkpoints; empty on another machine than the coordinator's.
+  std::string checkpoints() const {
+    const std::string& run = p_.assignment.run_directory;
+    return run.empty() ? "" : run + "/checkpoints";
+  }
+
+  bool is_remote_chief() const {
+    return identity_.rank == p_.resolved.chief && p_.assignment.run_directory.empty();
+  }
 
   // True if the rank is a process. Ranks over the inproc transport are threads of one process.
   bool is_own_process() const {

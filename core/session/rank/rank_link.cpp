@@ -17,6 +17,9 @@ constexpr std::int64_t kCloseLimit = 2'000'000'000;  // Nanoseconds for the last
 // the cause.
 constexpr std::int64_t kOthersLimit = 1'000'000'000;
 constexpr std::size_t kBatch = 16'384;
+// Bytes of a SavedPiece, and maximum number of bytes that the coordinator has not confirmed.
+constexpr std::int64_t kPieceBytes = std::int64_t{256} << 10,
+                       kMaxUnconfirmedBytes = 8 * kPieceBytes;
 // Bytes of events in an Order message; a multiple of the size of both kinds of events.
 constexpr std::size_t kOrderBytes = std::size_t{4096} * 224;
 
@@ -31,6 +34,7 @@ RankLink::~RankLink() { close(); }
 
 void RankLink::close() {
   if (!thread_.joinable()) return;
+  while (!has_shipped_saved() && !abort_reason()) std::this_thread::sleep_for(kShipPeriod);
   stop_.store(true);
   thread_.join();
   // Gives a slow coordinator some time to receive the last events. Does not wait after an abort.
@@ -81,6 +85,9 @@ void RankLink::take(const Message& message) {
   if (const auto* committed = std::get_if<Committed>(&message);
       committed && parts_.committed != nullptr)
     parts_.committed->put(*committed);
+  if (const auto* received = std::get_if<PieceReceived>(&message);
+      received && !saved_.empty() && received->file == saved_.front().report.file)
+    received_bytes_ = received->bytes;
   if (const auto* abort = std::get_if<Abort>(&message)) stop_everything(abort->reason);
 }
 
@@ -141,10 +148,37 @@ bool RankLink::ship_log() {
 
 bool RankLink::ship_saved() {
   if (parts_.saved == nullptr) return true;
-  for (Saved& saved : parts_.saved->take()) saved_.push_back(std::move(saved));
-  for (; !saved_.empty(); saved_.erase(saved_.begin()))
-    if (!client_.send(saved_.front())) return false;
+  ships_saved_.store(true);  // before the queue is empty
+  for (SavedPart& part : parts_.saved->take()) saved_.push_back(std::move(part));
+  while (!saved_.empty()) {
+    const SavedPart& part = saved_.front();
+    if (!ship_content(part)) return false;
+    if (received_bytes_ < static_cast<std::int64_t>(part.content.size())) return true;
+    if (!client_.send(part.report)) return false;
+    saved_.pop_front();
+    sent_bytes_ = received_bytes_ = 0;
+  }
+  ships_saved_.store(false);
   return true;
+}
+
+// Sends pieces of the content, as many as may be unconfirmed.
+bool RankLink::ship_content(const SavedPart& part) {
+  const auto end = std::min(static_cast<std::int64_t>(part.content.size()),
+                            received_bytes_ + kMaxUnconfirmedBytes);
+  while (sent_bytes_ < end) {
+    const std::int64_t bytes = std::min(kPieceBytes, end - sent_bytes_);
+    if (!client_.send(SavedPiece{parts_.rank, part.report.file, sent_bytes_,
+                                 part.content.substr(static_cast<std::size_t>(sent_bytes_),
+                                                     static_cast<std::size_t>(bytes))}))
+      return false;
+    sent_bytes_ += bytes;
+  }
+  return true;
+}
+
+bool RankLink::has_shipped_saved() const {
+  return parts_.saved == nullptr || (parts_.saved->empty() && !ships_saved_.load());
 }
 
 bool RankLink::ship_order() {

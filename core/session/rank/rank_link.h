@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,8 @@ class RankLink {
   bool ship_values();
   bool ship_order();
   bool ship_saved();
+  bool ship_content(const SavedPart& part);
+  bool has_shipped_saved() const;
   bool ship_log();
 
   RankLinkParts parts_;
@@ -77,9 +80,12 @@ class RankLink {
   std::vector<telemetry::Event> batch_;  // Events that are being sent.
   std::optional<Samples> samples_;       // Message that is being sent.
   Order order_;                          // Message that is being sent.
-  std::vector<Saved> saved_;             // Reports that are being sent.
-  std::vector<Log> log_;                 // Log lines that are being sent; guarded by the mutex.
-  std::thread thread_;                   // Not joinable after `close`.
+  std::deque<SavedPart> saved_;          // Checkpoint parts that are being sent.
+  std::atomic<bool> ships_saved_{false};
+  // Bytes of the content of the first part that were sent, and those that the coordinator has.
+  std::int64_t sent_bytes_ = 0, received_bytes_ = 0;
+  std::vector<Log> log_;  // Log lines that are being sent; guarded by the mutex.
+  std::thread thread_;    // Not joinable after `close`.
 };
 
 }  // namespace trainyard::session

@@ -9,6 +9,7 @@
 #include "core/base/file.h"
 #include "core/session/checkpoint/committer.h"
 #include "core/session/checkpoint/part_writer.h"
+#include "core/session/checkpoint/received_parts.h"
 #include "core/session/checkpoint/safetensors.h"
 #include "tests/problem_matchers.h"
 
@@ -190,6 +191,23 @@ TEST_F(CheckpointParts, with_a_path_to_another_directory_are_refused) {
     EXPECT_EQ(write_part(directory_, 7, name, 0, model_, {}).error().code, ProblemCode::bad_usage);
 }
 
+// Returns the reports that come next.
+std::vector<SavedPart> next_of(SavedQueue& box) {
+  while (box.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return box.take();
+}
+
+// Asks until the committer has nothing to do; the steps that it made checkpoints of.
+std::vector<std::int64_t> committed(Committer& committer) {
+  std::vector<std::int64_t> steps;
+  while (committer.busy()) {
+    const auto outcome = committer.look();
+    if (!outcome) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    else if (!outcome->problem) steps.push_back(outcome->step);
+  }
+  return steps;
+}
+
 // A copy is written: what training does to the numbers meanwhile is not in it.
 TEST_F(CheckpointParts, are_written_as_they_were_at_the_request) {
   SavedQueue box;
@@ -197,17 +215,15 @@ TEST_F(CheckpointParts, are_written_as_they_were_at_the_request) {
   const auto before = parameters_;
   ASSERT_TRUE(writer.offer(7, 3, spans(0, std::string::npos)));
   for (float& value : parameters_) value = -1;
-  std::vector<Saved> saved;
-  while (saved.empty()) {
-    saved = box.take();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  const std::vector<SavedPart> saved = next_of(box);
   ASSERT_EQ(saved.size(), 1U);
-  EXPECT_EQ(saved[0].problem, "");
-  EXPECT_EQ(saved[0].step, 7);
-  ASSERT_TRUE(commit_checkpoint(
-      directory_, {7, "plan"},
-      {{saved[0].file, saved[0].xxh64, saved[0].bytes, saved[0].version}, state()}));
+  const Saved& report = saved[0].report;
+  EXPECT_EQ(report.problem, "");
+  EXPECT_EQ(report.step, 7);
+  EXPECT_EQ(saved[0].content, "") << "it is in the directory";
+  ASSERT_TRUE(
+      commit_checkpoint(directory_, {7, "plan"},
+                        {{report.file, report.xxh64, report.bytes, report.version}, state()}));
   parameters_ = before;
   EXPECT_EQ(read(), "whole");
 }
@@ -231,21 +247,38 @@ TEST_F(CheckpointParts, that_cannot_be_written_report_the_reason) {
   PartWriter writer("/proc/nowhere", 4, "server-0", false, model_, nullptr, box);
   EXPECT_FALSE(writer.write_now(7, 3, spans(0, std::string::npos)));
   ASSERT_TRUE(writer.offer(8, 3, spans(0, std::string::npos)));
-  std::vector<Saved> saved;
-  for (saved = box.take(); saved.empty(); saved = box.take())
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_THAT(saved[0].problem, HasSubstr("/proc/nowhere"));
+  EXPECT_THAT(next_of(box).at(0).report.problem, HasSubstr("/proc/nowhere"));
 }
 
-// Asks until the committer has nothing to do; the steps that it made checkpoints of.
-std::vector<std::int64_t> committed(Committer& committer) {
-  std::vector<std::int64_t> steps;
-  while (committer.busy()) {
-    const auto outcome = committer.look();
-    if (!outcome) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    else if (!outcome->problem) steps.push_back(outcome->step);
-  }
-  return steps;
+// A rank on another machine sends its part in pieces.
+TEST_F(CheckpointParts, of_another_machine_are_written_by_the_committer) {
+  SavedQueue box;
+  PartWriter writer("", 4, "server-0", false, model_, nullptr, box);
+  ASSERT_TRUE(writer.write_now(7, 3, spans(0, std::string::npos)));
+  const SavedPart sent = box.take().at(0);
+  EXPECT_EQ(std::ssize(sent.content), sent.report.bytes);
+  EXPECT_FALSE(fs::exists(directory_ / "step-7"));
+  ReceivedParts received;
+  const std::string first = sent.content.substr(0, 100), rest = sent.content.substr(100);
+  EXPECT_EQ(received.add({4, "another", 0, "abandoned"}), 9);
+  EXPECT_EQ(received.add({4, sent.report.file, 0, first}), 100);
+  EXPECT_EQ(received.add({4, sent.report.file, 0, first}), 100) << "repeated";
+  EXPECT_EQ(received.add({4, sent.report.file, 100, rest}), sent.report.bytes);
+  Committer committer(directory_, "plan", 1, true);
+  const CheckpointFile of_state = state();
+  committer.take({0, 7, true, of_state.name, of_state.xxh64, of_state.bytes, 3, ""});
+  committer.take(sent.report, received.take(4, sent.report.file));
+  EXPECT_EQ(committed(committer), std::vector<std::int64_t>{7});
+  EXPECT_EQ(read(), "whole");
+  EXPECT_EQ(received.take(4, sent.report.file), "") << "taken once";
+}
+
+TEST_F(CheckpointParts, with_other_contents_than_reported_are_not_committed) {
+  CheckpointPart part = encode_part("model", 7, model_, spans(0, std::string::npos));
+  part.content.back() ^= 1;
+  EXPECT_FALSE(store_part(directory_, 7, part));
+  part.file.name = "../" + part.file.name;
+  EXPECT_EQ(store_part(directory_, 7, part).error().id, "bad_checkpoint_part");
 }
 
 TEST_F(CheckpointParts, are_committed_when_all_of_the_newest_step_exist) {

@@ -17,6 +17,10 @@ class Line {
     return taken_;
   }
   int refused() const { return refused_; }
+  void answer(const Message& message) {
+    const std::lock_guard lock(mutex_);
+    answer_ = message;
+  }
 
   std::unique_ptr<ControlClient> client() { return std::make_unique<End>(*this); }
 
@@ -26,7 +30,8 @@ class Line {
     explicit End(Line& line) : line_(line) {}
     base::Result<std::optional<Message>> receive(std::chrono::milliseconds) override {
       std::this_thread::sleep_for(1ms);
-      return std::nullopt;
+      const std::lock_guard lock(line_.mutex_);
+      return std::exchange(line_.answer_, std::nullopt);
     }
     base::Result<void> send(const Message& message) override {
       if (line_.shut_) {
@@ -47,6 +52,7 @@ class Line {
   std::atomic<int> refused_{0};
   mutable std::mutex mutex_;
   std::vector<Message> taken_;
+  std::optional<Message> answer_;
 };
 
 telemetry::Event numbered(int number) {
@@ -129,6 +135,51 @@ TEST_F(RankLinkTest, keeps_the_last_events_for_a_slow_coordinator) {
   link_.close();
   later.join();
   EXPECT_EQ(numbers(line_.taken()), std::vector<double>{7});
+}
+
+// Returns the bytes of the pieces, which must be in order.
+std::int64_t piece_bytes(const std::vector<Message>& messages) {
+  std::int64_t bytes = 0;
+  for (const Message& message : messages)
+    if (const auto* piece = std::get_if<SavedPiece>(&message)) {
+      EXPECT_EQ(piece->offset, bytes);
+      bytes += std::ssize(piece->bytes);
+    }
+  return bytes;
+}
+
+bool has_report(const std::vector<Message>& messages) {
+  return std::ranges::any_of(
+      messages, [](const Message& one) { return std::get_if<Saved>(&one) != nullptr; });
+}
+
+// The coordinator confirms pieces, so that they never fill its queue.
+TEST(RankLinkOfAnotherMachine, sends_parts_in_confirmed_pieces_before_their_report) {
+  Line line, pulse;
+  HeartbeatSender heartbeat_sender{pulse.client(), {Hello{}}};
+  run::Gate gate;
+  telemetry::EventRing events{8};
+  SavedQueue saved;
+  const auto client = line.client();
+  RankLinkParts parts{0, &gate, &heartbeat_sender, &events};
+  parts.saved = &saved;
+  RankLink link(parts, *client);
+  const std::int64_t bytes = 5'000'000;
+  Saved report;
+  report.rank = 0;
+  report.file = "f";
+  saved.put({report, std::string(bytes, 'x')});
+  std::thread closes([&] { link.close(); });
+  std::int64_t confirmed = 0;
+  while (confirmed < bytes) {
+    ASSERT_TRUE(eventually([&] { return piece_bytes(line.taken()) > confirmed; }));
+    EXPECT_LE(piece_bytes(line.taken()) - confirmed, 2 << 20);
+    EXPECT_FALSE(has_report(line.taken()));
+    confirmed = piece_bytes(line.taken());
+    line.answer(PieceReceived{0, "f", confirmed});
+  }
+  EXPECT_TRUE(eventually([&] { return has_report(line.taken()); }));
+  closes.join();
 }
 
 }  // namespace
