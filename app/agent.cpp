@@ -3,20 +3,17 @@
 // coordinator starts it by ssh, and both exchange frames over its standard input and output.
 #include "core/session/hosts/agent.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
 #include <pwd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
 
 #include "app/command_line.h"
+#include "app/network_address.h"
 #include "app/paths.h"
 #include "backends/shm/transport.h"
 #include "backends/ssh/agent_bundle.h"
@@ -35,29 +32,6 @@ struct AgentArguments {
   bool stdio = false, as_root = false;
 };
 
-// Returns the numeric addresses of all interfaces that are up, except loopback and link-local ones.
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> addresses;
-  ifaddrs* interfaces = nullptr;
-  if (::getifaddrs(&interfaces) != 0) return addresses;
-  for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
-    if (at->ifa_addr == nullptr || (at->ifa_flags & IFF_UP) == 0 ||
-        (at->ifa_flags & IFF_LOOPBACK) != 0)
-      continue;
-    const int family = at->ifa_addr->sa_family;
-    if (family != AF_INET && family != AF_INET6) continue;
-    const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(at->ifa_addr, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) !=
-        0)
-      continue;
-    if (const std::string address = text.data(); address.find('%') == std::string::npos)
-      addresses.push_back(address);
-  }
-  ::freeifaddrs(interfaces);
-  return addresses;
-}
-
 session::AgentHello hello_of_this_host() {
   session::AgentHello hello;
   hello.software = TRAINYARD_VERSION;
@@ -72,7 +46,7 @@ session::AgentHello hello_of_this_host() {
   hello.cpu_level = base::cpu_level();
   hello.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *
                        static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES));
-  hello.addresses = own_addresses();
+  hello.addresses = app::own_addresses();
   // "CLIENT PORT SERVER PORT", see ssh(1)
   if (const char* connection = std::getenv("SSH_CONNECTION")) {
     std::istringstream words(connection);
@@ -80,6 +54,19 @@ session::AgentHello hello_of_this_host() {
     words >> hello.reached_from >> port >> hello.reached_at;
   }
   return hello;
+}
+
+// Limit of the cache of data files.
+constexpr std::int64_t kMaxCacheBytes = 20'000'000'000;
+
+// Directory of the cache of data files: below $XDG_CACHE_HOME, else below ~/.cache.
+std::filesystem::path file_cache_directory() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const std::filesystem::path base = cache != nullptr && *cache == '/'
+                                         ? std::filesystem::path(cache)
+                                         : std::filesystem::path(home ? home : "/tmp") / ".cache";
+  return base / "trainyard" / "files";
 }
 
 // Makes the memory that the ranks of this host share.
@@ -124,6 +111,7 @@ int run_agent(const AgentArguments& arguments) {
   parts.hello = hello_of_this_host();
   parts.rank_program = (app::program_directory() / "trainyard-rank").string();
   parts.directory = sockets->path();
+  parts.files = std::make_unique<session::FileCache>(file_cache_directory(), kMaxCacheBytes);
   parts.relay_ranks = zmq::relay_ranks;
   parts.prepare = prepare;
   const auto served = session::run_agent(std::move(parts));

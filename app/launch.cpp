@@ -58,6 +58,8 @@ std::int64_t cores_of(const experiment::Resolved& experiment, int rank) {
 std::vector<std::string> settings_of(const experiment::Resolved& experiment, int rank) {
   std::vector<std::string> settings = session::thread_settings(cores_of(experiment, rank));
   std::ranges::move(engine_settings(experiment, rank), std::back_inserter(settings));
+  std::ranges::move(session::place_variables(session::place_of(rank, experiment.hosts)),
+                    std::back_inserter(settings));
   return settings;
 }
 
@@ -167,6 +169,8 @@ base::Result<session::Launched> launch_processes(const session::LaunchRequest& r
     start->settings.push_back(settings_of(*request.experiment, identity.rank));
     std::ranges::move(session::cpu_level_settings(launched.cpu_level),
                       std::back_inserter(start->settings.back()));
+    if (start->machines && start->machines->is_remote(identity.rank))
+      launched.files[identity.rank] = start->machines->files_of(identity.rank);
     auto handle = start_process(*start, identity);
     if (!handle) return base::fail(handle.error());
     launched.ranks.push_back(std::move(*handle));

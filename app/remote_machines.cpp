@@ -9,18 +9,17 @@
 
 #include "app/agent_connection.h"
 #include "app/data_plane.h"
+#include "app/network_address.h"
 #include "backends/zmq/relay.h"
 #include "core/base/machine.h"
 #include "core/experiment/placement.h"
+#include "core/session/system/rank_environment.h"
+#include "core/session/system/shared_files.h"
 
 namespace trainyard::app {
 namespace {
 
 using base::Result;
-
-const topology::Host& host_of(const experiment::Resolved& experiment, std::size_t rank) {
-  return experiment.document.topology.hosts[static_cast<std::size_t>(experiment.hosts[rank])];
-}
 
 // Appends what the process of a rank printed to its log in the run directory. Called in the thread
 // of one host, and each rank belongs to one host.
@@ -37,32 +36,41 @@ class Machines final : public RemoteMachines {
     auto keys = zmq::make_curve_keys();
     if (!keys) return base::fail(keys.error());
     keys_ = std::move(*keys);
-    for (std::size_t r = 0; r < request.ranks.size(); ++r)
-      if (const topology::Host& host = host_of(*experiment_, r);
-          experiment::is_other_machine(host) && !machines_.contains(host.name))
+    for (const session::RankIdentity& identity : request.ranks)
+      if (const topology::Host& host = experiment_->host_of(identity.rank);
+          is_remote(identity.rank) && !machines_.contains(host.name))
         if (auto ok = connect_to(host, request); !ok) return ok;
     find_common_level();
-    for (auto& [name, machine] : machines_)
-      if (auto ok = machine.host->prepare(preparation(name, request)); !ok) return ok;
+    const auto files = session::shared_files(*experiment_);
+    if (!files) return base::fail(files.error());
+    for (auto& [name, machine] : machines_) {
+      auto directory = machine.host->prepare(preparation(name, request), *files);
+      if (!directory) return base::fail(directory.error());
+      files_[name] = std::move(*directory);
+    }
     return {};
   }
 
-  bool is_remote(int rank) const override {
-    return experiment::is_other_machine(host_of(*experiment_, static_cast<std::size_t>(rank)));
-  }
+  bool is_remote(int rank) const override { return experiment_->is_on_other_machine(rank); }
 
   Result<std::unique_ptr<session::RankHandle>> start(
       const session::RankIdentity& identity) override {
-    const auto r = static_cast<std::size_t>(identity.rank);
     const topology::Network network(experiment_->document.topology);
-    return machines_.at(host_of(*experiment_, r).name)
+    const auto device = experiment_->ranks[static_cast<std::size_t>(identity.rank)];
+    const session::RankPlace place = session::place_of(identity.rank, experiment_->hosts);
+    return machines_.at(experiment_->host_of(identity.rank).name)
         .host->start({.rank = identity.rank,
                       .token = identity.token,
-                      .cores = network.device(experiment_->ranks[r]).cores});
+                      .cores = network.device(device).cores,
+                      .local_rank = place.local_rank,
+                      .world = place.world});
   }
 
   const std::string& own_address() const override { return own_address_; }
   int cpu_level() const override { return cpu_level_; }
+  const std::filesystem::path& files_of(int rank) const override {
+    return files_.at(experiment_->host_of(rank).name);
+  }
   const zmq::CurveKeys& keys() const override { return keys_; }
 
  private:
@@ -91,9 +99,20 @@ class Machines final : public RemoteMachines {
     };
     auto connected = connect_agent(wish);
     if (!connected) return base::fail(connected.error());
-    if (own_address_.empty()) own_address_ = connected->host->hello().reached_from;
+    if (own_address_.empty()) own_address_ = own_address_for(connected->host->hello());
     machines_.emplace(host.name, std::move(*connected));
     return {};
+  }
+
+  // Address of the host at which its ranks listen: the one that ssh reached, else the first one.
+  static std::string address_of(const session::AgentHello& hello) {
+    return hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
+                                                                : hello.reached_at;
+  }
+
+  // Address of this machine that the host reaches.
+  static std::string own_address_for(const session::AgentHello& hello) {
+    return hello.reached_from.empty() ? own_address_toward(address_of(hello)) : hello.reached_from;
   }
 
   session::PrepareRun preparation(const std::string& name,
@@ -103,14 +122,13 @@ class Machines final : public RemoteMachines {
     run.run = request.run_directory.filename().string();
     run.software = TRAINYARD_VERSION;
     run.ranks = 0;
-    for (std::size_t r = 0; r < request.ranks.size(); ++r)
-      run.ranks += host_of(*experiment_, r).name == name ? 1 : 0;
+    for (const session::RankIdentity& identity : request.ranks)
+      run.ranks += experiment_->host_of(identity.rank).name == name ? 1 : 0;
     if (uses_shared_memory(*experiment_))
       run.shared_bytes.assign(request.shared_bytes.begin(), request.shared_bytes.end());
     run.channels = std::max(1, request.channels);
     run.cpu_level = cpu_level_;
-    run.address = hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
-                                                                       : hello.reached_at;
+    run.address = address_of(hello);
     run.public_key = keys_.public_key;
     run.secret_key = keys_.secret_key;
     return run;
@@ -120,14 +138,16 @@ class Machines final : public RemoteMachines {
   zmq::CurveKeys keys_;
   std::string own_address_;
   int cpu_level_ = 0;
-  std::map<std::string, AgentConnection> machines_;  // by name of the host
+  // by name of the host
+  std::map<std::string, AgentConnection> machines_;
+  std::map<std::string, std::filesystem::path> files_;
 };
 
 }  // namespace
 
 bool uses_other_machines(const experiment::Resolved& experiment) {
-  for (std::size_t r = 0; r < experiment.hosts.size(); ++r)
-    if (experiment::is_other_machine(host_of(experiment, r))) return true;
+  for (int rank = 0; rank < experiment.world(); ++rank)
+    if (experiment.is_on_other_machine(rank)) return true;
   return false;
 }
 

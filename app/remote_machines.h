@@ -29,6 +29,8 @@ class RemoteMachines {
   // x86-64 level that all machines of the run have, if their CPUs differ or TRAINYARD_CPU_LEVEL is
   // set; else 0.
   virtual int cpu_level() const = 0;
+  // Directory on the rank's machine that has the files of the run.
+  virtual const std::filesystem::path& files_of(int rank) const = 0;
   // Keys of the run's data plane.
   virtual const zmq::CurveKeys& keys() const = 0;
 };

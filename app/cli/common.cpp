@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/cli/verbs.h"
+#include "app/machine_choice.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
 #include "core/experiment/validation_result.h"
@@ -91,6 +92,11 @@ void ExperimentArguments::add_to(Verb& verb) {
           "--data-directory", data_directory,
           "Directory where relative data paths start (default: the directory of the experiment)")
       .type_name("DIR");
+  verb.option(
+          "--hosts", hosts,
+          "Machines of the drawn hosts, in order: NAME,NAME,... as ssh accepts them; here: this "
+          "machine; slurm: the nodes of this job")
+      .type_name("MACHINES");
   verb.json_flag(json);
 }
 
@@ -117,6 +123,9 @@ experiment::Checked<experiment::Experiment> load(const ExperimentArguments& argu
   auto loaded = experiment::load(arguments.file, arguments.overrides, *directory,
                                  notes != nullptr ? notes : &printed);
   for (const std::string& note : printed) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (!loaded || arguments.hosts.empty()) return loaded;
+  if (const auto ok = app::choose_machines(arguments.hosts, loaded->topology); !ok)
+    return tl::unexpected(base::Problems{ok.error()});
   return loaded;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 struct HostAddArguments {
   std::string destination, fingerprint;
-  bool yes = false, json = false;
+  bool yes = false, ask = false, json = false;
 };
 
 struct HostListArguments {
@@ -34,14 +34,30 @@ struct HostRemoveArguments {
 
 bool can_ask() { return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1; }
 
-bool is_confirmed(const std::string& question) {
-  if (!can_ask()) return false;
-  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+// Reads an answer from standard input.
+bool is_answered_yes() {
   std::string answer;
   return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }
 
+bool is_confirmed(const std::string& question) {
+  if (!can_ask()) return false;
+  std::fprintf(stderr, "%s [y/N] ", question.c_str());
+  return is_answered_yes();
+}
+
+// Asks another program: the question is a line of JSON on standard output.
+bool is_confirmed_by_program(const char* subject, base::Json question) {
+  question["type"] = "question", question["subject"] = subject;
+  print_json(question);
+  std::fflush(stdout);
+  return is_answered_yes();
+}
+
 bool trusts(const HostAddArguments& arguments, const ssh::HostKey& key) {
+  if (arguments.ask)
+    return is_confirmed_by_program("host_key",
+                                   {{"fingerprint", key.fingerprint}, {"kind", key.kind}});
   std::fprintf(stderr, "host key of %s: %s (%s)\n", arguments.destination.c_str(),
                base::printable_line(key.fingerprint).c_str(),
                base::printable_line(key.kind).c_str());
@@ -49,16 +65,29 @@ bool trusts(const HostAddArguments& arguments, const ssh::HostKey& key) {
   return is_confirmed("Compare it with the fingerprint on the host. Is it the same?");
 }
 
-bool show_progress(std::uint64_t sent, std::uint64_t total) {
-  static int shown = -1;
-  const int percent = total > 0 ? static_cast<int>(100 * sent / total) : 0;
-  if (percent != shown && ::isatty(STDERR_FILENO) == 1) {
-    std::fprintf(stderr, "\r\033[Kcopying the agent: %d %%%s", percent, percent == 100 ? "\n" : "");
-    std::fflush(stderr);
+// Shows how much of the agent was copied, once for each percent.
+class CopyProgress {
+ public:
+  explicit CopyProgress(bool as_json) : as_json_(as_json) {}
+
+  bool show(std::uint64_t sent, std::uint64_t total) {
+    const int percent = total > 0 ? static_cast<int>(100 * sent / total) : 0;
+    if (percent != shown_ && as_json_) {
+      print_json({{"type", "progress"}, {"sent_bytes", sent}, {"total_bytes", total}});
+      std::fflush(stdout);
+    } else if (percent != shown_ && ::isatty(STDERR_FILENO) == 1) {
+      std::fprintf(stderr, "\r\033[Kcopying the agent: %d %%%s", percent,
+                   percent == 100 ? "\n" : "");
+      std::fflush(stderr);
+    }
+    shown_ = percent;
+    return interrupts() == 0;
   }
-  shown = percent;
-  return interrupts() == 0;
-}
+
+ private:
+  bool as_json_;
+  int shown_ = -1;
+};
 
 bool copies(const HostAddArguments& arguments, const ssh::AgentBundle& bundle) {
   std::error_code ignored;
@@ -66,14 +95,16 @@ bool copies(const HostAddArguments& arguments, const ssh::AgentBundle& bundle) {
   const std::string copy =
       fmt::format("trainyard-agent {} ({}) to ~/.cache/trainyard/agents of {}", bundle.name,
                   base::format_bytes(bytes), arguments.destination);
+  if (arguments.ask && !arguments.yes)
+    return is_confirmed_by_program("agent", {{"name", bundle.name}, {"bytes", bytes}});
   if (!arguments.yes) return is_confirmed(fmt::format("Copy {}?", copy));
   std::fprintf(stderr, "copying %s\n", copy.c_str());
   return true;
 }
 
 // Tells how to answer questions that this process cannot ask.
-base::Problem with_options(base::Problem problem) {
-  if (problem.id == "canceled" && interrupts() == 0 && !can_ask())
+base::Problem with_options(base::Problem problem, const HostAddArguments& arguments) {
+  if (problem.id == "canceled" && interrupts() == 0 && !can_ask() && !arguments.ask)
     return {"not_confirmed",
             base::ProblemCode::refused,
             problem.where,
@@ -99,15 +130,19 @@ std::string line_of_machine(const session::Machine& machine) {
 
 int run_hosts_add(const HostAddArguments& arguments) {
   catch_signals();
+  const bool json = arguments.json || arguments.ask;
   app::AddQuestions questions;
   questions.trusts_key = [&](const ssh::HostKey& key) { return trusts(arguments, key); };
   questions.copies_agent = [&](const ssh::AgentBundle& bundle) {
     return copies(arguments, bundle);
   };
-  questions.progress = show_progress;
+  CopyProgress progress(arguments.ask);
+  questions.progress = [&](std::uint64_t sent, std::uint64_t total) {
+    return progress.show(sent, total);
+  };
   const auto machine = app::add_machine(arguments.destination, questions);
-  if (!machine) return complain({with_options(machine.error())}, arguments.json);
-  if (arguments.json) {
+  if (!machine) return complain({with_options(machine.error(), arguments)}, json);
+  if (json) {
     base::Json line = json_of_machine(*machine);
     line["type"] = "result", line["status"] = "completed";
     print_json(line);
@@ -195,6 +230,10 @@ void add_hosts(Verb& program) {
   add.option("--fingerprint", adds.fingerprint,
              "Trust the host key with this fingerprint (SHA256:...) without a question");
   add.flag("--yes", adds.yes, "Copy the agent without a question");
+  add.flag(
+      "--ask", adds.ask,
+      "For programs: print questions and progress as JSON, and read the answers (yes, no) from "
+      "standard input");
   add.json_flag(adds.json);
 
   Verb list = hosts.add_verb("list", "Print the machines that were added");

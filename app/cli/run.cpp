@@ -15,6 +15,7 @@
 #include "app/cli/verbs.h"
 #include "app/devices.h"
 #include "app/launch.h"
+#include "app/machine_choice.h"
 #include "backends/zmq/control.h"
 #include "core/base/clock.h"
 #include "core/base/descriptor_limit.h"
@@ -302,6 +303,7 @@ int dump_order(const RunArguments& arguments, const base::Json& result, int exit
 
 int run_experiment(const RunArguments& arguments) {
   const std::int64_t started_ns = base::now_nanoseconds();
+  if (app::is_further_slurm_process(arguments.hosts)) return 0;
   catch_signals();
   // Reading data may take long, and leaves nothing behind.
   const base::Problem canceled{

@@ -67,6 +67,7 @@ struct ExperimentArguments {
   // Directory from which relative data paths start. If empty, it is the directory of the experiment
   // file.
   std::string data_directory;
+  std::string hosts;  // as app::choose_machines; empty: as drawn
 
   void add_to(Verb& verb);
   base::Result<std::filesystem::path> directory() const;

@@ -44,6 +44,18 @@ std::vector<std::string> arguments_of(const Options& options) {
           command};
 }
 
+std::vector<std::string> srun_arguments_of(const Options& options) {
+  std::vector<std::string> arguments{
+      "--overlap",
+      "--nodes=1",
+      "--ntasks=1",
+      "--unbuffered",
+      "--nodelist=" + options.destination.substr(kSlurmPrefix.size()),
+      "--"};
+  arguments.insert(arguments.end(), options.agent.begin(), options.agent.end());
+  return arguments;
+}
+
 std::string architecture() {
   utsname system{};
   return ::uname(&system) == 0 ? system.machine : "";
@@ -58,8 +70,9 @@ base::Result<Connection> connect(const Options& options) {
   if (!to) return base::fail(to.error());
   if (!from) return base::fail(from.error());
   session::ProcessOptions process;
-  process.program = "ssh";
-  process.arguments = arguments_of(options);
+  const bool is_node = options.destination.starts_with(kSlurmPrefix);
+  process.program = is_node ? "srun" : "ssh";
+  process.arguments = is_node ? srun_arguments_of(options) : arguments_of(options);
   process.log_file = options.log_file;
   process.descriptors = {{to->read_end.get(), 0}, {from->write_end.get(), 1}};
   auto started = session::Process::start(process);

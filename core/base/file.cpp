@@ -7,13 +7,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
 #include <regex>
 #include <vector>
 
 #include "core/base/descriptor.h"
+#include "core/base/hash.h"
 
 namespace trainyard::base {
 namespace {
@@ -86,6 +89,16 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   return fail({"file_too_large", ProblemCode::bad_input, path.string(),
                fmt::format("the file has {} B", size), fmt::format("at most {} B", max_bytes),
                "Name a smaller file."});
+}
+
+Result<std::string> hash_of_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  ContentHasher hasher;
+  std::array<char, std::size_t{64} << 10> block{};
+  while (file.read(block.data(), block.size()) || file.gcount() > 0)
+    hasher.add({block.data(), static_cast<std::size_t>(file.gcount())});
+  if (!file.eof()) return fail(system_problem(path.string(), "cannot read the file", errno));
+  return hasher.hash();
 }
 
 std::filesystem::path resolve_link(const std::filesystem::path& path) {

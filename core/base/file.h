@@ -13,6 +13,9 @@ namespace trainyard::base {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes);
 
+// Returns the hash of a file's content (ContentHasher).
+Result<std::string> hash_of_file(const std::filesystem::path& path);
+
 // Returns the target of a symbolic link, so that writing keeps the link; if `path` is not a link,
 // returns `path` itself.
 std::filesystem::path resolve_link(const std::filesystem::path& path);

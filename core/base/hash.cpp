@@ -39,6 +39,23 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
+ContentHasher::ContentHasher() : state_(XXH3_createState()) {
+  XXH3_128bits_reset(static_cast<XXH3_state_t*>(state_.get()));
+}
+
+void ContentHasher::Free::operator()(void* state) const {
+  XXH3_freeState(static_cast<XXH3_state_t*>(state));
+}
+
+void ContentHasher::add(std::string_view bytes) {
+  XXH3_128bits_update(static_cast<XXH3_state_t*>(state_.get()), bytes.data(), bytes.size());
+}
+
+std::string ContentHasher::hash() const {
+  const XXH128_hash_t digest = XXH3_128bits_digest(static_cast<const XXH3_state_t*>(state_.get()));
+  return hex(digest.high64) + hex(digest.low64);
+}
+
 std::uint32_t crc32c(std::span<const std::byte> data, std::uint32_t previous) {
   std::uint32_t crc = ~previous;
   while (data.size() >= 8) {

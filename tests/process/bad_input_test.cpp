@@ -177,9 +177,11 @@ std::vector<Bad> meanings() {
        edited([](Json& e) { e["topology"]["hosts"][0]["devices"][1]["name"] = "cpu0"; }),
        "duplicate_name", "topology.hosts[0].devices[1].name"},
       {"unreachable_device", edited(add_island), "no_route", "topology.hosts[1]"},
-      {"another_machine",
-       edited([](Json& e) { e["topology"]["hosts"][0]["address"] = "example.org"; }),
-       "not_on_other_machines", "topology.hosts[0].address"},
+      {"another_machine", edited([](Json& e) {
+         e["topology"]["hosts"][0]["address"] = "example.org";
+         e["run"]["links"] = "imposed";
+       }),
+       "not_on_other_machines", "run.links"},
       {"one_device_with_four", set(kMirrored, {"strategy.kind=one_device"}), "too_many_workers",
        EndsWith("strategy.kind")},
       {"batch_smaller_than_the_ranks", set(kMirrored, {"data.train_samples=3"}), "too_few_samples",

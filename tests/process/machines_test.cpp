@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs and preflight on several machines, which real sshds accept (machines.h).
-#include "machines.h"
-
+// Machines, their agents and preflight, with real sshds (machines.h).
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <fstream>
-
-#include "core/base/json.h"
-#include "examples.h"
-#include "run_program.h"
+#include "on_machines.h"
 
 namespace trainyard::process {
 namespace {
@@ -19,58 +12,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
-
-class OnMachines : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (Machines::missing().empty()) machines_ = std::make_unique<Machines>(3);
-  }
-  static void TearDownTestSuite() { machines_.reset(); }
-
-  void SetUp() override {
-    if (const std::string missing = Machines::missing(); !missing.empty()) GTEST_SKIP() << missing;
-  }
-
-  // Writes an experiment of four hosts; host 0 is m0, and each other one has the given address.
-  static std::string drawn_on(const std::vector<std::string>& addresses) {
-    Json document = expanded_document(example("four_hosts_ring_digits"));
-    for (std::size_t host = 0; host < addresses.size(); ++host)
-      document["topology"]["hosts"][host + 1]["address"] = addresses[host];
-    std::ofstream(machines_->files(0) / "experiment.json") << document.dump();
-    return "/mnt/experiment.json";
-  }
-  static Ran add(int machine) {
-    return machines_->cli({"hosts", "add", "m" + std::to_string(machine), "--yes"});
-  }
-  // The problems of a check of an experiment whose host 1 has the address.
-  static std::vector<std::pair<std::string, std::string>> problems_of(const std::string& address) {
-    return machines_->cli({"hosts", "check", drawn_on({address}), "--json"}).problems();
-  }
-  // Runs the experiment on m0, and `command` once m2 has trained for two seconds.
-  static Ran run_until(const std::string& experiment, const std::string& command) {
-    return machines_->on_coordinator(
-        {"sh", "-c",
-         "(until pgrep -f '^ssh .* m2 ' >/dev/null; do sleep 0.1; done; sleep 2; " + command +
-             ") & exec \"$@\"",
-         "sh", TRAINYARD_BIN_DIR "/trainyard-cli", "run", experiment, "--steps", "1000000",
-         "--json"});
-  }
-  static void expect_no_process_within(double seconds, int machine) {
-    EXPECT_TRUE(
-        wait_until(seconds, [&] { return machines_->on(machine, "pgrep trainyard").out.empty(); }))
-        << "on m" << machine;
-  }
-  static std::string known_hosts() { return machines_->files(0) / "home/.ssh/known_hosts"; }
-  static std::string fingerprint_of(int machine) {
-    std::istringstream words(
-        run_program({"ssh-keygen", "-l", "-f", machines_->files(machine) / "host_key.pub"}).out);
-    std::string bits, fingerprint;
-    words >> bits >> fingerprint;
-    return fingerprint;
-  }
-
-  static inline std::unique_ptr<Machines> machines_;
-};
 
 // Replaces a file, and restores it.
 class Replaced {
@@ -135,6 +76,25 @@ TEST_F(OnMachines, new_host_key_is_trusted_after_its_fingerprint_was_confirmed) 
   EXPECT_EQ(right.exit_code, 0) << right.err;
   EXPECT_THAT(read(known_hosts()), HasSubstr("ssh-ed25519"));
   EXPECT_THAT(problems_of("m1"), IsEmpty());
+}
+
+TEST_F(OnMachines, programs_answer_questions_of_hosts_add) {
+  const Replaced none(known_hosts(), "");
+  machines_->on(3, "rm -rf /mnt/home/.cache");
+  const auto asked = [](const std::string& answers) {
+    return machines_->on_coordinator({"sh", "-c", "printf '" + answers + "' | \"$0\" \"$@\"",
+                                      TRAINYARD_BIN_DIR "/trainyard-cli", "hosts", "add", "m3",
+                                      "--ask"});
+  };
+  EXPECT_THAT(asked("no\\n").problems(), ElementsAre(Pair("canceled", "m3")));
+  const Ran added = asked("yes\\nyes\\n");
+  EXPECT_EQ(added.exit_code, 0) << added.err;
+  std::vector<std::string> types;
+  for (const Json& line : added.lines())
+    if (types.empty() || line["type"] != types.back()) types.push_back(line["type"]);
+  EXPECT_THAT(types, ElementsAre("question", "progress", "result"));
+  EXPECT_EQ(added.lines().at(0)["fingerprint"], fingerprint_of(3));
+  EXPECT_EQ(added.lines().at(1)["subject"], "agent");
 }
 
 TEST_F(OnMachines, changed_host_key_is_never_accepted) {

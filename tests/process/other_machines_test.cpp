@@ -119,7 +119,7 @@ TEST_F(OtherMachines, program_that_is_no_agent_is_reported) {
 }
 
 TEST_F(OtherMachines, unsupported_settings_are_refused_before_the_run) {
-  for (const auto& [setting, where] : {std::pair("strategy.kind=fsdp", "strategy.kind"),
+  for (const auto& [setting, where] : {std::pair("strategy.engine=gloo", "strategy.engine"),
                                        std::pair("run.links=imposed", "run.links"),
                                        std::pair("run.transport=shm", "run.transport")}) {
     const Ran ran = cli({"validate", there_, "--set", setting, "--json"});

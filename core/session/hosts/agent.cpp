@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <map>
@@ -84,6 +85,7 @@ class Agent {
 
   void take(const ChannelMessage& message) {
     last_frame_ns_ = base::now_nanoseconds();
+    if (message.channel == kFileChannel) return take_bytes(message.bytes);
     if (message.channel != kCommandChannel) {
       if (const auto known = peers_.find(message.channel); relay_ && known != peers_.end())
         relay_->send(known->second, message.bytes);
@@ -121,7 +123,50 @@ class Agent {
     run_ = run;
     shared_ = std::move(*shared);
     relay_ = std::move(*relay);
-    send(RunPrepared{!run.shared_bytes.empty()});
+    find_files();
+  }
+
+  std::filesystem::path files_directory() const { return p_.directory / "files"; }
+
+  // Links to the files that the cache has, and requests the next one that it lacks. Once there are
+  // all, the run is prepared.
+  void find_files() {
+    for (; found_files_ < run_.files.size(); ++found_files_) {
+      const SharedFile& file = run_.files[found_files_];
+      const auto cached = p_.files->find(file);
+      if (!cached) return request_file(file);
+      if (auto ok = link(file, *cached); !ok) return refuse(-1, ok.error());
+    }
+    send(RunPrepared{!run_.shared_bytes.empty(), files_directory().string()});
+  }
+
+  void request_file(const SharedFile& file) {
+    const auto offset = p_.files->begin(file);
+    if (!offset) return refuse(-1, offset.error());
+    if (*offset == file.bytes) return take_bytes("");
+    resumed_ = *offset > 0;
+    send(FileRequest{file.hash, *offset});
+  }
+
+  void take_bytes(std::string_view bytes) {
+    if (found_files_ >= run_.files.size()) return;
+    const auto complete = p_.files->append(bytes);
+    if (complete && !*complete) return;
+    // An earlier transfer may have left wrong bytes. They are removed, and this one starts again.
+    if (!complete && !std::exchange(resumed_, false)) return refuse(-1, complete.error());
+    find_files();
+  }
+
+  base::Result<void> link(const SharedFile& file, const std::filesystem::path& target) const {
+    const std::filesystem::path relative(file.path), path = files_directory() / relative;
+    std::error_code error;
+    if (relative.is_absolute() || std::ranges::find(relative, "..") != relative.end())
+      error = std::make_error_code(std::errc::invalid_argument);
+    if (!error) std::filesystem::create_directories(path.parent_path(), error);
+    if (!error) std::filesystem::create_symlink(target, path, error);
+    if (error)
+      return base::fail(base::system_problem(path.string(), "cannot make the link", error.value()));
+    return {};
   }
 
   void take_start(const StartRank& start) {
@@ -141,10 +186,10 @@ class Agent {
       options.arguments.insert(options.arguments.end(), {"--address", run_.address});
     options.descriptors = shared_.descriptors;
     options.environment = shared_.environment;
-    for (std::string& setting : thread_settings(start.cores))
-      options.environment.push_back(std::move(setting));
-    for (std::string& setting : cpu_level_settings(run_.cpu_level))
-      options.environment.push_back(std::move(setting));
+    for (const std::vector<std::string>& settings :
+         {thread_settings(start.cores), cpu_level_settings(run_.cpu_level),
+          place_variables({start.rank, start.local_rank, start.world})})
+      options.environment.insert(options.environment.end(), settings.begin(), settings.end());
     options.log_file = log.string();
     options.input = fmt::format("{}\n{}\n{}\n", start.token, run_.public_key, run_.secret_key);
     auto process = Process::start(options);
@@ -217,7 +262,9 @@ class Agent {
   ProcessExits exits_;
   std::map<PeerId, Channel> channels_;
   std::map<std::uint32_t, PeerId> peers_;  // by channel
-  std::uint32_t next_channel_ = kLogChannel + 1;
+  std::uint32_t next_channel_ = kFileChannel + 1;
+  std::size_t found_files_ = 0;  // number of the run's files that are there
+  bool resumed_ = false;         // the file that is received continues an earlier transfer
   std::int64_t last_frame_ns_ = 0, looked_ns_ = 0;
 };
 

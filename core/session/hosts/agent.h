@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/session/hosts/agent_messages.h"
+#include "core/session/hosts/file_cache.h"
 #include "core/session/hosts/frame_stream.h"
 #include "core/session/hosts/relay.h"
 
@@ -27,7 +28,8 @@ struct AgentParts {
   std::unique_ptr<FrameStream> stream;  // to the coordinator
   AgentHello hello;
   std::string rank_program;
-  std::filesystem::path directory;  // private directory for sockets and logs
+  std::filesystem::path directory;  // private directory for sockets, logs and links to files
+  std::unique_ptr<FileCache> files;
   std::function<base::Result<std::unique_ptr<Relay>>(const std::string& endpoint, int connections)>
       relay_ranks;
   // Makes what all ranks of this host share, such as memory. Called once.

@@ -41,6 +41,17 @@ struct Fields<AgentHello> {
 };
 
 template <>
+struct Fields<SharedFile> {
+  static constexpr std::string_view title = "file";
+  static auto table() {
+    return std::tuple{
+        field("path", &SharedFile::path, "", {1, 4096}, "Path below the directory of the files"),
+        field("hash", &SharedFile::hash, "", {32, 32}, "Hash of the content"),
+        field("bytes", &SharedFile::bytes, "bytes", kCount, "Size")};
+  }
+};
+
+template <>
 struct Fields<PrepareRun> {
   using P = PrepareRun;
   static constexpr std::string_view title = "prepare";
@@ -54,7 +65,18 @@ struct Fields<PrepareRun> {
         field("cpu_level", &P::cpu_level, "", {0, 9}, "Limit of the ranks' x86-64 level"),
         field("address", &P::address, "", kName, "Address at which ranks listen"),
         field("public_key", &P::public_key, "", {0, 40}, "Public key of the run"),
-        field("secret_key", &P::secret_key, "", {0, 40}, "Secret key of the run")};
+        field("secret_key", &P::secret_key, "", {0, 40}, "Secret key of the run"),
+        field("files", &P::files, "", {0, 10'000}, "Files that the ranks read")};
+  }
+};
+
+template <>
+struct Fields<FileRequest> {
+  static constexpr std::string_view title = "file_request";
+  static auto table() {
+    return std::tuple{
+        field("hash", &FileRequest::hash, "", kName, "Hash of the file"),
+        field("offset", &FileRequest::offset, "bytes", kCount, "First byte that the agent lacks")};
   }
 };
 
@@ -63,7 +85,9 @@ struct Fields<RunPrepared> {
   static constexpr std::string_view title = "prepared";
   static auto table() {
     return std::tuple{field("shares_memory", &RunPrepared::shares_memory, "", {},
-                            "True if the ranks share memory")};
+                            "True if the ranks share memory"),
+                      field("files", &RunPrepared::files, "", {0, 4096},
+                            "Directory that has the files of the run")};
   }
 };
 
@@ -74,7 +98,9 @@ struct Fields<StartRank> {
     return std::tuple{
         field("rank", &StartRank::rank, "", kRank, "Rank"),
         field("token", &StartRank::token, "", kName, "Token of the rank's first message"),
-        field("cores", &StartRank::cores, "cores", {1, 1e6}, "Cores of the drawn device")};
+        field("cores", &StartRank::cores, "cores", {1, 1e6}, "Cores of the drawn device"),
+        field("local_rank", &StartRank::local_rank, "", {0, 1e6}, "Rank among those of the host"),
+        field("world", &StartRank::world, "ranks", {1, 1e6}, "Ranks of the run")};
   }
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Messages between the coordinator and the agent of a remote host, as JSON documents on channel 0
-// of a FrameStream: {"type": NAME, and the fields of the message}. Channel 1 carries rank_log, and
-// each further channel the frames of one connection of a rank.
+// of a FrameStream: {"type": NAME, and the fields of the message}. Channel 1 carries rank_log,
+// channel 2 the bytes of requested files, and each further channel the frames of one connection of
+// a rank.
 //
 //   agent                        coordinator
 //   hello            -->                       what the host is and has
 //                    <--         prepare       refused: another version of the software
+//   file_request     -->                       for each file that the host's cache lacks
+//   (bytes of the file, from the requested offset to its end)
 //   prepared         -->
 //                    <--         start_rank    once per rank
 //   rank_started     -->
@@ -28,11 +31,12 @@
 
 #include "core/base/field_table.h"
 #include "core/base/result.h"
+#include "core/session/system/shared_file.h"
 
 namespace trainyard::session {
 
 inline constexpr std::int32_t kAgentProtocol = 1;
-inline constexpr std::uint32_t kCommandChannel = 0, kLogChannel = 1;
+inline constexpr std::uint32_t kCommandChannel = 0, kLogChannel = 1, kFileChannel = 2;
 
 struct AgentHello {
   std::int32_t protocol = kAgentProtocol;
@@ -60,16 +64,25 @@ struct PrepareRun {
   std::int32_t cpu_level = 0;              // limit of the ranks' instructions; 0: none
   std::string address{};                   // address at which ranks listen for peers
   std::string public_key{}, secret_key{};  // keys of the run's data plane; empty: not encrypted
+  std::vector<SharedFile> files{};         // files that the ranks read
+};
+
+struct FileRequest {
+  std::string hash{};
+  std::int64_t offset = 0;  // first byte that the agent lacks
 };
 
 struct RunPrepared {
   bool shares_memory = false;
+  std::string files{};  // directory on this host that has the files of the run
 };
 
 struct StartRank {
   std::int32_t rank = 0;
   std::string token{};
-  std::int64_t cores = 1;  // of the drawn device
+  std::int64_t cores = 1;       // of the drawn device
+  std::int32_t local_rank = 0;  // among the ranks of the host
+  std::int32_t world = 1;       // ranks of the run
 };
 
 struct RankStarted {
@@ -114,9 +127,9 @@ struct RequestRefused {
   std::string id{}, what{}, accepted{}, advice{};
 };
 
-using AgentMessage =
-    std::variant<AgentHello, PrepareRun, RunPrepared, StartRank, RankStarted, OpenChannel,
-                 SignalRank, RankLog, RankEnded, TimeRequest, TimeAnswer, RequestRefused>;
+using AgentMessage = std::variant<AgentHello, PrepareRun, FileRequest, RunPrepared, StartRank,
+                                  RankStarted, OpenChannel, SignalRank, RankLog, RankEnded,
+                                  TimeRequest, TimeAnswer, RequestRefused>;
 
 std::string to_text(const AgentMessage& message);
 // Returns a Problem for anything but the text of a message, whose `where` is `peer`.

@@ -6,14 +6,18 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/descriptor.h"
+#include "core/base/log.h"
+#include "core/base/units.h"
 
 namespace trainyard::session {
 namespace {
@@ -25,6 +29,9 @@ using base::Result;
 constexpr std::chrono::milliseconds kTick{100};
 constexpr double kAnswerSeconds = 30;
 constexpr std::int64_t kTimeRequestEvery = 1'000'000'000;
+// Files are sent in pieces. Only a few are queued, so that they do not fill the memory.
+constexpr std::int64_t kFilePieceBytes = std::int64_t{256} << 10;
+constexpr std::size_t kMaxQueuedFileBytes = std::size_t{1} << 20;
 
 void raise_event(int descriptor) {
   const std::uint64_t one = 1;
@@ -81,11 +88,15 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
 
   const AgentHello& hello() const override { return *hello_; }
 
-  Result<void> prepare(const PrepareRun& run) override {
+  Result<std::string> prepare(const PrepareRun& run,
+                              const std::vector<SourceFile>& files) override {
     std::unique_lock lock(mutex_);
-    queue(run);
-    return await(
-        lock, [this] { return prepared_; }, -1);
+    files_ = files;
+    PrepareRun request = run;
+    for (const SourceFile& one : files) request.files.push_back(one.file);
+    queue(request);
+    const auto prepared = [this] { return prepared_.has_value(); };
+    return await(lock, prepared, -1).map([&] { return prepared_->files; });
   }
 
   Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) override;
@@ -107,12 +118,16 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     raise_event(wake_.get());
   }
 
-  // Waits until `done`, or until the agent refused the request of this rank.
+  // Waits until `done`, or until the agent refused the request of this rank. While files are sent,
+  // the limit starts again.
   template <class Done>
   Result<void> await(std::unique_lock<std::mutex>& lock, const Done& done, int rank) {
     const auto refused = [&] { return refusals_.contains(rank); };
-    changed_.wait_for(lock, std::chrono::duration<double>(kAnswerSeconds),
-                      [&] { return done() || failure_ || refused(); });
+    std::int64_t sent = -1;
+    while (std::exchange(sent, file_bytes_sent_) != file_bytes_sent_)
+      if (changed_.wait_for(lock, std::chrono::duration<double>(kAnswerSeconds),
+                            [&] { return done() || failure_ || refused(); }))
+        break;
     if (done()) return {};
     if (refused()) return base::fail(refusals_.extract(rank).mapped());
     if (failure_) return base::fail(*failure_);
@@ -137,6 +152,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
       requests_.clear();
     }
     ask_for_time();
+    if (auto ok = send_file(); !ok) return ok;
     if (auto ok = p_.stream->write(); !ok) return ok;
     std::vector<pollfd> items{{p_.stream->input(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     if (p_.stream->has_output()) items.push_back({p_.stream->output(), POLLOUT, 0});
@@ -158,6 +174,42 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     return read;
   }
 
+  Result<void> begin_file(const FileRequest& request) {
+    const auto is_requested = [&](const SourceFile& one) { return one.file.hash == request.hash; };
+    const auto file = std::ranges::find_if(files_, is_requested);
+    if (file == files_.end() || request.offset >= file->file.bytes)
+      return base::fail(Problem{"bad_message", ProblemCode::bad_input, p_.name,
+                                "the host requested a file that is not of this run", "", ""});
+    base::log_info(
+        fmt::format("sends {} to {}: {}", file->source.filename().string(), p_.name,
+                    base::format_bytes(static_cast<double>(file->file.bytes - request.offset))));
+    sending_ = file->source;
+    source_.close();
+    source_.clear();
+    source_.open(file->source, std::ios::binary);
+    source_.seekg(request.offset);
+    unsent_bytes_ = file->file.bytes - request.offset;
+    return {};
+  }
+
+  // Queues the next bytes of a requested file, if few others are queued.
+  Result<void> send_file() {
+    while (unsent_bytes_ > 0 && p_.stream->queued_bytes() < kMaxQueuedFileBytes) {
+      std::string bytes(static_cast<std::size_t>(std::min(unsent_bytes_, kFilePieceBytes)), '\0');
+      if (!source_.read(bytes.data(), std::ssize(bytes)))
+        return base::fail(Problem{"file_changed", ProblemCode::unavailable, sending_.string(),
+                                  "the file became shorter while it was sent", "",
+                                  "Do not change data files while a run starts. Run again."});
+      unsent_bytes_ -= std::ssize(bytes);
+      {
+        const std::lock_guard lock(mutex_);
+        file_bytes_sent_ += std::ssize(bytes);
+      }
+      p_.stream->send(kFileChannel, std::move(bytes));
+    }
+    return {};
+  }
+
   void ask_for_time() {
     const std::int64_t now = base::now_nanoseconds();
     if (!p_.stream->has_begun() || now - asked_ns_ < kTimeRequestEvery) return;
@@ -166,7 +218,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   }
 
   Result<void> take(const ChannelMessage& message) {
-    if (message.channel > kLogChannel) {
+    if (message.channel > kFileChannel) {
       if (const auto peer = peers_.find(message.channel); relay_ && peer != peers_.end())
         relay_->send(peer->second, message.bytes);
       return {};
@@ -180,7 +232,8 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     if (const auto* open = std::get_if<OpenChannel>(&*command)) return open_channel(*open);
     const std::lock_guard lock(mutex_);
     if (const auto* hello = std::get_if<AgentHello>(&*command)) hello_ = *hello;
-    else if (std::get_if<RunPrepared>(&*command)) prepared_ = true;
+    else if (const auto* prepared = std::get_if<RunPrepared>(&*command)) prepared_ = *prepared;
+    else if (const auto* request = std::get_if<FileRequest>(&*command)) return begin_file(*request);
     else if (const auto* started = std::get_if<RankStarted>(&*command)) take_started(*started);
     else if (const auto* ended = std::get_if<RankEnded>(&*command)) take_ended(*ended);
     else if (const auto* answer = std::get_if<TimeAnswer>(&*command)) take_time(*answer);
@@ -241,7 +294,9 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> requests_;
-  bool closing_ = false, prepared_ = false;
+  bool closing_ = false;
+  std::optional<RunPrepared> prepared_;
+  std::int64_t file_bytes_sent_ = 0;
   std::optional<AgentHello> hello_;
   std::optional<Problem> failure_;
   std::map<int, Problem> refusals_;  // by rank; -1: the run
@@ -253,6 +308,10 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   std::map<PeerId, std::uint32_t> channels_;
   std::map<std::uint32_t, PeerId> peers_;
   std::int64_t asked_ns_ = 0;
+  std::vector<SourceFile> files_;  // set before the agent is told of them
+  std::filesystem::path sending_;
+  std::ifstream source_;
+  std::int64_t unsent_bytes_ = 0;  // of the file that is sent
   std::thread thread_;
 };
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/session/coordinator/coordinator.h"
 #include "core/session/hosts/agent_messages.h"
@@ -37,8 +38,10 @@ class RemoteHost {
   virtual ~RemoteHost() = default;  // Closes the stream, which ends the agent and its ranks.
 
   virtual const AgentHello& hello() const = 0;
-  // Prepares the agent for a run.
-  virtual base::Result<void> prepare(const PrepareRun& run) = 0;
+  // Prepares the agent for a run, and sends it those of the run's files that its cache lacks.
+  // Returns the directory on the host that has the files.
+  virtual base::Result<std::string> prepare(const PrepareRun& run,
+                                            const std::vector<SourceFile>& files) = 0;
   // Starts a rank, and returns a handle of its process, which keeps the host connected.
   virtual base::Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) = 0;
   // Estimate from the time requests so far, which are sent every second; nothing before the first

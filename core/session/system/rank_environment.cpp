@@ -3,12 +3,25 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace trainyard::session {
 
 std::vector<std::string> thread_settings(std::int64_t cores) {
   std::vector<std::string> settings{fmt::format("OPENBLAS_NUM_THREADS={}", cores)};
   if (cores > 1) settings.emplace_back("OMP_WAIT_POLICY=passive");
   return settings;
+}
+
+RankPlace place_of(int rank, const std::vector<int>& hosts) {
+  const auto at = hosts.begin() + rank;
+  return {rank, static_cast<std::int32_t>(std::count(hosts.begin(), at, *at)),
+          static_cast<std::int32_t>(hosts.size())};
+}
+
+std::vector<std::string> place_variables(const RankPlace& place) {
+  return {fmt::format("RANK={}", place.rank), fmt::format("LOCAL_RANK={}", place.local_rank),
+          fmt::format("WORLD_SIZE={}", place.world)};
 }
 
 std::vector<std::string> cpu_level_settings(int level) {

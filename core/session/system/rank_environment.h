@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Environment variables for the libraries (OpenMP, OpenBLAS, oneDNN) in the process of a rank.
+// Environment variables in the process of a rank: for its libraries (OpenMP, OpenBLAS, oneDNN), and
+// its place in the run.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +22,16 @@ std::vector<std::string> thread_settings(std::int64_t cores);
 // level (base::cpu_level), so that CPUs of several kinds compute the same bits; none for level 0.
 // Sources: oneDNN, "CPU Dispatcher Control"; OpenBLAS, "Runtime variables".
 std::vector<std::string> cpu_level_settings(int level);
+
+// Place of a rank among all ranks, and among those of its host.
+struct RankPlace {
+  std::int32_t rank = 0, local_rank = 0, world = 1;
+};
+// `hosts`: host of each rank.
+RankPlace place_of(int rank, const std::vector<int>& hosts);
+
+// Returns RANK, LOCAL_RANK and WORLD_SIZE, with the meaning that torchrun gives them.
+// Source: https://pytorch.org/docs/stable/elastic/run.html, "Environment Variables".
+std::vector<std::string> place_variables(const RankPlace& place);
 
 }  // namespace trainyard::session

@@ -143,17 +143,24 @@ TEST(Validate, sharded_hierarchical_requires_equal_numbers_of_workers_per_host) 
   EXPECT_THAT(validated(e), IsEmpty());
 }
 
-TEST(Validate, other_machines_support_replicas_and_generated_data) {
+TEST(Validate, other_machines_support_all_strategies_but_no_emulated_links) {
   Experiment experiment = small(2, 1);
-  experiment.topology.hosts[1].address = "me@node7.example.org";
-  EXPECT_THAT(validated(experiment), IsEmpty());
+  for (topology::Host& host : experiment.topology.hosts) host.address = "me@node7.example.org";
+  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::fsdp}) {
+    experiment.strategy.kind = kind;
+    EXPECT_THAT(validated(experiment), IsEmpty());
+  }
   for (const auto& [edit, where] :
        std::initializer_list<std::pair<void (*)(Experiment&), const char*>>{
-           {[](Experiment& e) { e.topology.hosts[0].address = "node6"; },
-            "topology.hosts[0].address"},
+           {[](Experiment& e) {
+              e.topology.hosts[1].devices.push_back(e.topology.hosts[1].devices[0]);
+              e.topology.hosts[1].devices[1].name = "evaluator";
+              e.topology.hosts[1].devices[1].role = topology::Role::evaluator;
+            },
+            "topology.hosts[1].devices[1].role"},
            {[](Experiment& e) { e.run.transport = TransportKind::shm; }, "run.transport"},
            {[](Experiment& e) { e.run.links = LinkSpeed::imposed; }, "run.links"},
-           {[](Experiment& e) { e.strategy.kind = StrategyKind::fsdp; }, "strategy.kind"}}) {
+           {[](Experiment& e) { e.run.clock = RunClock::virtual_time; }, "run.clock"}}) {
     Experiment changed = experiment;
     edit(changed);
     EXPECT_THAT(validated(changed), testing::Contains(IsProblem("not_on_other_machines", where)));

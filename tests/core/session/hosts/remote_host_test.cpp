@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/session/hosts/agent.h"
 
 namespace trainyard::session {
@@ -80,6 +81,7 @@ class RemoteHosts : public testing::Test {
     agent.hello = {.software = "1.2", .host = "far", .cores = 7, .addresses = {"10.0.0.2"}};
     agent.rank_program = directory_ / "rank";
     agent.directory = directory_;
+    agent.files = std::make_unique<FileCache>(cache(), 1 << 20);
     agent.relay_ranks = [this](const std::string&, int) -> base::Result<std::unique_ptr<Relay>> {
       return std::make_unique<FakeRelay>(of_ranks_);
     };
@@ -116,6 +118,17 @@ class RemoteHosts : public testing::Test {
     std::ofstream(program) << "#!/bin/sh\nread token; read public; read secret\n" << script << "\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
+  std::filesystem::path cache() const { return directory_ / "cache"; }
+  std::filesystem::path cache_file(const SourceFile& one, const std::string& suffix) const {
+    std::filesystem::create_directories(cache());
+    return cache() / (one.file.hash + suffix);
+  }
+  // Makes a file of this machine.
+  SourceFile file(const std::string& name, const std::string& content) const {
+    const std::filesystem::path source = directory_ / name;
+    std::ofstream(source, std::ios::binary) << content;
+    return {{"data/" + name, base::hash_of_file(source).value(), std::ssize(content)}, source};
+  }
   static PrepareRun small_run() {
     return {.run = "r", .software = "1.2", .ranks = 2, .public_key = "P", .secret_key = "S"};
   }
@@ -144,7 +157,7 @@ TEST_F(RemoteHosts, agent_says_what_its_host_is) {
 TEST_F(RemoteHosts, another_version_is_refused) {
   PrepareRun run = small_run();
   run.software = "1.3";
-  const auto prepared = host_->prepare(run);
+  const auto prepared = host_->prepare(run, {});
   ASSERT_FALSE(prepared);
   EXPECT_EQ(prepared.error().id, "other_version") << base::to_string(prepared.error());
   EXPECT_EQ(prepared.error().where, "host1");
@@ -152,7 +165,7 @@ TEST_F(RemoteHosts, another_version_is_refused) {
 
 TEST_F(RemoteHosts, rank_starts_logs_and_ends) {
   ranks_are("echo \"$token $public $secret $OF_HOST $OPENBLAS_NUM_THREADS $*\"; exit 5");
-  ASSERT_TRUE(host_->prepare(small_run()));
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
   const auto rank = host_->start({.rank = 3, .token = "T", .cores = 2});
   ASSERT_TRUE(rank) << base::to_string(rank.error());
   EXPECT_GT((*rank)->process(), 0);
@@ -170,7 +183,7 @@ TEST_F(RemoteHosts, rank_starts_logs_and_ends) {
 
 TEST_F(RemoteHosts, rank_can_be_killed) {
   ranks_are("exec sleep 100");
-  ASSERT_TRUE(host_->prepare(small_run()));
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
   const auto rank = host_->start({.rank = 0, .token = "T"});
   ASSERT_TRUE(rank);
   EXPECT_FALSE((*rank)->ended());
@@ -181,14 +194,14 @@ TEST_F(RemoteHosts, rank_can_be_killed) {
 }
 
 TEST_F(RemoteHosts, rank_that_cannot_start_is_a_problem) {
-  ASSERT_TRUE(host_->prepare(small_run()));
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
   const auto rank = host_->start({.rank = 0, .token = "T"});
   ASSERT_FALSE(rank) << "there is no program";
   EXPECT_EQ(rank.error().where, "host1");
 }
 
 TEST_F(RemoteHosts, frames_are_relayed_in_both_directions_unchanged) {
-  ASSERT_TRUE(host_->prepare(small_run()));
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
   const std::string long_one(200'000, 'x');
   of_ranks_.put({"a", "hello", false});
   of_ranks_.put({"a", long_one, false});
@@ -204,7 +217,7 @@ TEST_F(RemoteHosts, frames_are_relayed_in_both_directions_unchanged) {
 
 TEST_F(RemoteHosts, ranks_end_with_the_connection) {
   ranks_are("exec sleep 100");
-  ASSERT_TRUE(host_->prepare(small_run()));
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
   auto rank = host_->start({.rank = 0, .token = "T"});
   ASSERT_TRUE(rank);
   const auto process = static_cast<pid_t>((*rank)->process());
@@ -213,6 +226,42 @@ TEST_F(RemoteHosts, ranks_end_with_the_connection) {
   EXPECT_TRUE(comes_true([&] { return is_over_.load(); }));
   EXPECT_TRUE(served_);
   EXPECT_TRUE(comes_true([&] { return ::kill(process, 0) != 0; }));
+}
+
+TEST_F(RemoteHosts, files_are_sent_once_and_linked) {
+  const std::string long_one(700'000, 'x');
+  const std::vector<SourceFile> files{file("long.csv", long_one), file("short.csv", "1,2\n"),
+                                      file("empty.csv", "")};
+  std::ofstream(cache_file(files[1], "")) << "1,2\n";
+  std::ofstream(cache_file(files[0], ".part")) << long_one.substr(0, 300'000);
+  const auto directory = host_->prepare(small_run(), files);
+  ASSERT_TRUE(directory) << base::to_string(directory.error());
+  for (const SourceFile& one : files) {
+    const std::filesystem::path path = std::filesystem::path(*directory) / one.file.path;
+    EXPECT_EQ(base::read_file(path, 1 << 20), base::read_file(one.source, 1 << 20));
+    EXPECT_EQ(std::filesystem::read_symlink(path), cache_file(one, ""));
+  }
+  EXPECT_FALSE(std::filesystem::exists(cache_file(files[0], ".part")));
+}
+
+TEST_F(RemoteHosts, damaged_beginnings_of_files_are_sent_again) {
+  const SourceFile one = file("long.csv", std::string(700'000, 'x'));
+  std::ofstream(cache_file(one, ".part")) << std::string(300'000, 'y');
+  const auto directory = host_->prepare(small_run(), {one});
+  ASSERT_TRUE(directory) << base::to_string(directory.error());
+  EXPECT_EQ(base::hash_of_file(cache_file(one, "")), one.file.hash);
+}
+
+TEST_F(RemoteHosts, files_that_change_while_a_run_starts_are_a_problem) {
+  const SourceFile one = file("long.csv", std::string(700'000, 'x'));
+  std::ofstream(one.source) << std::string(700'000, 'z');
+  EXPECT_EQ(host_->prepare(small_run(), {one}).error().id, "file_damaged");
+}
+
+TEST_F(RemoteHosts, files_outside_of_their_directory_are_refused) {
+  SourceFile one = file("a.csv", "1,2\n");
+  one.file.path = "../a.csv";
+  EXPECT_FALSE(host_->prepare(small_run(), {one}));
 }
 
 TEST_F(RemoteHosts, clock_of_the_host_is_estimated) {

@@ -29,6 +29,11 @@ TEST(RankEnvironment, levels_limit_all_libraries) {
                           "OPENBLAS_CORETYPE=SkylakeX"));
 }
 
+TEST(RankEnvironment, states_the_place_as_torchrun_does) {
+  EXPECT_THAT(place_variables(place_of(3, {0, 1, 0, 1, 1})),
+              ElementsAre("RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=5"));
+}
+
 TEST(RankEnvironment, limit_lowers_the_level_of_this_cpu) {
   const int own = base::cpu_level();
   EXPECT_FALSE(base::is_cpu_level_limited());

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Network addresses of this machine, as numbers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace trainyard::app {
+
+// Returns the addresses of all interfaces that are up, except loopback and link-local ones.
+std::vector<std::string> own_addresses();
+
+// Returns the address of the interface that the kernel's route to `peer` uses; empty if there is no
+// route, or if `peer` is not a numeric address.
+std::string own_address_toward(const std::string& peer);
+
+}  // namespace trainyard::app
