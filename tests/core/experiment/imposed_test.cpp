@@ -39,12 +39,12 @@ TEST(Imposed, scale_slows_links_and_buses) {
 }
 
 TEST(Imposed, speeds_line_states_imposed_and_drawn_speeds) {
-  EXPECT_THAT(speeds_line(small().run), HasSubstr("devices and links: drawn"));
+  EXPECT_THAT(speeds_line(small().run), HasSubstr("devices and links: not imposed"));
   EXPECT_THAT(speeds_line(imposed(1).run),
-              AllOf(HasSubstr("links: imposed;"), HasSubstr("devices: drawn")));
+              AllOf(HasSubstr("links: imposed;"), HasSubstr("devices: not imposed")));
   EXPECT_THAT(speeds_line(imposed(0.05).run),
-              AllOf(HasSubstr("links: imposed at 0.05"), HasSubstr("devices: drawn")));
-  EXPECT_THAT(link_speeds_line(small().run), HasSubstr("drawn"));
+              AllOf(HasSubstr("links: imposed at 0.05"), HasSubstr("devices: not imposed")));
+  EXPECT_EQ(link_speeds_line(small().run), "not imposed");
   EXPECT_EQ(link_speeds_line(imposed(1).run), "imposed");
   EXPECT_THAT(link_speeds_line(imposed(0.1).run), HasSubstr("imposed at 0.1"));
 }
@@ -52,7 +52,8 @@ TEST(Imposed, speeds_line_states_imposed_and_drawn_speeds) {
 TEST(Imposed, lines_state_pacing_slowdown_and_jitter) {
   RunSpec run;
   run.devices = DeviceSpeed::paced;
-  EXPECT_THAT(speeds_line(run), AllOf(HasSubstr("links: drawn"), HasSubstr("devices: PACED")));
+  EXPECT_THAT(speeds_line(run),
+              AllOf(HasSubstr("links: not imposed"), HasSubstr("devices: PACED")));
   EXPECT_THAT(slow_down_line(1, 0), AllOf(Not(HasSubstr("x")), Not(HasSubstr("jitter"))));
   EXPECT_THAT(slow_down_line(2.5, 0), AllOf(HasSubstr("2.5x"), Not(HasSubstr("jitter"))));
   EXPECT_THAT(slow_down_line(1, 0.2), AllOf(Not(HasSubstr("x")), HasSubstr("jitter of 0.2")));

@@ -146,25 +146,35 @@ TEST(Validate, sharded_hierarchical_requires_equal_numbers_of_workers_per_host) 
 TEST(Validate, other_machines_support_all_strategies_but_no_emulated_links) {
   Experiment experiment = small(2, 1);
   for (topology::Host& host : experiment.topology.hosts) host.address = "me@node7.example.org";
-  for (const StrategyKind kind : {StrategyKind::mirrored, StrategyKind::fsdp}) {
+  for (const StrategyKind kind : {StrategyKind::fsdp, StrategyKind::mirrored}) {
     experiment.strategy.kind = kind;
     EXPECT_THAT(validated(experiment), IsEmpty());
   }
   for (const auto& [edit, where] :
        std::initializer_list<std::pair<void (*)(Experiment&), const char*>>{
-           {[](Experiment& e) {
-              e.topology.hosts[1].devices.push_back(e.topology.hosts[1].devices[0]);
-              e.topology.hosts[1].devices[1].name = "evaluator";
-              e.topology.hosts[1].devices[1].role = topology::Role::evaluator;
-            },
-            "topology.hosts[1].devices[1].role"},
            {[](Experiment& e) { e.run.transport = TransportKind::shm; }, "run.transport"},
-           {[](Experiment& e) { e.run.links = LinkSpeed::imposed; }, "run.links"},
-           {[](Experiment& e) { e.run.clock = RunClock::virtual_time; }, "run.clock"}}) {
+           {[](Experiment& e) { e.run.links = LinkSpeed::imposed; }, "run.links"}}) {
     Experiment changed = experiment;
     edit(changed);
-    EXPECT_THAT(validated(changed), testing::Contains(IsProblem("not_on_other_machines", where)));
+    EXPECT_THAT(validated(changed), ElementsAre(IsProblem("not_on_other_machines", where)));
   }
+}
+
+// An evaluator reads checkpoints from the disk, and one process has all virtual ranks.
+TEST(Validate, evaluators_and_virtual_clocks_are_on_this_machine) {
+  Experiment experiment = small(2, 2);
+  experiment.strategy.kind = StrategyKind::parameter_server;
+  experiment.run.checkpoint_every_steps = 5;
+  experiment.topology.hosts[0].devices[1].role = topology::Role::parameter_server;
+  experiment.topology.hosts[1].devices[1].role = topology::Role::evaluator;
+  EXPECT_THAT(validated(experiment), IsEmpty());
+  experiment.topology.hosts[1].address = "node7";
+  EXPECT_THAT(validated(experiment),
+              ElementsAre(IsProblem("not_on_other_machines", "topology.hosts[1].devices[1].role")));
+  experiment.topology.hosts[1].devices[1].role = topology::Role::worker;
+  experiment.run.checkpoint_every_steps = 0;
+  experiment.run.clock = RunClock::virtual_time;
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("not_on_other_machines", "run.clock")));
 }
 
 TEST(Validate, accepts_all_names_of_this_machine) {
