@@ -55,7 +55,7 @@ class ModelPanelTest : public testing::Test {
 TEST_F(ModelPanelTest, follows_the_document) {
   open(three_layers(StrategyKind::mirrored, 2));
   EXPECT_THAT(panel_.totals_text().toStdString(),
-              testing::AllOf(HasSubstr("3 layers"), HasSubstr("25,818 parameters"),
+              testing::AllOf(HasSubstr("5 layers in 3 segments"), HasSubstr("25,818 parameters"),
                              HasSubstr("103 kB"), HasSubstr("Every device")));
   document_.set_value("strategy.kind", "pipeline");
   settle();
