@@ -46,12 +46,8 @@ std::vector<std::string> arguments_of(const Options& options) {
 
 std::vector<std::string> srun_arguments_of(const Options& options) {
   std::vector<std::string> arguments{
-      "--overlap",
-      "--nodes=1",
-      "--ntasks=1",
-      "--unbuffered",
-      "--nodelist=" + options.destination.substr(kSlurmPrefix.size()),
-      "--"};
+      "--overlap", "--nodes=1", "--ntasks=1",
+      "--nodelist=" + options.destination.substr(kSlurmPrefix.size()), "--"};
   arguments.insert(arguments.end(), options.agent.begin(), options.agent.end());
   return arguments;
 }

@@ -30,7 +30,8 @@ struct Options {
 inline constexpr std::string_view kSlurmPrefix = "slurm:";
 
 // Returns the arguments of srun, for a destination that begins with `kSlurmPrefix`. A step that
-// overlaps others needs no resources of its own. Source: srun(1).
+// overlaps others needs no resources of its own. Without --unbuffered, because a pseudo terminal
+// would change the bytes. Source: srun(1).
 std::vector<std::string> srun_arguments_of(const Options& options);
 
 // Returns the arguments of ssh. Asks for no password (BatchMode), and keeps the checks of host

@@ -15,6 +15,7 @@ namespace trainyard::session {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr char kFrameEnd = '\n';
 
 void make_nonblocking(int descriptor) {
   ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
@@ -85,6 +86,7 @@ void FrameStream::fill() {
   append_number(unwritten_, next.channel);
   unwritten_.push_back(is_last ? '\1' : '\0');
   unwritten_.append(next.bytes, next.sent, part);
+  unwritten_.push_back(kFrameEnd);
   next.sent += part;
   queued_bytes_ -= part;
   if (is_last) queue.pop_front();
@@ -144,10 +146,13 @@ base::Result<void> FrameStream::parse() {
     const auto last = static_cast<unsigned char>(received_[at + 8]);
     if (length > kMaxFrameBytes || last > 1)
       return base::fail(problem("bad_frame", "a frame is damaged or of another program"));
-    if (received_.size() - at < kHeaderBytes + length) break;
+    const std::size_t end = at + kHeaderBytes + length;
+    if (received_.size() <= end) break;
+    if (received_[end] != kFrameEnd)
+      return base::fail(problem("bad_frame", "a frame is damaged or of another program"));
     std::string& message = partial_[channel];
     message.append(received_, at + kHeaderBytes, length);
-    at += kHeaderBytes + length;
+    at = end + 1;
     if (message.size() > kMaxMessageBytes || partial_.size() > kMaxChannels)
       return base::fail(problem("message_too_long", fmt::format("a message of channel {} is longer "
                                                                 "than {} bytes",

@@ -9,6 +9,7 @@
 //        4  4      channel
 //        8  1      1: the last frame of its message
 //        9  ...    payload
+//      ...  1      line feed, because srun passes output on line by line
 //
 // All numbers are little-endian. Used by one thread.
 #pragma once

@@ -58,6 +58,13 @@ TEST(Ssh, arguments_keep_host_key_checks_and_end_options) {
                                               "--", "me@far", "'/a b/agent' '--stdio' 'it'\\''s'"));
 }
 
+// A pseudo terminal (--unbuffered) would change the bytes.
+TEST(Ssh, nodes_of_an_allocation_are_reached_by_srun) {
+  EXPECT_THAT(srun_arguments_of({"slurm:node7", {"/a b/agent", "--stdio"}, ""}),
+              testing::ElementsAre("--overlap", "--nodes=1", "--ntasks=1", "--nodelist=node7", "--",
+                                   "/a b/agent", "--stdio"));
+}
+
 TEST(Ssh, refuses_a_destination_that_ssh_would_read_as_an_option) {
   for (const char* destination : {"", "-oProxyCommand=touch /tmp/x", "-v"}) {
     const auto connection = connect({destination, {"agent"}, ""});

@@ -63,7 +63,7 @@ std::string frame(std::uint32_t length, std::uint32_t channel, char last,
   std::string header(8, '\0');
   std::memcpy(header.data(), &length, 4);
   std::memcpy(header.data() + 4, &channel, 4);
-  return header + last + bytes;
+  return header + last + bytes + "\n";
 }
 
 TEST(FrameStream, messages_of_channels_arrive_in_order) {
@@ -120,6 +120,7 @@ TEST(FrameStream, refuses_what_is_no_frame) {
       {"another program", std::string(70'000, 'x'), "no_agent"},
       {"frame too long", kMagic + frame(FrameStream::kMaxFrameBytes + 1, 1, 1, ""), "bad_frame"},
       {"flag of no meaning", kMagic + frame(1, 1, 2, "x"), "bad_frame"},
+      {"other end of a frame", kMagic + frame(1, 1, 1, "xyz"), "bad_frame"},
   };
   for (const auto& one : cases) {
     Raw raw;
