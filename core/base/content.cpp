@@ -58,6 +58,28 @@ std::optional<Problem> web_page(std::string_view start, const std::string& file)
                  "Download the file again."};
 }
 
+std::optional<Problem> binary_document(std::string_view start, const std::string& file) {
+  struct Format {
+    std::string_view begin, name;
+  };
+  constexpr Format kFormats[] = {
+      {"PK\x03\x04", "a ZIP archive, as a spreadsheet of Excel (.xlsx) or LibreOffice (.ods) is"},
+      {"\xD0\xCF\x11\xE0", "an Excel spreadsheet (.xls)"},
+      {"PAR1", "a Parquet file"},
+      {"ARROW1", "an Arrow file"},
+      {"%PDF-", "a PDF document"},
+      {"SQLite format 3", "an SQLite database"}};
+  for (const Format& format : kFormats)
+    if (start.starts_with(format.begin))
+      return Problem{"bad_data_file",
+                     ProblemCode::bad_input,
+                     file,
+                     fmt::format("the file is {}", format.name),
+                     "a text file",
+                     "Export the data as CSV."};
+  return std::nullopt;
+}
+
 std::optional<Problem> wide_text(std::string_view start, const std::string& file) {
   const std::string_view name = wide_encoding(start);
   if (name.empty()) return std::nullopt;

@@ -18,6 +18,10 @@ std::optional<Problem> wide_text(std::string_view start, const std::string& file
 // error message of a server, saved under the name of a data file.
 std::optional<Problem> web_page(std::string_view start, const std::string& file);
 
+// Returns a problem if the bytes at the start of `file` are those of a spreadsheet, an archive, a
+// PDF or a table of Parquet or Arrow, which are no text.
+std::optional<Problem> binary_document(std::string_view start, const std::string& file);
+
 // Length of a UTF-8 byte order mark at the start of a text; 0 if there is none.
 std::size_t byte_order_mark(std::string_view text);
 

@@ -17,6 +17,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/hash.h"
+#include "core/base/units.h"
 
 namespace trainyard::base {
 namespace {
@@ -79,15 +80,18 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t max
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return fail({"not_a_regular_file", ProblemCode::bad_input, path.string(),
-                 "the path is not a regular file", "a regular file",
-                 "Name a file instead of a directory, device or pipe."});
+                 S_ISDIR(status.st_mode) ? "the path is a directory"
+                                         : "the path is a device, a pipe or a socket",
+                 "a file",
+                 S_ISDIR(status.st_mode) ? "Name a file of this directory." : "Name a file."});
   std::string content(std::min(static_cast<std::size_t>(status.st_size), max_bytes) + 1, '\0');
   if (!read_up_to(file.get(), content, max_bytes + 1))
     return fail(system_problem(path.string(), "cannot read the file", errno));
   if (content.size() <= max_bytes) return content;
   const auto size = std::max(content.size(), static_cast<std::size_t>(status.st_size));
   return fail({"file_too_large", ProblemCode::bad_input, path.string(),
-               fmt::format("the file has {} B", size), fmt::format("at most {} B", max_bytes),
+               fmt::format("the file has {}", format_bytes(static_cast<double>(size))),
+               fmt::format("at most {}", format_bytes(static_cast<double>(max_bytes))),
                "Name a smaller file."});
 }
 

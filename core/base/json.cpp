@@ -172,7 +172,7 @@ Problem missing_value(const std::string& path, const Json& parent, const Step& s
 Result<Json> parse_json(std::string_view text, const std::string& where, std::size_t max_keys) {
   const auto bad = [&](std::string what) {
     return fail({"bad_json", ProblemCode::bad_input, where, std::move(what), "one JSON document",
-                 "Correct the file, or start from an example."});
+                 "Correct the document at this place, or use a copy of it."});
   };
   if (text.size() > kMaxBytes) return bad("the document is larger than 64 MiB");
   if (auto wide = wide_text(text, where)) return fail(*wide);

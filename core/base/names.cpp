@@ -10,6 +10,15 @@ namespace trainyard::base {
 namespace {
 
 constexpr std::size_t kMaxNameLength = 64;  // longer words get no suggestion
+constexpr std::size_t kMinWordLength = 4;   // of words that are compared with parts of names
+
+// True if the name has the word between underscores.
+bool has_word(std::string_view name, std::string_view word) {
+  const std::size_t at = name.find(word);
+  if (at == std::string_view::npos) return false;
+  const std::size_t end = at + word.size();
+  return (at == 0 || name[at - 1] == '_') && (end == name.size() || name[end] == '_');
+}
 
 // Returns the number of insertions, deletions, replacements and swaps of adjacent letters (optimal
 // string alignment: Boytsov 2011).
@@ -46,6 +55,10 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
       best = candidate;
       least = distance - (distance > 0 ? 1 : 0);
     }
+  if (!best.empty() || word.size() < kMinWordLength) return best;
+  // a word of a name: "batch" of "batch_per_rank"
+  for (const std::string& candidate : candidates)
+    if (has_word(candidate, word)) return candidate;
   return best;
 }
 

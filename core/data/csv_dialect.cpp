@@ -208,12 +208,14 @@ std::string_view trimmed(std::string_view text) {
 }
 
 bool is_missing(std::string_view field) {
-  if (field.size() > 4) return false;
+  if (field.size() > 9) return false;
   std::string lower(field);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  constexpr std::string_view kWords[] = {"",     "na",   "n/a",  "nan",  "-nan",
-                                         "null", "none", "#n/a", "<na>", "?"};
+  // Last: what the printf of C libraries and of Windows writes, and pandas for times.
+  constexpr std::string_view kWords[] = {
+      "",     "na",   "n/a",      "null",      "none",    "#n/a",    "<na>",   "?",  "nan",
+      "+nan", "-nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind", "1.#ind", "nat"};
   return std::ranges::find(kWords, lower) != std::end(kWords);
 }
 

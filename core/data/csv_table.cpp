@@ -253,10 +253,12 @@ class Reader {
 
   Result<void> read_sample(const std::vector<std::string>& fields) {
     if (fields.size() != names_.size())
-      return fail(
-          problem_here(fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
-                       fmt::format("{}, as in the first line", format_count(std::ssize(names_))),
-                       "Correct the line. A field that contains the delimiter needs quotes."));
+      return fail(problem_here(
+          fmt::format("the line has {}", base::counted(std::ssize(fields), "field")),
+          fmt::format("{}, as in the first line", format_count(std::ssize(names_))),
+          fields.size() < names_.size()
+              ? "Correct the line: a field is missing, or its delimiter."
+              : "Correct the line. A field that contains the delimiter needs quotes."));
     ++table_.read;
     if (spec_.missing == CsvMissing::drop && has_missing(fields)) {
       ++table_.dropped;
@@ -446,6 +448,7 @@ Result<CsvTable> read_csv(const CsvSpec& spec, const std::string& label_column,
   start.resize(*got);
   if (auto wide = base::wide_text(start, path.string())) return fail(*wide);
   if (auto page = base::web_page(start, path.string())) return fail(*page);
+  if (auto other = base::binary_document(start, path.string())) return fail(*other);
   return Reader(spec, label_column, path, std::move(start), &*source, max_bytes).read();
 }
 

@@ -55,14 +55,16 @@ Result<Labels> read_labels(const std::filesystem::path& path, std::int64_t sampl
     if (!is_class && !wrong)
       wrong = file->source.problem(
           fmt::format("label {:.9g} of sample {} is not a class", value, format_count(sample)),
-          fmt::format("a whole number from 0 to {}", kMaxClasses - 1));
+          fmt::format("a whole number from 0 to {}", kMaxClasses - 1),
+          "Number the classes from 0, and correct the label.");
     labels.values.push_back(is_class ? static_cast<std::int32_t>(value) : 0);
   });
   if (!read) return fail(read.error());
   if (wrong) return fail(*wrong);
   labels.classes = *std::ranges::max_element(labels.values) + 1;
   if (labels.classes == 1)
-    return fail(file->source.problem("all labels are 0", "two classes or more"));
+    return fail(file->source.problem("all labels are 0", "two classes or more",
+                                     "Name a file with labels of several classes."));
   if (file->row() > 1)
     labels.notes.push_back(fmt::format("{}: each label has {} columns; the first is the class",
                                        path.filename().string(), file->row()));
@@ -100,6 +102,10 @@ Result<Pair> open_pair(const DataSpec& spec, const std::filesystem::path& direct
                    "the path of an IDX file", "Or set data.kind to digits, which needs no file."});
   const auto images_path = place(directory, spec.images),
              labels_path = place(directory, spec.labels);
+  if (images_path == labels_path)
+    return fail({"bad_data_file", ProblemCode::bad_input, "data.labels",
+                 "the file is also that of the images", "the file of the labels",
+                 "Name the file of the labels, such as train-labels-idx1-ubyte."});
   auto images = open_idx_file(images_path, 2, 4).map_error(add_mnist_advice);
   if (!images) return fail(images.error());
   const std::int64_t samples = images->extents[0];

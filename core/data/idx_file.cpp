@@ -25,6 +25,11 @@ constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 33;
 constexpr std::int64_t kMaxSamples = 200'000'000;
 constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 24;
 
+constexpr const char *kDamagedAdvice = "Download or copy the file again.",
+                     *kHeaderAdvice =
+                         "Correct the header (big-endian numbers), or download the "
+                         "file again.";
+
 Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, const char* what) {
   return source.read(bytes).and_then([&](std::size_t got) -> Result<void> {
     if (got == bytes.size()) return {};
@@ -37,23 +42,29 @@ Result<void> read_exactly(ByteSource& source, std::span<std::uint8_t> bytes, con
 Result<void> check_extents(const IdxFile& file) {
   std::uint64_t elements = 1;
   for (const std::int64_t extent : file.extents) {
-    if (extent == 0) return fail(file.source.problem("the header states an extent of 0"));
+    if (extent == 0)
+      return fail(file.source.problem("the header states an extent of 0", "extents of 1 or more",
+                                      kHeaderAdvice));
     if (static_cast<std::uint64_t>(extent) > kMaxElements / elements)
       return fail(file.source.problem(
-          fmt::format("the header states more than {} elements", format_count(kMaxElements))));
+          fmt::format("the header states more than {} elements", format_count(kMaxElements)),
+          "fewer elements", kHeaderAdvice));
     elements *= static_cast<std::uint64_t>(extent);
   }
   if (elements / static_cast<std::uint64_t>(file.extents[0]) > kMaxFeatures)
-    return fail(file.source.problem(fmt::format(
-        "the header states more than {} features per sample", format_count(kMaxFeatures))));
+    return fail(
+        file.source.problem(fmt::format("the header states more than {} features per sample",
+                                        format_count(kMaxFeatures)),
+                            "fewer features", kHeaderAdvice));
   if (elements * file.width() > file.source.max_bytes())
     return fail(file.source.problem(
         fmt::format("the header states {} elements, but the file is too small for them",
-                    format_count(static_cast<std::int64_t>(elements)))));
+                    format_count(static_cast<std::int64_t>(elements))),
+        "as many elements as the header states", kDamagedAdvice));
   if (file.extents[0] > kMaxSamples)
     return fail(file.source.problem(
         fmt::format("the header states {} samples", format_count(file.extents[0])),
-        fmt::format("at most {}", format_count(kMaxSamples))));
+        fmt::format("at most {}", format_count(kMaxSamples)), kHeaderAdvice));
   return {};
 }
 
@@ -148,7 +159,8 @@ Result<void> read_rows(
     if (got == 0) return {};
     return fail(
         file.source.problem(fmt::format("bytes follow the {} elements that the header states",
-                                        format_count(static_cast<std::int64_t>(file.elements())))));
+                                        format_count(static_cast<std::int64_t>(file.elements()))),
+                            "no more elements than the header states", kDamagedAdvice));
   });
 }
 

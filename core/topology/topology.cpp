@@ -3,8 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "core/base/names.h"
 #include "core/base/printable.h"
 
 namespace trainyard::topology {
@@ -33,6 +35,13 @@ class NameCheck {
                            "a unique name", "Rename one of the two."});
   }
 
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, use] : seen_) names.push_back(name);
+    std::ranges::sort(names);
+    return names;
+  }
+
   // Returns the host index of a device; -1 for hosts and switches, -2 for unknown names.
   int host_of(const std::string& name) const {
     const auto at = seen_.find(name);
@@ -52,20 +61,26 @@ std::string indexed(const std::string& path, std::size_t index) {
   return path + "[" + std::to_string(index) + "]";
 }
 
+std::string advice_for_end(const NameCheck& names, const std::string& end) {
+  const std::string guess = end.empty() ? "" : base::nearest_name(end, names.names());
+  return guess.empty() ? "Draw that object, or delete the link."
+                       : fmt::format("Did you mean \"{}\"?", guess);
+}
+
 void check_end(const NameCheck& names, const std::string& end, const std::string& path,
                base::Problems& problems) {
   if (names.host_of(end) == -2)
-    problems.push_back({"unknown_link_end", ProblemCode::bad_input, path,
-                        fmt::format("there is no object named \"{}\"", end),
-                        "the name of a host, switch or device",
-                        "Draw that object, or delete the link."});
+    problems.push_back(
+        {"unknown_link_end", ProblemCode::bad_input, path,
+         end.empty() ? "is empty or missing" : fmt::format("there is no object named \"{}\"", end),
+         "the name of a host, switch or device", advice_for_end(names, end)});
 }
 
 void check_link(const NameCheck& names, const Link& link, const std::string& path,
                 base::Problems& problems) {
   check_end(names, link.from, path + ".from", problems);
   check_end(names, link.to, path + ".to", problems);
-  if (link.from == link.to)
+  if (link.from == link.to && !link.from.empty())
     problems.push_back({"link_to_itself", ProblemCode::bad_input, path,
                         fmt::format("the link connects \"{}\" with itself", link.from),
                         "two different ends", "Delete the link."});

@@ -39,11 +39,15 @@ using base::Result;
 Json whole(double count) { return static_cast<std::int64_t>(std::llround(count)); }
 
 // Returns the result of the run: result.json, or, if that file is missing, the last frame of the
-// recording.
+// recording. A damaged file is a problem.
 Result<Json> result_of(const fs::path& run_directory, const RecordedTotals& totals) {
   std::error_code error;
   if (fs::exists(run_directory / kResultFile, error)) {
     auto result = base::read_json(run_directory / kResultFile);
+    if (!result)
+      result.error().advice =
+          "The file is damaged: remove it, and verify uses the copy of the result in the "
+          "recording.";
     if (!result || result->is_object()) return result;
   } else if (totals.result.is_object()) {
     return totals.result;
