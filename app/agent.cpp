@@ -32,6 +32,38 @@ struct AgentArguments {
   bool stdio = false, as_root = false;
 };
 
+// Limit of the cache of data files.
+constexpr std::int64_t kMaxCacheBytes = 20'000'000'000;
+
+// Directory of the cache of data files: below $XDG_CACHE_HOME, else below ~/.cache.
+std::filesystem::path file_cache_directory() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const std::filesystem::path base = cache != nullptr && *cache == '/'
+                                         ? std::filesystem::path(cache)
+                                         : std::filesystem::path(home ? home : "/tmp") / ".cache";
+  return base / "trainyard" / "files";
+}
+
+// Returns the number of NVIDIA GPUs, as the driver states it.
+std::int64_t count_gpus() {
+  std::error_code error;
+  std::int64_t gpus = 0;
+  for (std::filesystem::directory_iterator at("/proc/driver/nvidia/gpus", error), end;
+       !error && at != end; at.increment(error))
+    ++gpus;
+  return gpus;
+}
+
+// Returns the free space of the disk of a directory that may not exist yet; 0 if it is not known.
+std::int64_t free_space(std::filesystem::path directory) {
+  std::error_code error;
+  while (!std::filesystem::exists(directory, error) && directory.has_relative_path())
+    directory = directory.parent_path();
+  const auto space = std::filesystem::space(directory, error);
+  return error ? 0 : static_cast<std::int64_t>(space.available);
+}
+
 session::AgentHello hello_of_this_host() {
   session::AgentHello hello;
   hello.software = TRAINYARD_VERSION;
@@ -44,8 +76,9 @@ session::AgentHello hello_of_this_host() {
   hello.cores = base::usable_cores();
   hello.cpu = base::cpu_name();
   hello.cpu_level = base::cpu_level();
-  hello.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *
-                       static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES));
+  hello.memory_bytes = base::usable_memory();
+  hello.gpus = count_gpus();
+  hello.free_disk_bytes = free_space(file_cache_directory());
   hello.addresses = app::own_addresses();
   // "CLIENT PORT SERVER PORT", see ssh(1)
   if (const char* connection = std::getenv("SSH_CONNECTION")) {
@@ -54,19 +87,6 @@ session::AgentHello hello_of_this_host() {
     words >> hello.reached_from >> port >> hello.reached_at;
   }
   return hello;
-}
-
-// Limit of the cache of data files.
-constexpr std::int64_t kMaxCacheBytes = 20'000'000'000;
-
-// Directory of the cache of data files: below $XDG_CACHE_HOME, else below ~/.cache.
-std::filesystem::path file_cache_directory() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  const std::filesystem::path base = cache != nullptr && *cache == '/'
-                                         ? std::filesystem::path(cache)
-                                         : std::filesystem::path(home ? home : "/tmp") / ".cache";
-  return base / "trainyard" / "files";
 }
 
 // Makes the memory that the ranks of this host share.

@@ -60,4 +60,13 @@ std::string own_address_toward(const std::string& peer) {
   return address;
 }
 
+std::string agent_address(const session::AgentHello& hello) {
+  return hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
+                                                              : hello.reached_at;
+}
+
+std::string own_address_toward_agent(const session::AgentHello& hello) {
+  return hello.reached_from.empty() ? own_address_toward(agent_address(hello)) : hello.reached_from;
+}
+
 }  // namespace trainyard::app

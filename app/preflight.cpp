@@ -5,13 +5,16 @@
 
 #include <chrono>
 #include <future>
-#include <numeric>
+#include <memory>
+#include <random>
 #include <thread>
 
 #include "app/agent_connection.h"
+#include "app/network_address.h"
 #include "backends/ssh/command.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
+#include "core/topology/network.h"
 
 namespace trainyard::app {
 namespace {
@@ -76,30 +79,66 @@ void check_clock(const session::RemoteHost& machine, Rows& rows) {
   if (!offset)
     return rows.failed("clock", {"host_silent", base::ProblemCode::unavailable, "",
                                  "the agent did not answer", "", "Check the network."});
-  const std::string found = fmt::format("{:+.3f} s from this clock, round trip {}", offset->seconds,
-                                        base::format_seconds(2 * offset->uncertainty_seconds));
-  if (std::abs(offset->seconds) <= kClockOffsetSeconds) return rows.good("clock", found);
+  const std::string found =
+      fmt::format("{:+.3f} s from this clock, round trip {}", offset->wall_seconds,
+                  base::format_seconds(2 * offset->uncertainty_seconds));
+  if (std::abs(offset->wall_seconds) <= kClockOffsetSeconds) return rows.good("clock", found);
   rows.failed("clock", {"clock_differs", base::ProblemCode::unavailable, "",
                         fmt::format("the clock is {}", found),
                         fmt::format("at most {:.0f} s", kClockOffsetSeconds),
                         "Synchronize it, for example with systemd-timesyncd."});
 }
 
-std::vector<CheckRow> check_machine(const Host& host) {
+// GPUs of other machines need the module in the copied agent, which the normal build lacks.
+void check_gpus(const Host& host, const AgentHello& hello, Rows& rows) {
+  std::int64_t drawn = 0;
+  for (const topology::Device& device : host.devices)
+    if (device.role != topology::Role::idle && topology::is_on_gpu(device)) ++drawn;
+  if (drawn == 0 && hello.gpus == 0) return;
+  const std::string found = fmt::format("{}", base::counted(hello.gpus, "GPU"));
+  rows.compare("gpus", drawn <= hello.gpus, "too_few_gpus", found, fmt::format("{}", drawn));
+  if (drawn > 0 && drawn <= hello.gpus)
+    rows.failed("gpus", {"no_gpu_module", base::ProblemCode::unavailable, host.name,
+                         "the copied agent has no module for GPUs", "",
+                         "Clear the field gpu of the devices, so that they are emulated, or build "
+                         "Trainyard there with packaging/run --cuda."});
+}
+
+// The disk of the file cache must hold the files of the run.
+void check_disk(const AgentHello& hello, std::int64_t bytes, Rows& rows) {
+  if (hello.free_disk_bytes == 0) return;
+  rows.compare("disk", bytes <= hello.free_disk_bytes, "disk_full",
+               base::format_bytes(static_cast<double>(hello.free_disk_bytes)) + " free",
+               bytes == 0 ? "no data files" : base::format_bytes(static_cast<double>(bytes)));
+}
+
+struct CheckedMachine {
+  const Host* host;
+  std::shared_ptr<ssh::PrivateDirectory> directory;
+  std::optional<AgentConnection> connection;
+  std::vector<CheckRow> rows;
+};
+
+CheckedMachine check_machine(const Host& host, std::int64_t file_bytes) {
+  CheckedMachine machine{&host, {}, {}, {}};
   Rows rows(host);
-  const auto directory = ssh::PrivateDirectory::make();
+  auto directory = ssh::PrivateDirectory::make();
   if (!directory) {
     rows.failed("connection", directory.error());
-    return rows.take();
+    machine.rows = rows.take();
+    return machine;
   }
-  const auto connected = connect_agent({.destination = host.address,
-                                        .name = fmt::format("{} ({})", host.name, host.address),
-                                        .log_file = *directory / "ssh.log"});
+  machine.directory = std::make_shared<ssh::PrivateDirectory>(std::move(*directory));
+  auto connected = connect_agent({.destination = host.address,
+                                  .name = fmt::format("{} ({})", host.name, host.address),
+                                  .log_file = *machine.directory / "ssh.log"});
   if (!connected) {
     rows.failed("connection", connected.error());
-    return rows.take();
+    machine.rows = rows.take();
+    return machine;
   }
-  const AgentHello& hello = connected->host->hello();
+  machine.connection = std::move(*connected);
+  const AgentHello& hello = machine.connection->host->hello();
   rows.good("connection",
             fmt::format("{} as {}, version {}", host.address, hello.user, hello.software));
   rows.compare("cores", drawn_cores(host) <= hello.cores, "too_few_cores",
@@ -107,8 +146,101 @@ std::vector<CheckRow> check_machine(const Host& host) {
   rows.compare("memory", drawn_memory(host) <= static_cast<double>(hello.memory_bytes),
                "too_little_memory", base::format_bytes(static_cast<double>(hello.memory_bytes)),
                base::format_bytes(drawn_memory(host)));
-  check_clock(*connected->host, rows);
-  return rows.take();
+  check_disk(hello, file_bytes, rows);
+  check_gpus(host, hello, rows);
+  check_clock(*machine.connection->host, rows);
+  machine.rows = rows.take();
+  return machine;
+}
+
+// One end of the network checks: another machine, or this one if `machine` is null.
+struct NetworkEnd {
+  std::string name;  // of the drawn host
+  std::string address;
+  session::RemoteHost* machine;
+  std::optional<topology::DeviceId> device;  // a device of the host, for the drawn route
+};
+
+// A listener for one probe, on the machine of an end.
+struct Listening {
+  int port;
+  std::future<void> answer;  // if it is on this machine
+};
+
+base::Result<Listening> listen_at(const NetworkEnd& end, const std::string& token) {
+  if (end.machine != nullptr)
+    return end.machine->listen_for_probe(end.address, token).map([](int port) {
+      return Listening{port, {}};
+    });
+  auto listener = session::ProbeListener::listen(end.address, token);
+  if (!listener) return base::fail(listener.error());
+  const int port = listener->port();
+  return Listening{port, std::async(std::launch::async, [one = std::move(*listener)] {
+                     static_cast<void>(one.answer(session::kProbeLimit));
+                   })};
+}
+
+std::string random_token() {
+  std::random_device entropy;
+  std::string token(session::kProbeTokenBytes, '\0');
+  for (char& c : token) c = "0123456789abcdef"[entropy() & 15];
+  return token;
+}
+
+CheckRow check_pair(const NetworkEnd& from, const NetworkEnd& to,
+                    const topology::Network& network) {
+  CheckRow row{fmt::format("{} -> {}", from.name, to.name), "network", ""};
+  const std::string token = random_token();
+  const auto listening = listen_at(to, token);
+  const auto measured =
+      !listening ? base::fail(listening.error())
+      : from.machine != nullptr
+          ? from.machine->probe_peer(to.address, listening->port, token)
+          : session::probe(to.address, listening->port, token, session::kProbeLimit);
+  if (!measured) {
+    row.problem = measured.error();
+    row.problem->what = fmt::format("{} cannot send to {} ({}): {}", from.name, to.name, to.address,
+                                    measured.error().what);
+    row.problem->where = row.host;
+    row.text = row.problem->what;
+    return row;
+  }
+  row.measured = *measured;
+  row.text = fmt::format("{}, {}", base::format_seconds(measured->latency_seconds),
+                         base::with_unit(measured->bandwidth_bits_per_second, "bit/s"));
+  if (from.device && to.device)
+    if (const auto route = network.route(*from.device, *to.device))
+      row.text += fmt::format(" (drawn: {}, {})", base::format_seconds(route->latency_seconds),
+                              base::with_unit(route->bandwidth_bits_per_second, "bit/s"));
+  return row;
+}
+
+// Returns a device of the host that runs, if there is one.
+std::optional<topology::DeviceId> device_of(const topology::Network& network, const Host& host) {
+  for (const topology::DeviceId device : network.ranks())
+    if (network.host(device).name == host.name) return device;
+  return std::nullopt;
+}
+
+// All machines of the experiment, this one last, if ranks run here.
+std::vector<NetworkEnd> network_ends(const experiment::Experiment& experiment,
+                                     const topology::Network& network,
+                                     const std::vector<CheckedMachine>& machines) {
+  std::vector<NetworkEnd> ends;
+  std::string own_address;
+  for (const CheckedMachine& one : machines) {
+    if (!one.connection) continue;
+    const AgentHello& hello = one.connection->host->hello();
+    if (own_address.empty()) own_address = own_address_toward_agent(hello);
+    ends.push_back({one.host->name, agent_address(hello), one.connection->host.get(),
+                    device_of(network, *one.host)});
+  }
+  for (const Host& host : experiment.topology.hosts)
+    if (!experiment::is_other_machine(host) && device_of(network, host) && !ends.empty()) {
+      ends.push_back({host.name, own_address, nullptr, device_of(network, host)});
+      break;
+    }
+  return ends;
 }
 
 // A machine that two drawn hosts name would run the ranks of both.
@@ -128,18 +260,28 @@ void check_names(const std::vector<const Host*>& hosts, std::vector<CheckRow>& r
 
 }  // namespace
 
-std::vector<CheckRow> check_machines(const experiment::Experiment& experiment) {
+std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
+                                     std::int64_t file_bytes) {
   std::vector<const Host*> hosts;
   for (const Host& host : experiment.topology.hosts)
     if (experiment::is_other_machine(host)) hosts.push_back(&host);
-  std::vector<std::future<std::vector<CheckRow>>> checks;
+  std::vector<std::future<CheckedMachine>> checks;
   checks.reserve(hosts.size());
   for (const Host* host : hosts)
-    checks.push_back(std::async(std::launch::async, [host] { return check_machine(*host); }));
+    checks.push_back(std::async(std::launch::async,
+                                [host, file_bytes] { return check_machine(*host, file_bytes); }));
+  std::vector<CheckedMachine> machines;
+  for (auto& check : checks) machines.push_back(check.get());
   std::vector<CheckRow> rows;
-  for (auto& check : checks)
-    for (CheckRow& row : check.get()) rows.push_back(std::move(row));
+  for (CheckedMachine& machine : machines)
+    for (CheckRow& row : machine.rows) rows.push_back(std::move(row));
   check_names(hosts, rows);
+  if (!topology::validate(experiment.topology, "topology").empty()) return rows;
+  const topology::Network network(experiment.topology);
+  const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines);
+  for (const NetworkEnd& from : ends)
+    for (const NetworkEnd& to : ends)
+      if (&from != &to) rows.push_back(check_pair(from, to, network));
   return rows;
 }
 

@@ -99,20 +99,9 @@ class Machines final : public RemoteMachines {
     };
     auto connected = connect_agent(wish);
     if (!connected) return base::fail(connected.error());
-    if (own_address_.empty()) own_address_ = own_address_for(connected->host->hello());
+    if (own_address_.empty()) own_address_ = own_address_toward_agent(connected->host->hello());
     machines_.emplace(host.name, std::move(*connected));
     return {};
-  }
-
-  // Address of the host at which its ranks listen: the one that ssh reached, else the first one.
-  static std::string address_of(const session::AgentHello& hello) {
-    return hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
-                                                                : hello.reached_at;
-  }
-
-  // Address of this machine that the host reaches.
-  static std::string own_address_for(const session::AgentHello& hello) {
-    return hello.reached_from.empty() ? own_address_toward(address_of(hello)) : hello.reached_from;
   }
 
   session::PrepareRun preparation(const std::string& name,
@@ -128,7 +117,7 @@ class Machines final : public RemoteMachines {
       run.shared_bytes.assign(request.shared_bytes.begin(), request.shared_bytes.end());
     run.channels = std::max(1, request.channels);
     run.cpu_level = cpu_level_;
-    run.address = address_of(hello);
+    run.address = agent_address(hello);
     run.public_key = keys_.public_key;
     run.secret_key = keys_.secret_key;
     return run;

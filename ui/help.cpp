@@ -86,7 +86,7 @@ void show_shortcuts(QMainWindow& window) {
   }
   add_gestures(*list, help_text("On the canvas"),
                {{"Go to the next object", "Tab, arrows"},
-                {"Go to the first, last object", "Home, End"},
+                {"Go to the first or the last object", "Home, End"},
                 {"Move the selection", "Ctrl+arrows"},
                 {"Select several objects", "Shift+arrows, Ctrl+Space, Ctrl+click"},
                 {"Rename", "Enter"},

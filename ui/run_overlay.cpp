@@ -128,6 +128,7 @@ bool continues_without(const telemetry::History& history, int rank) {
 
 Absence absence_of(const telemetry::History& history, const DeviceOverlay& device, bool ended) {
   if (device.state == "stalled") return Absence::stalled;
+  if (device.state == "suspected") return Absence::suspected;
   if (device.state == "returning") return Absence::returning;
   if (device.state != "lost") return Absence::none;
   return (ended ? was_lost(history, device.rank) : continues_without(history, device.rank))
@@ -143,6 +144,7 @@ void mark(DeviceOverlay& device, const telemetry::History& history, const std::s
   if (device.absence != Absence::none) {
     device.utilization = -1;
     if (device.absence == Absence::lost) device.state = overlay_text("failed");
+    if (device.absence == Absence::suspected) device.state = overlay_text("no contact");
     if (device.absence == Absence::returning) device.state = overlay_text("rejoining");
     return;
   }

@@ -59,9 +59,12 @@ Workspace::Workspace(QMainWindow& window, QSettings& settings)
 // not reach the content. Also watches for new tab bars, because Qt creates them on demand.
 bool Workspace::eventFilter(QObject* watched, QEvent* event) {
   if (watched == &window_ && event->type() == QEvent::ChildPolished)
-    if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
+    if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
+      bar->setElideMode(Qt::ElideNone);  // tabs that do not fit are reached by scroll buttons
+      bar->setUsesScrollButtons(true);
       connect(bar, &QTabBar::tabBarClicked, this,
               [this, bar](int tab) { focus_clicked(bar->tabText(tab)); });
+    }
   return QObject::eventFilter(watched, event);
 }
 

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "core/session/system/shared_files.h"
 
 namespace trainyard::cli {
 namespace {
@@ -186,21 +187,46 @@ int run_hosts_remove(const HostRemoveArguments& arguments) {
   return 0;
 }
 
+// Returns the size of the data files of the experiment; 0 for generated data. Missing files are
+// problems of validate.
+std::int64_t bytes_of_files(const experiment::Experiment& experiment,
+                            const std::filesystem::path& directory) {
+  const experiment::Experiment located = experiment::located(experiment, directory);
+  std::int64_t bytes = 0;
+  for (const std::string& path : session::data_paths(located.data)) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(path, error);
+    if (!error) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
+}
+
+base::Json json_of_check(const app::CheckRow& row) {
+  base::Json json{{"type", "check"},
+                  {"host", row.host},
+                  {"check", row.check},
+                  {"passed", !row.problem.has_value()},
+                  {"text", row.text}};
+  if (row.measured) {
+    json["latency_seconds"] = row.measured->latency_seconds;
+    json["bandwidth_bits_per_second"] = row.measured->bandwidth_bits_per_second;
+  }
+  return json;
+}
+
 int run_hosts_check(const ExperimentArguments& arguments) {
   const auto experiment = load(arguments);
   if (!experiment) return complain(experiment.error(), arguments.json);
-  const std::vector<app::CheckRow> rows = app::check_machines(*experiment);
+  const auto directory = arguments.directory();
+  if (!directory) return complain({directory.error()}, arguments.json);
+  const std::vector<app::CheckRow> rows =
+      app::check_machines(*experiment, bytes_of_files(*experiment, *directory));
   std::size_t host_width = 0;
   for (const app::CheckRow& row : rows) host_width = std::max(host_width, row.host.size());
   base::Problems problems;
   for (const app::CheckRow& row : rows) {
     if (row.problem) problems.push_back(*row.problem);
-    if (arguments.json)
-      print_json({{"type", "check"},
-                  {"host", row.host},
-                  {"check", row.check},
-                  {"passed", !row.problem.has_value()},
-                  {"text", row.text}});
+    if (arguments.json) print_json(json_of_check(row));
     else
       std::printf("%-6s  %-*s  %-10s  %s\n", row.problem ? "FAILED" : "ok",
                   static_cast<int>(host_width), base::printable_line(row.host).c_str(),

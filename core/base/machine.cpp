@@ -2,6 +2,7 @@
 #include "core/base/machine.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +39,29 @@ double quota_here(const std::filesystem::path& group) {
   return file >> quota >> period && quota > 0 && period > 0 ? quota / period : 0;
 }
 
+// Returns the memory limit of one control group, in bytes, without regard to its ancestors; 0 if
+// none is set: the file then contains "max".
+double memory_limit_here(const std::filesystem::path& group) {
+  std::ifstream file(group / "memory.max");
+  double bytes = 0;
+  return file >> bytes ? bytes : 0;
+}
+
+// Returns the tightest limit of a control group and its ancestors; 0 if none is set. The root is
+// read, too, because in a container the root is a control group of the host.
+double least_limit(const std::filesystem::path& root, const std::string& group,
+                   double (*limit_here)(const std::filesystem::path&)) {
+  double least = 0;
+  const auto regard = [&least](double limit) {
+    if (limit > 0) least = least > 0 ? std::min(least, limit) : limit;
+  };
+  std::filesystem::path here = root;
+  regard(limit_here(here));
+  for (const auto& name : std::filesystem::path(group).relative_path())
+    regard(limit_here(here /= name));
+  return least;
+}
+
 // Returns the value of TRAINYARD_CPU_LEVEL; 0 if it is not set to a number.
 int level_limit() {
   const char* text = std::getenv("TRAINYARD_CPU_LEVEL");
@@ -53,16 +77,18 @@ int count_usable_cores() {
 }  // namespace
 
 double quota_cores(const std::filesystem::path& root, const std::string& group) {
-  double least = 0;
-  const auto regard = [&least](double quota) {
-    if (quota > 0) least = least > 0 ? std::min(least, quota) : quota;
-  };
-  // the root is read, too, because in a container the root is a control group of the host
-  std::filesystem::path here = root;
-  regard(quota_here(here));
-  for (const auto& name : std::filesystem::path(group).relative_path())
-    regard(quota_here(here /= name));
-  return least;
+  return least_limit(root, group, quota_here);
+}
+
+std::int64_t memory_limit(const std::filesystem::path& root, const std::string& group) {
+  return static_cast<std::int64_t>(least_limit(root, group, memory_limit_here));
+}
+
+std::int64_t usable_memory() {
+  const std::int64_t machine = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE)) *
+                               static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)),
+                     limit = memory_limit("/sys/fs/cgroup", group_of_this_process());
+  return limit > 0 ? std::min(machine, limit) : machine;
 }
 
 int usable_cores() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -14,6 +15,14 @@ int usable_cores();
 // from `cpu.max` under `root` (cgroup v2: "QUOTA PERIOD", or "max PERIOD" for none); 0 if none is
 // set. Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, "CPU Interface Files".
 double quota_cores(const std::filesystem::path& root, const std::string& group);
+
+// Returns the memory that this process may use: that of the machine, limited by its control groups.
+std::int64_t usable_memory();
+
+// Returns the tightest memory limit, in bytes, of control group `group` and its ancestors, from
+// `memory.max` under `root` (cgroup v2); 0 if none is set.
+// Source: https://docs.kernel.org/admin-guide/cgroup-v2.html, "Memory Interface Files".
+std::int64_t memory_limit(const std::filesystem::path& root, const std::string& group);
 
 // Returns the x86-64 level of this CPU, among those for which loops are compiled: 4 (AVX-512), 3
 // (AVX2 and FMA), 1 (any x86-64); 0 on other architectures. The environment variable

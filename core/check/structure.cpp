@@ -486,8 +486,9 @@ void inspect_schedule(const Scope& scope, Findings& findings) {
     }
     if (global >= 0 && samples != global)
       findings.add(Proof::structure, FindingLocation{},
-                   fmt::format("the samples of program {} add up to {}", name, samples),
-                   std::to_string(global), "");
+                   fmt::format("the ranks together take {} in program {}, which states {}",
+                               base::counted(samples, "sample"), name, base::format_count(global)),
+                   base::counted(global, "sample"), "");
   }
 }
 

@@ -275,8 +275,7 @@ Problem cut_off(const std::vector<int>& side, const std::string& where) {
   for (int i = 0; i < static_cast<int>(side.size()); ++i)
     if (side[at_rank(i)] < 0) lost.push_back(i);
   return matrix_problem("gossip_graph_not_connected", where,
-                        fmt::format("{} {} not connected with rank 0", ranks_text(lost),
-                                    lost.size() == 1 ? "is" : "are"),
+                        fmt::format("the graph has no path from rank 0 to {}", ranks_text(lost)),
                         "a connected graph",
                         "Connect the workers (with strategy.gossip.graph=drawn: draw a link "
                         "between their hosts), or set strategy.gossip.graph to ring.");

@@ -182,6 +182,65 @@ TEST_F(OnMachines, check_compares_machines_with_the_drawing) {
   EXPECT_EQ(clocks, 2);
 }
 
+// The rows of the network checks of an experiment on m1 and m2 that failed: "host1 -> host2".
+class NetworkChecks : public OnMachines {
+ protected:
+  void SetUp() override {
+    OnMachines::SetUp();
+    if (IsSkipped()) return;
+    for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
+  }
+  static auto failed_pairs() {
+    return machines_->cli({"hosts", "check", drawn_on({"m1", "m2"}), "--json"}).problems();
+  }
+  // Filters what m2 receives from m1, except ssh.
+  static void filter(const std::string& rule) {
+    EXPECT_EQ(machines_
+                  ->on(2,
+                       "nft add table inet t && nft add chain inet t in "
+                       "'{ type filter hook input priority 0; }' && "
+                       "nft add rule inet t in ip saddr 10.91.0.2 " +
+                           rule + " drop")
+                  .exit_code,
+              0);
+  }
+};
+
+TEST_F(NetworkChecks, measure_all_pairs_in_both_directions) {
+  const Ran ran = machines_->cli({"hosts", "check", drawn_on({"m1", "m2"}), "--json"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  std::vector<std::string> pairs;
+  for (const Json& line : ran.lines()) {
+    if (line.value("check", "") != "network") continue;
+    pairs.push_back(line["host"]);
+    EXPECT_GT(line["bandwidth_bits_per_second"].get<double>(), 1e6);
+    EXPECT_GT(line["latency_seconds"].get<double>(), 0);
+    EXPECT_THAT(line["text"].get<std::string>(), HasSubstr("(drawn: "));
+  }
+  EXPECT_THAT(pairs, ElementsAre("host1 -> host2", "host1 -> host0", "host2 -> host1",
+                                 "host2 -> host0", "host0 -> host1", "host0 -> host2"));
+}
+
+TEST_F(NetworkChecks, identify_a_missing_route_in_one_direction) {
+  machines_->on(2, "ip route add unreachable 10.91.0.2");
+  EXPECT_THAT(failed_pairs(), testing::Contains(Pair("port_unreachable", "host2 -> host1")));
+  machines_->on(2, "ip route del unreachable 10.91.0.2");
+}
+
+TEST_F(NetworkChecks, identify_a_firewall_of_data_ports) {
+  if (machines_->on(2, "nft list tables").exit_code != 0) GTEST_SKIP() << "there is no nftables";
+  filter("tcp dport != 22 ct state new");
+  EXPECT_THAT(failed_pairs(), ElementsAre(Pair("port_unreachable", "host1 -> host2")));
+  machines_->on(2, "nft delete table inet t");
+}
+
+TEST_F(NetworkChecks, identify_lost_large_packets) {
+  if (machines_->on(2, "nft list tables").exit_code != 0) GTEST_SKIP() << "there is no nftables";
+  filter("tcp dport != 22 meta length > 600");
+  EXPECT_THAT(failed_pairs(), ElementsAre(Pair("large_packets_lost", "host1 -> host2")));
+  machines_->on(2, "nft delete table inet t");
+}
+
 TEST_F(OnMachines, killed_ssh_ends_the_run_and_all_processes) {
   for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
   const std::string experiment = drawn_on({"m1", "m2"});

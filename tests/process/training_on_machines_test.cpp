@@ -18,9 +18,9 @@ struct TrainingOnMachines : OnMachines {
     for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
   }
 
-  // Returns the experiment with its devices dealt over three hosts as 1:2:4, connected by a switch.
+  // Returns the experiment with its devices on three hosts, as 1:2:4, which a switch connects.
   // The hosts have the addresses; the last one is m0 if it has none.
-  static Json dealt(const std::string& example_name, const std::vector<std::string>& addresses) {
+  static Json spread(const std::string& example_name, const std::vector<std::string>& addresses) {
     Json document = expanded_document(example(example_name));
     Json devices = Json::array();
     for (const Json& host : document["topology"]["hosts"])
@@ -61,8 +61,8 @@ struct TrainingOnMachines : OnMachines {
 
   static void expect_alike(const std::string& name, const std::vector<std::string>& overrides) {
     SCOPED_TRACE(name);
-    const Json far = result_of(written(dealt(name, {"m1", "m2"})), overrides),
-               near = result_of(written(dealt(name, {})), overrides);
+    const Json far = result_of(written(spread(name, {"m1", "m2"})), overrides),
+               near = result_of(written(spread(name, {})), overrides);
     EXPECT_EQ(saved_weights(far), saved_weights(near));
     EXPECT_EQ(far["wire_bytes"], near["wire_bytes"]);
     EXPECT_EQ(far["links"], near["links"]);
@@ -79,12 +79,28 @@ TEST_F(TrainingOnMachines, examples_end_with_the_same_weights_and_bytes) {
   expect_alike("two_trainers_rpc_clicks", {});
 }
 
+// The monotonic clock of machine mK is K hours ahead.
+TEST_F(TrainingOnMachines, times_are_those_of_the_coordinators_clock) {
+  if (machines_->on(1, "unshare --time true").exit_code != 0)
+    GTEST_SKIP() << "this kernel has no clocks of namespaces";
+  const Json result = result_of(written(spread("four_devices_mirrored_digits", {"m1", "m2"})), {});
+  ASSERT_EQ(result["clocks"].size(), 2) << result["clocks"];
+  for (int machine = 1; machine <= 2; ++machine) {
+    const Json& clock = result["clocks"][static_cast<std::size_t>(machine - 1)];
+    EXPECT_NEAR(clock["offset_seconds"].get<double>(), 3600 * machine,
+                clock["uncertainty_seconds"].get<double>());
+    EXPECT_LT(clock["uncertainty_seconds"].get<double>(), 1);
+  }
+  EXPECT_GT(result["first_step_seconds"].get<double>(), 0);
+  EXPECT_LT(result["first_step_seconds"].get<double>(), 60);
+}
+
 TEST_F(TrainingOnMachines, data_files_and_checkpoints_are_sent_once) {
   std::ofstream csv(machines_->files(0) / "points.csv");
   csv << "x,y,kind\n";
   for (int i = 0; i < 400; ++i) csv << i % 17 << "," << i % 5 << "," << i % 3 << "\n";
   csv.close();
-  Json document = dealt("four_workers_parameter_server_digits", {"m1", "m2"});
+  Json document = spread("four_workers_parameter_server_digits", {"m1", "m2"});
   document["data"] = {
       {"kind", "csv"}, {"file", "points.csv"}, {"train_samples", 300}, {"held_out_samples", 100}};
   document["model"] = {{"layers", Json::array({{{"kind", "linear"}}})}};

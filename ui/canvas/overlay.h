@@ -14,7 +14,7 @@
 namespace trainyard::ui {
 
 // State of a rank that has stopped training while other ranks continue.
-enum class Absence { none, stalled, lost, returning };
+enum class Absence { none, stalled, suspected, lost, returning };
 
 struct DeviceOverlay {
   int rank = 0;

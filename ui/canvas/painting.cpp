@@ -113,6 +113,7 @@ void paint_absent(QPainter& painter, const QRectF& tile, const TileAppearance& l
 QString absence_text(Absence absence) {
   switch (absence) {
     case Absence::stalled: return QCoreApplication::translate("canvas", "STALLED");
+    case Absence::suspected: return QCoreApplication::translate("canvas", "NO CONTACT");
     case Absence::lost: return QCoreApplication::translate("canvas", "FAILED");
     case Absence::returning: return QCoreApplication::translate("canvas", "REJOINING");
     case Absence::none: break;
@@ -124,6 +125,7 @@ QString absence_text(Absence absence) {
 QString state_symbol(const TileAppearance& look) {
   switch (look.absence()) {
     case Absence::stalled: return QStringLiteral(" ‖");
+    case Absence::suspected: return QStringLiteral(" ?");
     case Absence::lost: return QStringLiteral(" ×");
     case Absence::returning: return QStringLiteral(" ↻");
     case Absence::none: break;

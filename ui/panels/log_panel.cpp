@@ -93,12 +93,14 @@ void LogPanel::build_table() {
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   const auto fit = [this] {
-    table_->verticalHeader()->setDefaultSectionSize(table_->fontMetrics().lineSpacing() +
-                                                    kGrid / 2);
+    // The table gets the theme's font later.
+    const QFontMetrics metrics(Theme::instance().font(1));
+    table_->verticalHeader()->setMinimumSectionSize(metrics.lineSpacing() + kGrid / 2);
+    table_->verticalHeader()->setDefaultSectionSize(metrics.lineSpacing() + kGrid / 2);
     for (const auto& [section, characters] : {std::pair{LogModel::time_column, 10},
                                               {LogModel::rank_column, 13},
                                               {LogModel::level_column, 9}})
-      table_->setColumnWidth(section, table_->fontMetrics().horizontalAdvance('0') * characters);
+      table_->setColumnWidth(section, metrics.horizontalAdvance('0') * characters);
   };
   fit();
   connect(&Theme::instance(), &Theme::changed, this, fit);

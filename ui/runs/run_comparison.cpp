@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "core/base/units.h"
@@ -10,6 +11,7 @@
 #include "core/experiment/field_templates.h"
 #include "core/telemetry/compare.h"
 #include "ui/model/document/canonical_form.h"
+#include "ui/model/text/count_text.h"
 
 namespace trainyard::ui {
 namespace {
@@ -29,7 +31,9 @@ QString figure(const base::Json& result, const std::string& path, const QString&
   if (unit == "%") return QString::number(number * 100, 'f', 2) + " %";
   if (unit == "s") return QString::fromStdString(base::format_seconds(number));
   if (unit == "B") return QString::fromStdString(base::format_bytes(number));
-  return QString::number(number, 'g', 5) + (unit.isEmpty() ? "" : " " + unit);
+  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+  return (is_whole ? grouped(static_cast<std::int64_t>(number)) : QString::number(number, 'g', 5)) +
+         (unit.isEmpty() ? "" : " " + unit);
 }
 
 // Returns the canonical form of a document, or the document itself if it cannot be parsed.

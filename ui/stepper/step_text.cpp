@@ -77,11 +77,11 @@ QString start_text(Collective collective) {
   switch (collective) {
     case Collective::all_gather:
     case Collective::gather:
-      return text("Every rank holds one chunk. Press Right for the first step.");
+      return text("Every rank holds one chunk. Press Next step, or the key Right.");
     case Collective::broadcast:
     case Collective::scatter:
-      return text("Only the root holds data. Press Right for the first step.");
-    default: return text("Every rank holds its local values. Press Right for the first step.");
+      return text("Only the root holds data. Press Next step, or the key Right.");
+    default: return text("Every rank holds its local values. Press Next step, or the key Right.");
   }
 }
 
@@ -242,9 +242,10 @@ Verdict verdict(const Stepper& stepper) {
     }
   if (other > 0)
     return {text("%1 of %2 values differ from the run.").arg(other).arg(same + other), false};
-  if (same == 1) return {text("The value is bitwise equal to the run."), true};
-  return {same > 0 ? text("All %1 values are bitwise equal to the run.").arg(same) : QString(),
-          true};
+  if (same == 1) return {text("The value equals that of the run, bit for bit."), true};
+  return {
+      same > 0 ? text("All %1 values equal those of the run, bit for bit.").arg(same) : QString(),
+      true};
 }
 
 QString traffic_text(const Stepper& stepper) {

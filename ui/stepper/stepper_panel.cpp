@@ -4,6 +4,7 @@
 #include <QAccessible>
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QKeyEvent>
 #include <QSplitter>
 #include <QThreadPool>
@@ -36,6 +37,8 @@ StepperPanel::StepperPanel(Document& document, QWidget* parent)
   connect(&clock_, &QTimer::timeout, this, &StepperPanel::play_next);
   connect(bar_, &ExerciseBar::changed, this, [this] {
     stepper_.set_exercise(bar_->exercise(), bar_->recorded_values()), show_step();
+    // After a choice from a list, the arrow keys step.
+    if (qobject_cast<QComboBox*>(QApplication::focusWidget()) != nullptr) table_->setFocus();
   });
   connect(bar_, &ExerciseBar::seed_changed, &stepper_, &Stepper::set_seed);
   connect(&stepper_, &Stepper::exercise_changed, this, &StepperPanel::stop);

@@ -52,6 +52,8 @@ class Coordination {
   RankEntry* entry_of(const PeerId& peer, std::int32_t rank);
   void take(const PeerId& from, const Hello& hello);
   Assign assignment_of(const RankEntry& entry) const;
+  // Returns what to add to a time on the clock of the rank's machine, in nanoseconds.
+  static std::int64_t clock_correction_ns(const RankEntry& entry);
   void take(const PeerId& from, const Planned& planned);
   void take(const PeerId& from, const Progress& progress);
   void take(const PeerId& from, const Events& events);

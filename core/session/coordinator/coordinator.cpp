@@ -207,6 +207,9 @@ void Coordination::check_begins(std::int64_t now) {
 void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
   for (RankEntry& entry : entries_)
+    if (entry.handle)
+      liveness_monitor_.set_host_silence(entry.identity.rank, entry.handle->host_silent_seconds());
+  for (RankEntry& entry : entries_)
     if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && can_continue_without(entry))
       mark_lost(entry, fmt::format("stopped responding {} ago; its last heartbeat was {}",
                                    base::format_seconds(p_.unresponsive_seconds),
@@ -421,6 +424,8 @@ Json Coordination::result(std::int64_t now) const {
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.cpu_level = cpu_level_;
+  for (const RankEntry& entry : entries_)
+    facts.clocks.push_back(entry.handle ? entry.handle->clock_offset() : std::nullopt);
   if (journal_) facts.thinning = journal_->thinning();
   facts.first_step = p_.resolved.first_step;
   if (state_ == RunState::finished) {

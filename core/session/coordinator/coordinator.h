@@ -17,6 +17,7 @@
 #include "core/session/protocol/control.h"
 #include "core/session/rank/rank.h"
 #include "core/session/rank/text_generator.h"
+#include "core/session/system/clock_offset.h"
 #include "core/session/system/job_control.h"
 #include "core/telemetry/history.h"
 
@@ -34,6 +35,10 @@ class RankHandle {
   virtual int end_descriptor() const { return -1; }
   // Returns the CPU time that the rank's process has used; nothing if it is not known.
   virtual std::optional<double> cpu_seconds() { return std::nullopt; }
+  // Returns the clock of the rank's machine; nothing if it is this machine's.
+  virtual std::optional<ClockOffset> clock_offset() { return std::nullopt; }
+  // Returns the time since the rank's machine sent anything; 0 if it is this one.
+  virtual double host_silent_seconds() { return 0; }
   virtual void kill() = 0;
   virtual bool stall(
       // Suspends the rank, or resumes it. False if this kind of rank cannot be suspended.

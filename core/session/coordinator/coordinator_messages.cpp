@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -28,6 +29,14 @@ telemetry::Event dropped(std::uint64_t total, std::int64_t step, std::int64_t no
   event.step = static_cast<std::int32_t>(step);
   event.subject = static_cast<std::uint16_t>(telemetry::Metric::dropped_events);
   return event;
+}
+
+std::vector<telemetry::Event> on_own_clock(std::vector<telemetry::Event> events,
+                                           std::int64_t correction_ns) {
+  for (telemetry::Event& event : events)
+    for (std::int64_t* time : {&event.begin_ns, &event.ready_ns, &event.end_ns})
+      *time += correction_ns;
+  return events;
 }
 
 }  // namespace
@@ -99,12 +108,19 @@ void Coordination::take(const PeerId& from, const Progress& progress) {
     liveness_monitor_.heard(progress, base::now_nanoseconds());
 }
 
+std::int64_t Coordination::clock_correction_ns(const RankEntry& entry) {
+  const auto offset = entry.handle ? entry.handle->clock_offset() : std::nullopt;
+  return offset ? -std::llround(offset->seconds * 1e9) : 0;
+}
+
 void Coordination::take(const PeerId& from, const Events& events) {
   RankEntry* entry = entry_of(from, events.rank);
   if (entry == nullptr || events.events.empty()) return;
+  const std::vector<telemetry::Event> corrected =
+      on_own_clock(events.events, clock_correction_ns(*entry));
   journal_->keep_ops(pacer_.pausing());
-  journal_->events(events.rank, events.events);
-  for (const telemetry::Event& event : events.events) {
+  journal_->events(events.rank, corrected);
+  for (const telemetry::Event& event : corrected) {
     latest_event_ns_ = std::max(latest_event_ns_, event.end_ns);
     if (event.kind == telemetry::EventKind::metric &&
         event.subject == static_cast<std::uint16_t>(telemetry::Metric::step_seconds))
@@ -138,7 +154,8 @@ void Coordination::take(const PeerId& from, const Saved& saved) {
 
 void Coordination::take(const PeerId& from, const Log& log) {
   if (const RankEntry* entry = entry_of(from, log.rank))
-    journal_->log({log.level, log.text, log.rank, entry->name, log.time_ns});
+    journal_->log(
+        {log.level, log.text, log.rank, entry->name, log.time_ns + clock_correction_ns(*entry)});
 }
 
 void Coordination::take(const PeerId& from, const Failed& failed) {
@@ -194,6 +211,8 @@ void Coordination::take(const PeerId& from, const Finished& finished) {
   RankEntry* entry = entry_of(from, finished.rank);
   if (entry == nullptr) return;
   entry->finished = finished;
+  if (finished.first_step_done_ns > 0)
+    entry->finished->first_step_done_ns += clock_correction_ns(*entry);
   record_traffic(finished);
   liveness_monitor_.done(finished.rank);
 }
@@ -272,6 +291,8 @@ std::string Coordination::rank_state(const RankEntry& entry, const Progress& las
   if (entry.returning) return "returning";
   if (entry.reported_end || entry.lost) return "lost";
   if (entry.stalled) return "stalled";
+  if (liveness_monitor_.is_suspected(entry.identity.rank, base::now_nanoseconds()))
+    return "suspected";
   if (state_ == RunState::starting) return "starting";
   if (last.step >= pacer_.horizon() && pacer_.pausing()) return "paused";
   return last.waits_for >= 0 ? "waiting" : "running";

@@ -120,9 +120,8 @@ Result<void> Coordination::open() {
 
 namespace {
 
-// Adds two numbers to the recording's header: the number of ranks that report each step, and the
-// number of steps between evaluations. One rank reports an evaluation. Different steps may be
-// reported by different ranks.
+// Adds two numbers to the recording's header: how many ranks report each step, and how many steps
+// are between evaluations. One rank, which may be another one each time, reports an evaluation.
 void add_reports(const experiment::Resolved& resolved, Json& header) {
   const experiment::ServerSpec& servers = resolved.document.strategy.servers;
   const bool is_lockstep = experiment::is_lockstep(servers);

@@ -14,6 +14,9 @@ namespace {
 using base::Problem;
 using base::ProblemCode;
 
+// A machine that is connected sends something at least once a second: answers to time requests.
+constexpr double kHostHeardSeconds = 1.5;
+
 std::int64_t nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
 }  // namespace
@@ -75,18 +78,29 @@ std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns
         ProblemCode::failed,
         names_[r],
         fmt::format("stopped responding; its last heartbeat was {}", place(static_cast<int>(r))),
-        fmt::format("a heartbeat at least every {}",
-                    base::format_seconds(limits_.unresponsive_seconds)),
-        "Its process may be suspended, swapped out, or get no CPU time; see its log."};
+        fmt::format("a heartbeat at least every {}", base::format_seconds(limit_of(ranks_[r]))),
+        ranks_[r].host_is_silent
+            ? "Its machine sent nothing either: check the machine and the network."
+            : "Its process may be suspended, swapped out, or get no CPU time; see its log."};
   }
   return std::nullopt;
+}
+
+void LivenessMonitor::set_host_silence(int rank, double seconds) {
+  ranks_[static_cast<std::size_t>(rank)].host_is_silent = seconds > kHostHeardSeconds;
+}
+
+bool LivenessMonitor::is_suspected(int rank, std::int64_t now_ns) const {
+  const RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
+  return seen.host_is_silent && !seen.done && seen.heard_ns != kNever &&
+         now_ns - seen.heard_ns > nanoseconds(limits_.unresponsive_seconds);
 }
 
 bool LivenessMonitor::is_unresponsive(int rank, std::int64_t now_ns) {
   exclude_own_pause(now_ns);
   const RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
   return !seen.done && seen.heard_ns != kNever &&
-         now_ns - seen.heard_ns > nanoseconds(limits_.unresponsive_seconds);
+         now_ns - seen.heard_ns > nanoseconds(limit_of(seen));
 }
 
 // Returns the rank that causes a hang: the last one of a chain of ranks, each of which waits for

@@ -16,6 +16,9 @@ namespace trainyard::session {
 
 struct LivenessLimits {
   double unresponsive_seconds = 3;  // After this long without a heartbeat, the rank is lost.
+  // Longer time limit for ranks of a machine of which nothing at all arrives: the network may lose
+  // packets. Until then, these ranks are suspected.
+  double silent_host_seconds = 10;
   // The run hangs if heartbeats arrive, but no rank completes an op for this long.
   double hang_seconds = 20;
   // If this process itself is suspended longer than this, the time is not counted as silence of the
@@ -42,6 +45,10 @@ class LivenessMonitor {
   // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_unresponsive(int rank, std::int64_t now_ns);
+  // States for how long nothing arrived from the rank's machine.
+  void set_host_silence(int rank, double seconds);
+  // True if a rank of a silent machine sent no heartbeat for `unresponsive_seconds`.
+  bool is_suspected(int rank, std::int64_t now_ns) const;
   // Returns the problem of a rank whose process ended early. `how`: text from `Process::ended`.
   base::Problem died(int rank, const std::string& how) const;
 
@@ -62,7 +69,11 @@ class LivenessMonitor {
     Progress last;
     std::int64_t heard_ns = kNever;
     bool done = false;
+    bool host_is_silent = false;
   };
+  double limit_of(const RankLiveness& rank) const {
+    return rank.host_is_silent ? limits_.silent_host_seconds : limits_.unresponsive_seconds;
+  }
   void exclude_own_pause(std::int64_t now_ns);
   std::optional<base::Problem> unresponsive_problem(std::int64_t now_ns);
   base::Problem hung() const;

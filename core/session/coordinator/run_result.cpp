@@ -277,6 +277,11 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
   if (facts.cpu_level > 0) json["cpu_level"] = facts.cpu_level;
+  for (std::size_t r = 0; r < facts.clocks.size(); ++r)
+    if (const auto& clock = facts.clocks[r])
+      json["clocks"].push_back({{"rank", r},
+                                {"offset_seconds", clock->seconds},
+                                {"uncertainty_seconds", clock->uncertainty_seconds}});
   json["wire_bytes"] =
       facts.engine == experiment::Engine::own ? wire_bytes(facts, summary) : Json();
   json["staleness"] = staleness(history);

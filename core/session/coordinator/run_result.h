@@ -9,6 +9,7 @@
 #include "core/data/shards.h"
 #include "core/experiment/vertical.h"
 #include "core/session/protocol/messages.h"
+#include "core/session/system/clock_offset.h"
 #include "core/telemetry/history.h"
 
 namespace trainyard::session {
@@ -51,6 +52,8 @@ struct RunFacts {
   // (experiment/mixing_matrix.h).
   std::optional<double> lambda_2 = {};
   telemetry::RecordedThinning thinning = {};
+  // By rank: the clock of its machine, if it is another one.
+  std::vector<std::optional<ClockOffset>> clocks = {};
   int cpu_level = 0;  // x86-64 level to which ranks on different CPUs were limited; 0: no limit
 };
 

@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <map>
 
 #include "core/base/clock.h"
+#include "core/session/hosts/probe.h"
+#include "core/session/system/clock_offset.h"
 #include "core/session/system/process.h"
 #include "core/session/system/process_exits.h"
 #include "core/session/system/rank_environment.h"
@@ -65,6 +68,7 @@ class Agent {
       if (!read) return read.error().id == "end_of_stream" ? Result<void>{} : read;
       relay();
       watch_ranks();
+      send_probe_results();
       if (is_abandoned()) return {};
       if (auto ok = p_.stream->write(); !ok) return ok;
     }
@@ -96,8 +100,10 @@ class Agent {
     if (const auto* prepare = std::get_if<PrepareRun>(&*request)) take_prepare(*prepare);
     else if (const auto* start = std::get_if<StartRank>(&*request)) take_start(*start);
     else if (const auto* signal = std::get_if<SignalRank>(&*request)) take_signal(*signal);
+    else if (const auto* listens = std::get_if<ProbeListenRequest>(&*request)) take_probe(*listens);
+    else if (const auto* probes = std::get_if<ProbeRequest>(&*request)) take_probe(*probes);
     else if (const auto* time = std::get_if<TimeRequest>(&*request))
-      send(TimeAnswer{time->sent_ns, base::now_nanoseconds()});
+      send(TimeAnswer{time->sent_ns, base::now_nanoseconds(), wall_nanoseconds()});
   }
 
   void refuse(std::int32_t rank, const base::Problem& problem) {
@@ -211,6 +217,37 @@ class Agent {
     }
   }
 
+  static ProbeResult result_of(std::int64_t id, const base::Problem& problem) {
+    return {id, 0, 0, problem.id, problem.where, problem.what, problem.accepted, problem.advice};
+  }
+
+  void take_probe(const ProbeListenRequest& request) {
+    auto listener = ProbeListener::listen(request.address, request.token);
+    if (!listener) return send(result_of(request.id, listener.error()));
+    send(ProbeListening{request.id, listener->port()});
+    answers_.push_back(std::async(std::launch::async, [one = std::move(*listener)] {
+      static_cast<void>(one.answer(kProbeLimit));
+    }));
+  }
+
+  void take_probe(const ProbeRequest& request) {
+    probes_.push_back(std::async(std::launch::async, [request] {
+      const auto figures = probe(request.address, request.port, request.token, kProbeLimit);
+      if (!figures) return result_of(request.id, figures.error());
+      return ProbeResult{request.id, figures->latency_seconds, figures->bandwidth_bits_per_second};
+    }));
+  }
+
+  void send_probe_results() {
+    const auto is_done = [](const auto& future) {
+      return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    for (std::future<ProbeResult>& one : probes_)
+      if (is_done(one)) send(one.get());
+    std::erase_if(probes_, [](const auto& one) { return !one.valid(); });
+    std::erase_if(answers_, is_done);
+  }
+
   // Passes frames of ranks on to the coordinator.
   void relay() {
     while (relay_) {
@@ -263,6 +300,8 @@ class Agent {
   std::map<PeerId, Channel> channels_;
   std::map<std::uint32_t, PeerId> peers_;  // by channel
   std::uint32_t next_channel_ = kFileChannel + 1;
+  std::vector<std::future<ProbeResult>> probes_;
+  std::vector<std::future<void>> answers_;
   std::size_t found_files_ = 0;  // number of the run's files that are there
   bool resumed_ = false;         // the file that is received continues an earlier transfer
   std::int64_t last_frame_ns_ = 0, looked_ns_ = 0;

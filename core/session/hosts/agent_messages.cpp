@@ -32,6 +32,9 @@ struct Fields<AgentHello> {
         field("architecture", &A::architecture, "", kName, "Architecture"),
         field("cores", &A::cores, "cores", {1, 1e6}, "Usable cores"),
         field("memory_bytes", &A::memory_bytes, "bytes", kCount, "Memory"),
+        field("gpus", &A::gpus, "", {0, 1e6}, "NVIDIA GPUs"),
+        field("free_disk_bytes", &A::free_disk_bytes, "bytes", kCount,
+              "Free space of the disk of the file cache"),
         field("cpu", &A::cpu, "", kName, "Model of the CPU"),
         field("cpu_level", &A::cpu_level, "", {0, 9}, "x86-64 level of the CPU"),
         field("addresses", &A::addresses, "", {0, 1000}, "Addresses of the network interfaces"),
@@ -164,8 +167,61 @@ template <>
 struct Fields<TimeAnswer> {
   static constexpr std::string_view title = "time_answer";
   static auto table() {
-    return std::tuple{field("sent_ns", &TimeAnswer::sent_ns, "ns", kCount, "Time of the request"),
-                      field("agent_ns", &TimeAnswer::agent_ns, "ns", kCount, "Time of the answer")};
+    return std::tuple{
+        field("sent_ns", &TimeAnswer::sent_ns, "ns", kCount, "Time of the request"),
+        field("agent_ns", &TimeAnswer::agent_ns, "ns", kCount, "Time of the answer"),
+        field("wall_ns", &TimeAnswer::wall_ns, "ns", kCount, "Time of the answer since 1970")};
+  }
+};
+
+template <>
+struct Fields<ProbeListenRequest> {
+  using P = ProbeListenRequest;
+  static constexpr std::string_view title = "probe_listen";
+  static auto table() {
+    return std::tuple{field("id", &P::id, "", kCount, "Number of the request"),
+                      field("address", &P::address, "", kName, "Address to listen at"),
+                      field("token", &P::token, "", kName, "First bytes of the probe")};
+  }
+};
+
+template <>
+struct Fields<ProbeListening> {
+  static constexpr std::string_view title = "probe_listening";
+  static auto table() {
+    return std::tuple{
+        field("id", &ProbeListening::id, "", kCount, "Number of the request"),
+        field("port", &ProbeListening::port, "", {1, 65'535}, "Port of the listener")};
+  }
+};
+
+template <>
+struct Fields<ProbeRequest> {
+  using P = ProbeRequest;
+  static constexpr std::string_view title = "probe_peer";
+  static auto table() {
+    return std::tuple{field("id", &P::id, "", kCount, "Number of the request"),
+                      field("address", &P::address, "", kName, "Address of the listener"),
+                      field("port", &P::port, "", {1, 65'535}, "Port of the listener"),
+                      field("token", &P::token, "", kName, "First bytes of the probe")};
+  }
+};
+
+template <>
+struct Fields<ProbeResult> {
+  using P = ProbeResult;
+  static constexpr std::string_view title = "probe_result";
+  static auto table() {
+    return std::tuple{
+        field("id", &P::id, "", kCount, "Number of the request"),
+        field("latency_seconds", &P::latency_seconds, "s", {0, 1e6}, "Half a round trip"),
+        field("bandwidth_bits_per_second", &P::bandwidth_bits_per_second, "bit/s", {0, 1e18},
+              "Bandwidth of one connection"),
+        field("problem", &P::problem, "", kName, "Id of the problem"),
+        field("where", &P::where, "", kName, "Place of the problem"),
+        field("what", &P::what, "", {0, 10'000}, "What is wrong"),
+        field("accepted", &P::accepted, "", {0, 10'000}, "What is accepted"),
+        field("advice", &P::advice, "", {0, 10'000}, "What to do")};
   }
 };
 

@@ -19,6 +19,10 @@
 //   rank_ended       -->
 //                    <--         time_request  at any time after hello
 //   time_answer      -->
+//                    <--         probe_listen  at any time after hello, for preflight
+//   probe_listening  -->
+//                    <--         probe_peer    on another host: connects to that listener
+//   probe_result     -->
 //   refused          -->                       a request could not be carried out
 //
 // The agent ends, and kills its ranks, when the stream closes.
@@ -45,6 +49,8 @@ struct AgentHello {
   std::string host{}, user{};  // names on that host
   std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;
+  std::int64_t gpus = 0;                 // NVIDIA GPUs with a loaded driver
+  std::int64_t free_disk_bytes = 0;      // of the disk of the file cache; 0: unknown
   std::string cpu{};                     // model name
   std::int32_t cpu_level = 0;            // as base::cpu_level
   std::vector<std::string> addresses{};  // of all network interfaces except loopback
@@ -120,6 +126,33 @@ struct TimeRequest {
 struct TimeAnswer {
   std::int64_t sent_ns = 0;   // as requested
   std::int64_t agent_ns = 0;  // clock of the agent when it answered
+  std::int64_t wall_ns = 0;   // its CLOCK_REALTIME then, since 1970
+};
+
+// Requests of preflight (probe.h). `id` numbers the requests of a coordinator.
+struct ProbeListenRequest {
+  std::int64_t id = 0;
+  std::string address{};  // of the agent's host
+  std::string token{};
+};
+
+struct ProbeListening {
+  std::int64_t id = 0;
+  std::int32_t port = 0;
+};
+
+struct ProbeRequest {
+  std::int64_t id = 0;
+  std::string address{};  // of the listener
+  std::int32_t port = 0;
+  std::string token{};
+};
+
+// Answers either request; a problem if `problem` is not empty.
+struct ProbeResult {
+  std::int64_t id = 0;
+  double latency_seconds = 0, bandwidth_bits_per_second = 0;
+  std::string problem{}, where{}, what{}, accepted{}, advice{};  // as in base::Problem
 };
 
 struct RequestRefused {
@@ -127,9 +160,10 @@ struct RequestRefused {
   std::string id{}, what{}, accepted{}, advice{};
 };
 
-using AgentMessage = std::variant<AgentHello, PrepareRun, FileRequest, RunPrepared, StartRank,
-                                  RankStarted, OpenChannel, SignalRank, RankLog, RankEnded,
-                                  TimeRequest, TimeAnswer, RequestRefused>;
+using AgentMessage =
+    std::variant<AgentHello, PrepareRun, FileRequest, RunPrepared, StartRank, RankStarted,
+                 OpenChannel, SignalRank, RankLog, RankEnded, TimeRequest, TimeAnswer,
+                 ProbeListenRequest, ProbeListening, ProbeRequest, ProbeResult, RequestRefused>;
 
 std::string to_text(const AgentMessage& message);
 // Returns a Problem for anything but the text of a message, whose `where` is `peer`.

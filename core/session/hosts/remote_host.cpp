@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <fstream>
@@ -28,6 +29,7 @@ using base::Result;
 
 constexpr std::chrono::milliseconds kTick{100};
 constexpr double kAnswerSeconds = 30;
+constexpr int kNoRank = -2;  // no request that an agent refuses
 constexpr std::int64_t kTimeRequestEvery = 1'000'000'000;
 // Files are sent in pieces. Only a few are queued, so that they do not fill the memory.
 constexpr std::int64_t kFilePieceBytes = std::int64_t{256} << 10;
@@ -101,6 +103,34 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
 
   Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) override;
 
+  Result<int> listen_for_probe(const std::string& address, const std::string& token) override {
+    std::unique_lock lock(mutex_);
+    const std::int64_t id = ++probe_id_;
+    queue(ProbeListenRequest{id, address, token});
+    const auto answered = [&] { return ports_.contains(id) || results_.contains(id); };
+    if (auto ok = await(lock, answered, kNoRank); !ok) return base::fail(ok.error());
+    if (const auto port = ports_.find(id); port != ports_.end()) return port->second;
+    return base::fail(problem_of(results_.at(id)));
+  }
+
+  Result<ProbeFigures> probe_peer(const std::string& address, int port,
+                                  const std::string& token) override {
+    std::unique_lock lock(mutex_);
+    const std::int64_t id = ++probe_id_;
+    queue(ProbeRequest{id, address, port, token});
+    if (auto ok = await(
+            lock, [&] { return results_.contains(id); }, kNoRank);
+        !ok)
+      return base::fail(ok.error());
+    const ProbeResult& result = results_.at(id);
+    if (!result.problem.empty()) return base::fail(problem_of(result));
+    return ProbeFigures{result.latency_seconds, result.bandwidth_bits_per_second};
+  }
+
+  double silent_seconds() const override {
+    return base::seconds(base::now_nanoseconds() - heard_ns_.load());
+  }
+
   std::optional<ClockOffset> clock_offset() const override {
     const std::lock_guard lock(mutex_);
     return offset_;
@@ -112,6 +142,11 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   }
 
  private:
+  static Problem problem_of(const ProbeResult& result) {
+    return {result.problem, ProblemCode::unavailable, result.where,
+            result.what,    result.accepted,          result.advice};
+  }
+
   // Call with the mutex held.
   void queue(const AgentMessage& message) {
     requests_.push_back(to_text(message));
@@ -218,6 +253,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   }
 
   Result<void> take(const ChannelMessage& message) {
+    heard_ns_.store(base::now_nanoseconds());
     if (message.channel > kFileChannel) {
       if (const auto peer = peers_.find(message.channel); relay_ && peer != peers_.end())
         relay_->send(peer->second, message.bytes);
@@ -237,6 +273,10 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     else if (const auto* started = std::get_if<RankStarted>(&*command)) take_started(*started);
     else if (const auto* ended = std::get_if<RankEnded>(&*command)) take_ended(*ended);
     else if (const auto* answer = std::get_if<TimeAnswer>(&*command)) take_time(*answer);
+    else if (const auto* listening = std::get_if<ProbeListening>(&*command))
+      ports_[listening->id] = listening->port;
+    else if (const auto* result = std::get_if<ProbeResult>(&*command))
+      results_[result->id] = *result;
     else if (const auto* refused = std::get_if<RequestRefused>(&*command))
       refusals_.insert_or_assign(refused->rank,
                                  Problem{refused->id, ProblemCode::failed, p_.name, refused->what,
@@ -275,6 +315,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     const std::int64_t now = base::now_nanoseconds(), trip = now - answer.sent_ns;
     if (trip < 0 || (offset_ && base::seconds(trip) / 2 >= offset_->uncertainty_seconds)) return;
     offset_ = {base::seconds(answer.agent_ns - (answer.sent_ns + trip / 2)),
+               base::seconds(answer.wall_ns - (wall_nanoseconds() - trip / 2)),
                base::seconds(trip) / 2};
   }
 
@@ -302,6 +343,10 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   std::map<int, Problem> refusals_;  // by rank; -1: the run
   std::map<int, std::shared_ptr<RankState>> ranks_;
   std::optional<ClockOffset> offset_;
+  std::atomic<std::int64_t> heard_ns_{base::now_nanoseconds()};
+  std::int64_t probe_id_ = 0;
+  std::map<std::int64_t, int> ports_;            // of listeners for probes, by request
+  std::map<std::int64_t, ProbeResult> results_;  // of probes, by request
 
   // For the thread of the host.
   std::unique_ptr<Relay> relay_;  // null until the first rank connects
@@ -334,6 +379,8 @@ class RemoteRank final : public RankHandle {
     return state_->process;
   }
   int end_descriptor() const override { return state_->end_event.get(); }
+  std::optional<ClockOffset> clock_offset() override { return host_->clock_offset(); }
+  double host_silent_seconds() override { return host_->silent_seconds(); }
   void kill() override { host_->signal(rank_, RankSignal::kill); }
   bool stall(bool on) override {
     host_->signal(rank_, on ? RankSignal::suspend : RankSignal::resume);

@@ -11,6 +11,7 @@
 #include "core/session/coordinator/coordinator.h"
 #include "core/session/hosts/agent_messages.h"
 #include "core/session/hosts/frame_stream.h"
+#include "core/session/hosts/probe.h"
 #include "core/session/hosts/relay.h"
 
 namespace trainyard::session {
@@ -22,12 +23,6 @@ struct RemoteHostParts {
   std::function<base::Result<std::unique_ptr<Relay>>()> relay_to_coordinator;
   // Receives the lines that the process of a rank printed. Called in the thread of the host.
   std::function<void(int rank, const std::string& text)> log;
-};
-
-// Clock of a host, relative to this host's: its time minus ours.
-struct ClockOffset {
-  double seconds = 0;
-  double uncertainty_seconds = 0;  // half the shortest round trip
 };
 
 class RemoteHost {
@@ -44,6 +39,14 @@ class RemoteHost {
                                             const std::vector<SourceFile>& files) = 0;
   // Starts a rank, and returns a handle of its process, which keeps the host connected.
   virtual base::Result<std::unique_ptr<RankHandle>> start(const StartRank& rank) = 0;
+  // Listens for a probe from another host at an address of this one. Returns the port.
+  virtual base::Result<int> listen_for_probe(const std::string& address,
+                                             const std::string& token) = 0;
+  // Probes the connection from this host to a listener.
+  virtual base::Result<ProbeFigures> probe_peer(const std::string& address, int port,
+                                                const std::string& token) = 0;
+  // Time since anything arrived from the host.
+  virtual double silent_seconds() const = 0;
   // Estimate from the time requests so far, which are sent every second; nothing before the first
   // answer.
   virtual std::optional<ClockOffset> clock_offset() const = 0;

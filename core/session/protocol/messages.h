@@ -234,8 +234,8 @@ constexpr bool ended_well(RunState state) {
 
 struct RankStatus {
   std::int32_t rank = -1;
-  // State of the rank: one of "starting", "running", "waiting", "paused", "stalled", "finished",
-  // "lost", "returning".
+  // State of the rank: one of "starting", "running", "waiting", "paused", "stalled", "suspected",
+  // "finished", "lost", "returning".
   std::string state;
   std::int64_t step = 0;
   std::string op;

@@ -38,6 +38,12 @@ Result<void> add_file(std::vector<SourceFile>& files, const std::string& path,
 
 }  // namespace
 
+std::vector<std::string> data_paths(const data::DataSpec& data) {
+  if (data.kind == data::DataKind::idx) return {data.images, data.labels};
+  if (data.kind == data::DataKind::csv || data.kind == data::DataKind::text) return {data.file};
+  return {};
+}
+
 Result<std::vector<SourceFile>> shared_files(const experiment::Resolved& e) {
   std::vector<SourceFile> files;
   experiment::Resolved named = e;

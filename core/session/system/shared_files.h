@@ -13,6 +13,9 @@
 
 namespace trainyard::session {
 
+// Returns the paths of the data files that a data set of this kind reads.
+std::vector<std::string> data_paths(const data::DataSpec& data);
+
 // Returns the files that the ranks of the experiment read.
 base::Result<std::vector<SourceFile>> shared_files(const experiment::Resolved& e);
 

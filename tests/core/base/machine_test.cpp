@@ -50,6 +50,15 @@ TEST_F(Quota, ignores_invalid_limits) {
   }
 }
 
+TEST_F(Quota, memory_limit_is_the_lowest_of_the_cgroup_and_its_parents) {
+  EXPECT_EQ(memory_limit(root_, "/a/b"), 0);
+  std::ofstream(root_ / "a" / "b" / "memory.max") << "max\n";
+  EXPECT_EQ(memory_limit(root_, "/a/b"), 0);
+  std::ofstream(root_ / "a" / "memory.max") << "1073741824\n";
+  EXPECT_EQ(memory_limit(root_, "/a/b"), 1 << 30);
+  EXPECT_GT(usable_memory(), 0);
+}
+
 TEST(UsableCores, are_at_least_one_and_at_most_the_affinity) {
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);

@@ -60,7 +60,10 @@ coordinator() {
     ssh-keygen -q -t ed25519 -N '' -f "$directory/m$k/host_key"
     cp /mnt/home/.ssh/id_ed25519.pub "$directory/m$k/authorized_keys"
     echo "m$k,10.91.0.$((k + 1)),fd91::$((k + 1)) $(cut -d ' ' -f 1-2 "$directory/m$k/host_key.pub")"
-    unshare --mount --net --uts --ipc --pid --fork --mount-proc --kill-child \
+    # The monotonic clock of machine mK is K hours ahead, if the kernel can do that.
+    clock=(--time --monotonic $((3600 * k)))
+    unshare "${clock[@]}" true 2>/dev/null || clock=()
+    unshare "${clock[@]}" --mount --net --uts --ipc --pid --fork --mount-proc --kill-child \
       bash "$self" machine "$directory" "$count" "$k" "${3:-}" </dev/null >&2 &
     pid=$!
     until [ -n "$(pgrep -P "$pid" || true)" ]; do sleep 0.02; done

@@ -98,7 +98,8 @@ RoleFailure failure_of(const QString& role, const experiment::Resolved& resolved
 
 // True if a process of the rank exists in this state, so that faults can be injected into it.
 bool is_there(const std::string& state) {
-  return state == "running" || state == "waiting" || state == "paused" || state == "stalled";
+  return state == "running" || state == "waiting" || state == "paused" || state == "stalled" ||
+         state == "suspected";
 }
 
 bool trains(session::RunState state) {

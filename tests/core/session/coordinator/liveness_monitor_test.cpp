@@ -177,5 +177,40 @@ TEST_F(LivenessMonitorTest, reports_how_and_where_a_rank_died) {
                     Reports("step 5"), Reports("RED.b0.t1.c2<r1"), Reports("rank 0")));
 }
 
+// Packets of a network that loses some arrive late.
+TEST_F(LivenessMonitorTest, suspects_ranks_of_a_silent_machine_before_they_are_lost) {
+  std::uint64_t ops = 0;
+  double silent = 0;
+  beat(2, 1);
+  const auto others = [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+    silent += 0.1;
+    liveness_monitor_.set_host_silence(2, silent);
+  };
+  EXPECT_FALSE(pass(2.9, others));
+  EXPECT_FALSE(liveness_monitor_.is_suspected(2, now_));
+  EXPECT_FALSE(pass(6.9, others));
+  EXPECT_TRUE(liveness_monitor_.is_suspected(2, now_));
+  EXPECT_FALSE(liveness_monitor_.is_suspected(1, now_));
+  beat(2, 2);
+  silent = 0;
+  EXPECT_FALSE(pass(0.1, others));
+  EXPECT_FALSE(liveness_monitor_.is_suspected(2, now_)) << "it was heard again";
+  EXPECT_THAT(pass(11, others), Optional(IsProblem("rank_unresponsive", "rank 2 (c)")));
+}
+
+TEST_F(LivenessMonitorTest, rank_of_a_machine_that_is_heard_is_lost_as_soon_as_any_other) {
+  std::uint64_t ops = 0;
+  beat(2, 1);
+  liveness_monitor_.set_host_silence(2, 1);
+  EXPECT_TRUE(pass(3.5, [&] {
+    ++ops;
+    beat(0, ops);
+    beat(1, ops);
+  }));
+}
+
 }  // namespace
 }  // namespace trainyard::session

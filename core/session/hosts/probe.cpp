@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "core/session/hosts/probe.h"
+
+#include <fmt/core.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+
+// A probe: the token, then `kPings` bytes, each of which is returned, then bulk until the client
+// closes its direction; the listener answers with one byte.
+namespace trainyard::session {
+namespace {
+
+using base::Descriptor;
+using base::Problem;
+using base::ProblemCode;
+using base::Result;
+using std::chrono::milliseconds;
+
+constexpr int kPings = 20;
+constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
+constexpr std::int64_t kBulkNs = 300'000'000;
+
+struct FreeAddress {
+  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
+};
+using Address = std::unique_ptr<addrinfo, FreeAddress>;
+
+Result<Address> numeric(const std::string& address, int port) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  if (const int error =
+          ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
+      error != 0)
+    return base::fail(Problem{"bad_address", ProblemCode::bad_input, address,
+                              fmt::format("this is not a numeric address: {}", gai_strerror(error)),
+                              "an IPv4 or IPv6 address", ""});
+  return Address(found);
+}
+
+// A nonblocking connection with a time limit for everything.
+class Connection {
+ public:
+  Connection(Descriptor socket, std::int64_t end_ns) : socket_(std::move(socket)), end_ns_(end_ns) {
+    const int yes = 1;
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  }
+
+  bool send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0) bytes.remove_prefix(static_cast<std::size_t>(sent));
+      else if (errno != EAGAIN && errno != EINTR) return false;
+      else if (!wait(POLLOUT)) return false;
+    }
+    return true;
+  }
+
+  // Receives exactly the bytes.
+  bool receive(char* bytes, std::size_t count) const {
+    while (count > 0) {
+      const ssize_t got = receive_some(bytes, count);
+      if (got <= 0) return false;
+      bytes += got;
+      count -= static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  // Receives until the peer closes its direction.
+  bool drain() const {
+    std::vector<char> block(kBlockBytes);
+    ssize_t got = 0;
+    while ((got = receive_some(block.data(), block.size())) > 0) {
+    }
+    return got == 0;
+  }
+
+  void close_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
+
+  bool wait(short events) const {
+    pollfd item{socket_.get(), events, 0};
+    const std::int64_t left = (end_ns_ - base::now_nanoseconds()) / 1'000'000;
+    return left > 0 && ::poll(&item, 1, static_cast<int>(left)) > 0;
+  }
+
+ private:
+  ssize_t receive_some(char* bytes, std::size_t count) const {
+    while (true) {
+      const ssize_t got = ::recv(socket_.get(), bytes, count, 0);
+      if (got >= 0 || (errno != EAGAIN && errno != EINTR)) return got;
+      if (!wait(POLLIN)) return -1;
+    }
+  }
+
+  Descriptor socket_;
+  std::int64_t end_ns_;
+};
+
+Descriptor open_socket(const addrinfo& address) {
+  return Descriptor(
+      ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+}
+
+std::string place(const std::string& address, int port) {
+  return address.find(':') == std::string::npos ? fmt::format("{}:{}", address, port)
+                                                : fmt::format("[{}]:{}", address, port);
+}
+
+Problem unreachable(const std::string& address, int port, int error) {
+  return {"port_unreachable",
+          ProblemCode::unavailable,
+          place(address, port),
+          fmt::format("no connection: {}", std::strerror(error)),
+          "a TCP connection between all machines of the run",
+          "Open the firewall for TCP between these machines, or correct the route."};
+}
+
+// Waits for the end of connect(); returns 0 or the error.
+int connect_error(const Descriptor& socket, const addrinfo& address, std::int64_t end_ns) {
+  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
+  if (errno != EINPROGRESS) return errno;
+  pollfd item{socket.get(), POLLOUT, 0};
+  const std::int64_t left = (end_ns - base::now_nanoseconds()) / 1'000'000;
+  if (left <= 0 || ::poll(&item, 1, static_cast<int>(left)) <= 0) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  return error;
+}
+
+bool answer_probe(const Connection& connection, const std::string& token) {
+  std::string first(token.size(), '\0');
+  if (!connection.receive(first.data(), first.size()) || first != token) return false;
+  for (int ping = 0; ping < kPings; ++ping) {
+    char byte = 0;
+    if (!connection.receive(&byte, 1) || !connection.send({&byte, 1})) return false;
+  }
+  return connection.drain() && connection.send("k");
+}
+
+}  // namespace
+
+Result<ProbeListener> ProbeListener::listen(const std::string& address, std::string token) {
+  const auto at = numeric(address, 0);
+  if (!at) return base::fail(at.error());
+  Descriptor socket = open_socket(**at);
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (!socket.is_open() || ::bind(socket.get(), (*at)->ai_addr, (*at)->ai_addrlen) != 0 ||
+      ::listen(socket.get(), 4) != 0 ||
+      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+    return base::fail(base::system_problem(address, "cannot listen at the address", errno));
+  const int port =
+      ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                                        : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  return ProbeListener(std::move(socket), port, std::move(token));
+}
+
+Result<void> ProbeListener::answer(milliseconds limit) const {
+  const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(limit).count();
+  while (base::now_nanoseconds() < end) {
+    pollfd item{socket_.get(), POLLIN, 0};
+    const std::int64_t left = (end - base::now_nanoseconds()) / 1'000'000;
+    if (::poll(&item, 1, static_cast<int>(std::max<std::int64_t>(0, left))) <= 0) continue;
+    Descriptor accepted(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (accepted.is_open() && answer_probe(Connection(std::move(accepted), end), token_)) return {};
+  }
+  return base::fail(Problem{"no_probe", ProblemCode::unavailable, std::to_string(port_),
+                            "no probe arrived", "", ""});
+}
+
+Result<ProbeFigures> probe(const std::string& address, int port, const std::string& token,
+                           milliseconds limit) {
+  const auto at = numeric(address, port);
+  if (!at) return base::fail(at.error());
+  const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(limit).count();
+  Descriptor socket = open_socket(**at);
+  if (!socket.is_open()) return base::fail(unreachable(address, port, errno));
+  if (const int error = connect_error(socket, **at, end); error != 0)
+    return base::fail(unreachable(address, port, error));
+  const Connection connection(std::move(socket), end);
+  if (!connection.send(token)) return base::fail(unreachable(address, port, ECONNRESET));
+  std::int64_t shortest = limit.count() * 1'000'000;
+  for (int ping = 0; ping < kPings; ++ping) {
+    char byte = '.';
+    const std::int64_t sent = base::now_nanoseconds();
+    if (!connection.send({&byte, 1}) || !connection.receive(&byte, 1))
+      return base::fail(unreachable(address, port, ECONNRESET));
+    shortest = std::min(shortest, base::now_nanoseconds() - sent);
+  }
+  const std::string block(kBlockBytes, 'x');
+  const std::int64_t begun = base::now_nanoseconds();
+  std::int64_t bytes = 0;
+  bool arrived = true;
+  for (; arrived && base::now_nanoseconds() - begun < kBulkNs; bytes += std::ssize(block))
+    arrived = connection.send(block);
+  connection.close_sending();
+  char done = 0;
+  if (!arrived || !connection.receive(&done, 1))
+    return base::fail(
+        Problem{"large_packets_lost", ProblemCode::unavailable, place(address, port),
+                "a connection is made and short messages arrive, but a bulk of data does not",
+                "packets of full size in both directions",
+                "Lower the MTU of the interface, or allow ICMP \"fragmentation needed\" in "
+                "firewalls on the way."});
+  return ProbeFigures{
+      base::seconds(shortest) / 2,
+      8.0 * static_cast<double>(bytes) / base::seconds(base::now_nanoseconds() - begun)};
+}
+
+}  // namespace trainyard::session
