@@ -20,7 +20,7 @@ namespace {
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
 // Version of the stored state of docks. Increase it when their arrangement changes: states of other
 // versions are ignored.
-constexpr int kStateVersion = 7;
+constexpr int kStateVersion = 8;
 constexpr QSize kWindowSize(1440, 900);  // at the first start, if the screen is large enough
 // Number of digit keys that show panels. From the tenth panel on, the digits are combined with
 // Shift.
