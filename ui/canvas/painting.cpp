@@ -337,11 +337,16 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
   const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
   paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colors().text);
   const QString name = as_text(look.host.name), address = address_text(look.host);
-  const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
+  const double room = header.width() - 22;
+  // The address of another machine gets up to half of the room, whatever the length of the name.
+  const bool other = !look.host.address.empty();
+  const double address_room =
+      other ? std::min(width_of(address, kSmallSize, false) + 10, room / 2) : 0;
+  const double name_width = std::min(width_of(name, kNameSize, true) + 2, room - address_room);
   write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
         Qt::AlignLeft, name, kNameSize, colors().text, true);
   write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize,
-        colors().dim);
+        other ? colors().text : colors().dim);
   if (look.host.devices.empty())
     write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter,
           QObject::tr("Drop a device here"), kSmallSize, colors().dim);

@@ -10,6 +10,7 @@
 #include <QPushButton>
 #include <QShortcut>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "core/base/units.h"
 #include "ui/model/topology/topology_text.h"
@@ -130,15 +131,15 @@ void AddMachineDialog::read(const HostsLine& line) {
 void AddMachineDialog::ask_about_key(const HostsLine& question) {
   const QString kind = as_text(question.kind);
   show_state(State::host_key, tr("Is this the host key of %1?").arg(destination_),
-             tr("ssh connects to this machine for the first time. Compare the fingerprint of its "
-                "%1 host key with the one that this command prints on the machine:")
+             tr("ssh connects to this machine for the first time. The fingerprint of its %1 host "
+                "key is:")
                  .arg(kind),
              tr("Trust this key"));
-  show_commands(fingerprint_command(kind) + "\n" + as_text(question.fingerprint));
-  note_->setText(
-      tr("If they differ, another machine answers. A trusted key is added to ssh's file "
-         "of known hosts."));
-  note_->show();
+  show_commands(as_text(question.fingerprint),
+                tr("Compare it with the one that this command prints on the machine. If they "
+                   "differ, another machine answers.\n%1\nA trusted key is added to ssh's file of "
+                   "known hosts.")
+                    .arg(fingerprint_command(kind)));
 }
 
 void AddMachineDialog::ask_about_agent(const HostsLine& question) {
@@ -178,11 +179,9 @@ void AddMachineDialog::show_problem(const base::Problem& problem) {
   set_manual_problem(this, problem);
   heading_->set_tint(TextColor::error);
   if (!refused) return;
-  show_commands("ssh-keygen -t ed25519\nssh-copy-id " + destination_);
-  note_->setText(
-      tr("Run these commands in a terminal. The first one makes a key, if you have none. "
-         "The second one asks for your password on the machine and copies the key."));
-  note_->show();
+  show_commands("ssh-keygen -t ed25519\nssh-copy-id " + destination_,
+                tr("Run these commands in a terminal. The first one makes a key, if you have none. "
+                   "The second one asks for your password on the machine and copies the key."));
 }
 
 // Shows a state with a button that accepts. Without `accept`, shows that the dialog waits.
@@ -202,6 +201,7 @@ void AddMachineDialog::show_state(State state, const QString& heading, const QSt
   accept_->setText(accept);
   accept_->setVisible(!accept.isEmpty());
   enable();
+  grow();
   if (same) return;
   if (state == State::address) address_->setFocus();
   else if (accept.isEmpty()) cancel_->setFocus();
@@ -209,14 +209,24 @@ void AddMachineDialog::show_state(State state, const QString& heading, const QSt
   else cancel_->setFocus();  // a key is not trusted by pressing Enter by mistake
 }
 
-// Shows lines in a fixed-width font, from which the user can copy.
-void AddMachineDialog::show_commands(const QString& commands) {
+// Shows lines that the user can copy, in a fixed-width font, and an explanation below them.
+void AddMachineDialog::show_commands(const QString& commands, const QString& note) {
   commands_->setFont(Theme::instance().fixed_font());
   commands_->setPlainText(commands);
   const int lines = static_cast<int>(commands.count('\n')) + 1;
   const QFontMetrics metrics(commands_->font());
   commands_->setFixedHeight(lines * metrics.lineSpacing() + 3 * kGrid);
   commands_->show();
+  note_->setText(note);
+  note_->show();
+  grow();
+}
+
+// Makes the dialog high enough for its texts.
+void AddMachineDialog::grow() {
+  layout()->activate();
+  const int wide = std::max(width(), minimumWidth()), high = layout()->totalHeightForWidth(wide);
+  if (high > height() || !isVisible()) resize(wide, high);
 }
 
 void AddMachineDialog::enable() {
@@ -225,10 +235,9 @@ void AddMachineDialog::enable() {
 
 void AddMachineDialog::reject() {
   if (!process_.running()) return QDialog::reject();
-  if (state_ == State::host_key || state_ == State::agent) process_.answer(false);
   process_.cancel();
-  show_state(State::address, tr("%1 was not added").arg(destination_), tr("You canceled."),
-             tr("Try again"));
+  show_state(State::address, tr("%1 was not added").arg(destination_),
+             tr("The addition was canceled."), tr("Try again"));
 }
 
 void AddMachineDialog::closeEvent(QCloseEvent* event) {

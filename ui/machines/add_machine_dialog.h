@@ -54,7 +54,8 @@ class AddMachineDialog : public QDialog {
   void show_problem(const base::Problem& problem);
   void show_state(State state, const QString& heading, const QString& text,
                   const QString& accept = {});
-  void show_commands(const QString& commands);
+  void show_commands(const QString& commands, const QString& note);
+  void grow();
   void enable();
 
   const Services& services_;

@@ -32,12 +32,15 @@ enum CheckColumn { host_column, check_column, state_column, found_column, advice
 constexpr std::array kSolvedByAdding{"host_key_unknown", "agent_missing", "other_agent",
                                      "login_refused"};
 
-QString check_advice(const base::Problem& problem) {
-  QStringList parts;
-  if (!problem.advice.empty()) parts << as_text(problem.advice);
-  if (!problem.accepted.empty())
-    parts << MachinesPanel::tr("Accepted: %1").arg(as_text(problem.accepted));
-  return parts.join(" ");
+// "the machine has 4 cores (drawn: 8)"
+QString found_text(const MachineCheckRow& row) {
+  return row.problem && !row.problem->accepted.empty()
+             ? QString("%1 (%2)").arg(row.found, as_text(row.problem->accepted))
+             : row.found;
+}
+
+QString advice_text(const MachineCheckRow& row) {
+  return row.problem ? as_text(row.problem->advice) : QString();
 }
 
 // Returns the drawing without positions and links, which the check does not use.
@@ -68,6 +71,7 @@ MachinesPanel::MachinesPanel(Document& document, const Services& services, QWidg
   advice_->setAccessibleName(tr("Advice for the check"));
   connect(&check_, &MachineCheck::changed, this, &MachinesPanel::refresh);
   connect(&document, &Document::changed, this, &MachinesPanel::show_status);
+  connect(&Theme::instance(), &Theme::changed, this, &MachinesPanel::refresh);
   refresh();
 }
 
@@ -136,14 +140,16 @@ void MachinesPanel::fill() {
     const bool passed = !row.problem;
     auto* item =
         new QTreeWidgetItem(table_, {row.host, row.check, passed ? tr("passed") : tr("failed"),
-                                     row.found, passed ? QString() : check_advice(*row.problem)});
+                                     found_text(row), advice_text(row)});
     item->setIcon(state_column, icon(passed ? "ok" : "error"));
-    if (!passed)
+    if (!passed) {
+      item->setForeground(state_column, colors().error);
       for (const int column : {host_column, check_column, state_column}) {
         QFont font = item->font(column);
         font.setWeight(QFont::DemiBold);
         item->setFont(column, font);
       }
+    }
     for (int column = 0; column < table_->columnCount(); ++column)
       item->setToolTip(column, item->text(column));
   }
@@ -242,9 +248,7 @@ QString MachinesPanel::address_to_add() const {
 void MachinesPanel::show_advice() {
   const MachineCheckRow* row = row_of(table_->currentItem());
   advice_->setVisible(row != nullptr);
-  advice_->setPlainText(row ? row->found +
-                                  (row->problem ? "\n" + check_advice(*row->problem) : QString())
-                            : QString());
+  advice_->setPlainText(row ? (found_text(*row) + "\n" + advice_text(*row)).trimmed() : QString());
   set_manual_problem(this, row ? row->problem : std::nullopt);
 }
 

@@ -132,6 +132,7 @@ void HostsProcess::cancel() {
   QProcess* process = std::exchange(process_, nullptr);
   if (process == nullptr) return;
   process->disconnect(this);
+  process->setParent(nullptr);  // it may outlive this object
   connect(process, &QProcess::finished, process, &QObject::deleteLater);
   process->closeWriteChannel();
   process->terminate();
