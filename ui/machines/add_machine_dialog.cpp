@@ -69,6 +69,8 @@ void AddMachineDialog::build() {
   commands_->setReadOnly(true);
   commands_->setTabChangesFocus(true);
   commands_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  commands_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  commands_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   commands_->setAccessibleName(tr("Commands to run"));
   column->addWidget(note_ = paragraph(TextColor::dim, this));
   column->addWidget(address_ = new QLineEdit(this));
@@ -215,7 +217,7 @@ void AddMachineDialog::show_commands(const QString& commands, const QString& not
   commands_->setPlainText(commands);
   const int lines = static_cast<int>(commands.count('\n')) + 1;
   const QFontMetrics metrics(commands_->font());
-  commands_->setFixedHeight(lines * metrics.lineSpacing() + 3 * kGrid);
+  commands_->setFixedHeight(lines * metrics.lineSpacing() + 2 * kGrid);
   commands_->show();
   note_->setText(note);
   note_->show();
