@@ -49,7 +49,7 @@ DockPanels::DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& c
   workspace.add("scaling", tr("Scaling"), Area::bottom, &scaling);
   workspace.add("text", tr("Text"), Area::bottom, &text);
   workspace.add("model", tr("Model"), Area::bottom, &model);
-  workspace.add("machines", tr("Machines"), Area::bottom, &machines);
+  workspace.add("machines", tr("Machines"), Area::bottom, &machines, Workspace::Shown::on_request);
   connect_inspector(center.canvas());
   announce_dropped_fields(document);
   connect_problems(workspace);

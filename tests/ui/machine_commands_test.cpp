@@ -74,16 +74,21 @@ TEST_F(Machines, menu_checks_the_document_and_a_row_leads_to_the_field) {
   ASSERT_TRUE(window_->open(example("four_hosts_ring_digits.json")));
   set_address(0, "me@node1");
   set_address(1, "node2");
-  window_->machines().check();
   MachinesPanel& panel = window_->panels().machines;
+  EXPECT_FALSE(panel.isVisible());
+  window_->machines().check();
   EXPECT_TRUE(panel.isVisible());
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel.table().topLevelItemCount() == 5; }, kPatience));
   emit panel.table().itemActivated(panel.table().topLevelItem(4), 0);
   EXPECT_EQ(window_->selection().picked().names, std::set<std::string>{"host1"});
+  window_->workspace().set_perspective(Workspace::Perspective::build);
+  EXPECT_FALSE(window_->workspace().dock("machines").isHidden());
   panel.here_button().click();
   EXPECT_EQ(hosts()[0].address + hosts()[1].address, "");
   window_->document().undo_stack().undo();
   EXPECT_EQ(hosts()[1].address, "node2");
+  window_->workspace().reset();
+  EXPECT_TRUE(window_->workspace().dock("machines").isHidden());
 }
 
 TEST_F(Machines, run_refused_because_of_machines_is_offered_on_this_machine) {
