@@ -145,10 +145,11 @@ class SuggestingEditor : public TextEditor {
     button->setIcon(icon("down"));
     button->setToolTip(tr("Suggestions"));
     button->setAccessibleName(tr("Suggestions"));
-    button->setPopupMode(QToolButton::InstantPopup);
     auto* menu = new QMenu(button);
     connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(*menu); });
-    button->setMenu(menu);
+    // Opened by hand, because a button with a menu paints a second arrow over the icon.
+    connect(button, &QToolButton::clicked, menu,
+            [button, menu] { menu->popup(button->mapToGlobal(QPoint(0, button->height()))); });
     layout()->addWidget(button);
   }
 

@@ -208,8 +208,8 @@ QString MachinesPanel::empty_text() const {
         "All ranks run on this machine. To use another one, press Add machine, or set "
         "the field Machine of a host.");
   return tr(
-      "The drawing uses %n other machine(s). Press Check machines to compare them with the "
-      "drawing before a run.",
+      "The drawing uses %n other machine(s). Press Check machines to test the connection and "
+      "to compare cores, memory and clock with the drawing.",
       nullptr, plural(others));
 }
 
