@@ -5,8 +5,9 @@
 #include <QStatusBar>
 #include <algorithm>
 
+#include "core/experiment/placement.h"
+#include "ui/model/text/count_text.h"
 #include "ui/model/topology/topology_text.h"
-#include "ui/run_on_this_machine.h"
 #include "ui/theme/icons.h"
 
 namespace trainyard::ui {
@@ -33,8 +34,10 @@ MachineCommands::MachineCommands(QMainWindow& window, Document& document, const 
   connect(&canvas, &CanvasActions::machine_requested, this, [this] { add(); });
   connect(&panels, &DockPanels::machine_requested, this, [this] { add(); });
   connect(&panels.machines, &MachinesPanel::machine_requested, this, &MachineCommands::add);
+  connect(&document, &Document::changed, &center.offers(), &Banner::recheck);
+  connect(&panels.known_machines, &KnownMachines::changed, &center.offers(), &Banner::recheck);
   connect(&panels.machines, &MachinesPanel::local_run_requested, this,
-          [this] { clear_addresses(document_); });
+          &MachineCommands::local_run_requested);
   connect(&panels.palette, &Palette::removal_requested, this, &MachineCommands::remove);
 }
 
@@ -73,6 +76,40 @@ void MachineCommands::remove(const QString& address) {
   window_.statusBar()->showMessage(
       tr("Removed %1 from the list of machines. Hosts of drawings keep the address.").arg(address),
       kMachineMessageMilliseconds);
+}
+
+// Returns the addresses in the document that are not in the list of machines.
+QStringList MachineCommands::unknown_machines() const {
+  const QStringList known = panels_.known_machines.addresses();
+  QStringList unknown;
+  for (const topology::Host& host : document_.experiment().topology.hosts)
+    if (const QString address = as_text(host.address); experiment::is_other_machine(host) &&
+                                                       !known.contains(address) &&
+                                                       !unknown.contains(address))
+      unknown << address;
+  return unknown;
+}
+
+void MachineCommands::document_opened() {
+  Banner& banner = center_.offers();
+  const QStringList unknown = unknown_machines();
+  const bool is_free = banner.isHidden() || banner.text() == offered_;
+  if (unknown.isEmpty() || !is_free) return;
+  banner.show_text(Banner::Kind::information,
+                   tr("This experiment uses %n machine(s) that you did not add", nullptr,
+                      plural(unknown.size())),
+                   tr("%1. Add machines that you may use, or run all ranks on this machine.")
+                       .arg(unknown.join(", ")));
+  banner.offer(tr("Run on this machine"), [this] {
+    emit local_run_requested();
+    return true;
+  });
+  banner.offer_second(tr("Check machines"), [this] {
+    check();
+    return false;  // the banner stays open above the results
+  });
+  banner.stays_until([this] { return unknown_machines().isEmpty(); });
+  offered_ = banner.text();
 }
 
 void MachineCommands::check() {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Commands on other machines: adds, draws, removes and checks them, and clears the addresses of all
-// hosts.
+// Commands on other machines: adds, draws, removes and checks them, and offers to run without them.
 #pragma once
 
 #include <QMainWindow>
@@ -28,10 +27,17 @@ class MachineCommands : public QObject {
   void add(const QString& address = {});
   void check();                                   // shows the panel and starts a check
   AddMachineDialog* dialog() { return dialog_; }  // null if it is not open
+  // Offers to run on this machine if a document that was just opened uses machines that are not in
+  // the list of machines.
+  void document_opened();
+
+ signals:
+  void local_run_requested();  // requests to clear the addresses of all hosts and to start a run
 
  private:
   void draw(const session::Machine& machine);
   void remove(const QString& address);
+  QStringList unknown_machines() const;
 
   QMainWindow& window_;
   Document& document_;
@@ -42,6 +48,7 @@ class MachineCommands : public QObject {
   ManualHelp& manual_;
   QAction* check_;
   QPointer<AddMachineDialog> dialog_;
+  QString offered_;  // text of the banner that `document_opened` has shown
 };
 
 }  // namespace trainyard::ui

@@ -122,6 +122,8 @@ void MainWindow::connect_parts() {
   connect(&workspace_, &Workspace::wanted, this, [this] { center_->show_welcome(false); });
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
   connect(&starter_, &RunStarter::location_requested, &links_, &PanelLinks::show_field);
+  connect(&machines_, &MachineCommands::local_run_requested, &starter_,
+          &RunStarter::start_on_this_machine);
   connect(&live_status_, &LiveRunStatus::attach_requested, &display_, &RunDisplay::open);
   connect(&panels_.scaling, &ScalingPanel::sweeping_changed, this, [this] {
     center_->errors().recheck();
@@ -169,6 +171,7 @@ void MainWindow::show_document() {
   display_.document_opened();
   center_->show_welcome(false);
   center_->canvas().zoom_to_fit();
+  machines_.document_opened();
 }
 
 // Reports that saving failed. The banner stays until saving succeeds. If input that was refused in

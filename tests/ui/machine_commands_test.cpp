@@ -120,6 +120,24 @@ TEST_F(Machines, run_that_failed_because_of_a_machine_is_offered_on_this_machine
   EXPECT_TRUE(window_->run_wanted());
 }
 
+TEST_F(Machines, document_with_unknown_machines_is_offered_on_this_machine) {
+  auto given = *experiment::load(example("four_hosts_ring_digits.json").toStdString());
+  given.topology.hosts[1].address = "them@node2";
+  const QString file = directory_.filePath("shared.json");
+  ASSERT_TRUE(experiment::save(given, file.toStdString()));
+  const Banner& banner = window_->center().offers();
+  ASSERT_TRUE(window_->open(file));
+  EXPECT_TRUE(banner.isVisible());
+  EXPECT_TRUE(banner.text().contains("uses 1 machine that you did not add"))
+      << banner.text().toStdString();
+  EXPECT_TRUE(banner.text().contains("them@node2"));
+  ASSERT_TRUE(session::add_to_list({"them@node2", "node2", "x86_64", 8, 16'000'000'000, {}}));
+  window_->panels().known_machines.refresh();
+  EXPECT_FALSE(banner.isVisible()) << "the machine was added";
+  ASSERT_TRUE(window_->open(file));
+  EXPECT_FALSE(banner.isVisible());
+}
+
 TEST_F(Machines, machine_is_removed_from_list_and_palette) {
   ASSERT_TRUE(session::add_to_list({"me@node1", "node1", "x86_64", 8, 16'000'000'000, {}}));
   window_ = make();

@@ -86,7 +86,8 @@ QWidget* MachinesPanel::build_controls() {
   row->addWidget(here_ = new QPushButton(tr("Run on this machine"), controls));
   row->addWidget(add_ = new QPushButton(icon("add"), tr("Add machine ..."), controls));
   start_->setToolTip(tr("Connect to the machines of the drawing and compare them with it"));
-  here_->setToolTip(tr("Clear the addresses of all hosts, so that all ranks run here"));
+  here_->setToolTip(
+      tr("Clear the machines of all hosts and start the run here; Undo restores them"));
   add_->setToolTip(tr("Make another machine ready for runs"));
   bar_->setRange(0, 0);
   bar_->setTextVisible(false);

@@ -37,7 +37,7 @@ class MachinesPanel : public QWidget {
   void activated(const QString& path);  // field of the host of a row
   // Requests to add the machine with this address; empty: any machine.
   void machine_requested(const QString& address);
-  void local_run_requested();  // requests to clear the addresses of all hosts
+  void local_run_requested();  // requests to clear the addresses of all hosts and to start a run
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
