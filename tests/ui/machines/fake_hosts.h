@@ -54,13 +54,21 @@ inline constexpr const char* kRefusesLogin =
 )";
 
 // Answers `hosts check`: five rows, of which three failed.
-inline constexpr const char* kThreeFailedRows = R"sh(cat <<'END'
+inline constexpr const char* kThreeFailedRows =
+    R"sh(cat <<'END'
 {"type":"check","host":"host0","check":"connection","passed":true,"text":"me@node1 as me"}
 {"type":"check","host":"host0","check":"cores","passed":false,"text":"the machine has 4 cores"}
 {"type":"check","host":"host0","check":"memory","passed":true,"text":"16.6 GB (drawn: 4 GB)"}
 {"type":"check","host":"host0","check":"clock","passed":false,"text":"the clock is +90 s"}
 {"type":"check","host":"host1","check":"connection","passed":false,"text":"no agent"}
-{"type":"result","status":"refused","problems":[{"id":"too_few_cores","code":"unavailable","where":"host0","what":"the machine has 4 cores","accepted":"drawn: 8","advice":"Draw what the machine has."},{"id":"clock_differs","code":"unavailable","where":"","what":"the clock is +90 s","accepted":"at most 60 s","advice":"Synchronize it."},{"id":"agent_missing","code":"unavailable","where":"host1","what":"no agent","accepted":"","advice":"Run trainyard-cli hosts add node2."}]}
+{"type":"result","status":"refused","problems":[)sh"
+    R"sh({"id":"too_few_cores","code":"unavailable","where":"host0",)sh"
+    R"sh("what":"the machine has 4 cores","accepted":"drawn: 8",)sh"
+    R"sh("advice":"Draw what the machine has."},)sh"
+    R"sh({"id":"clock_differs","code":"unavailable","where":"","what":"the clock is +90 s",)sh"
+    R"sh("accepted":"at most 60 s","advice":"Synchronize it."},)sh"
+    R"sh({"id":"agent_missing","code":"unavailable","where":"host1","what":"no agent",)sh"
+    R"sh("accepted":"","advice":"Run trainyard-cli hosts add node2."}]}
 END
 exit 2
 )sh";
