@@ -3,12 +3,16 @@
 
 #include <QDockWidget>
 #include <QMainWindow>
+#include <QPushButton>
 #include <QStatusBar>
+#include <QVBoxLayout>
 #include <memory>
 
 #include "ui/canvas/topology_tree.h"
 #include "ui/canvas/traffic_text.h"
 #include "ui/model/runs/machine_gpus.h"
+#include "ui/theme/icons.h"
+#include "ui/theme/theme.h"
 
 namespace trainyard::ui {
 
@@ -26,6 +30,9 @@ DockPanels::DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& c
       scaling(*new ScalingPanel(document, services, &window)),
       text(*new SampledTextPanel(&window)),
       model(*new ModelPanel(document, &window)),
+      machines(*new MachinesPanel(document, services, &window)),
+      palette(*new Palette(&window)),
+      known_machines(*new KnownMachines(&window)),
       window_(window) {
   using Area = Workspace::Area;
   workspace.add("palette", tr("Palette"), Area::left, make_palette(center, services));
@@ -42,6 +49,7 @@ DockPanels::DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& c
   workspace.add("scaling", tr("Scaling"), Area::bottom, &scaling);
   workspace.add("text", tr("Text"), Area::bottom, &text);
   workspace.add("model", tr("Model"), Area::bottom, &model);
+  workspace.add("machines", tr("Machines"), Area::bottom, &machines, Workspace::Shown::on_request);
   connect_inspector(center.canvas());
   announce_dropped_fields(document);
   connect_problems(workspace);
@@ -51,19 +59,43 @@ DockPanels::DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& c
 }
 
 QWidget* DockPanels::make_palette(CentralArea& center, const Services& services) {
-  auto* palette = new Palette(&window_);
-  connect(palette, &Palette::chosen, this, [&center](PaletteKind kind) {
+  connect(&palette, &Palette::chosen, this, [&center](PaletteKind kind) {
     center.show_welcome(false), center.canvas().place_in_middle(kind);
   });
-  connect(palette, &Palette::gpu_chosen, this, [&center](const topology::Device& gpu) {
+  connect(&palette, &Palette::machine_chosen, this, [&center](const topology::Host& machine) {
+    center.show_welcome(false), center.canvas().place_in_middle(machine);
+  });
+  connect(&palette, &Palette::gpu_chosen, this, [&center](const topology::Device& gpu) {
     center.show_welcome(false), center.canvas().place_in_middle(gpu);
   });
   auto* gpus = new MachineGpus(this);
-  connect(gpus, &MachineGpus::found, palette, &Palette::offer);
+  connect(gpus, &MachineGpus::found, &palette, &Palette::offer);
   gpus->look(services);
-  connect(palette, &Palette::role_chosen, &center.canvas(),
+  connect(&palette, &Palette::role_chosen, &center.canvas(),
           qOverload<topology::Role>(&TopologyView::give_role));
-  return palette;
+  connect(&known_machines, &KnownMachines::changed, this, &DockPanels::offer_machines);
+  offer_machines();
+  inspector.set_machines([this] { return known_machines.suggestions(); });
+  auto* content = new QWidget(&window_);
+  auto* column = new QVBoxLayout(content);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(&palette, 1);
+  auto* add = new QPushButton(icon("add"), tr("Add machine ..."), content);
+  add->setToolTip(tr("Make another machine ready for runs, and draw it"));
+  add->setObjectName("add_machine_button");
+  column->addWidget(add);
+  connect(add, &QPushButton::clicked, this, &DockPanels::machine_requested);
+  content->setFocusProxy(&palette);
+  return content;
+}
+
+// Offers this machine and the machines that were added.
+void DockPanels::offer_machines() {
+  std::vector<topology::Host> hosts{drawn_host(this_machine())};
+  for (const session::Machine& machine : known_machines.machines())
+    hosts.push_back(drawn_host(machine));
+  palette.offer_machines(hosts);
 }
 
 QWidget* DockPanels::make_tree(Document& document, Selection& selection) {

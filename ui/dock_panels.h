@@ -7,6 +7,8 @@
 #include "ui/central_area.h"
 #include "ui/charts/run_charts.h"
 #include "ui/inspector/inspector.h"
+#include "ui/machines/machines_panel.h"
+#include "ui/model/machines/known_machines.h"
 #include "ui/modelview/model_panel.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/plan_panel.h"
@@ -40,9 +42,16 @@ class DockPanels : public QObject {
   ScalingPanel& scaling;
   SampledTextPanel& text;
   ModelPanel& model;
+  MachinesPanel& machines;
+  Palette& palette;
+  KnownMachines& known_machines;  // offered by the palette and by the inspector
+
+ signals:
+  void machine_requested();  // requests to add another machine
 
  private:
   QWidget* make_palette(CentralArea& center, const Services& services);
+  void offer_machines();
   QWidget* make_tree(Document& document, Selection& selection);
   void connect_inspector(TopologyView& canvas);
   void announce_dropped_fields(Document& document);

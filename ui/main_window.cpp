@@ -57,6 +57,8 @@ MainWindow::MainWindow(Setup setup)
       display_(document_, files_, runs_, starter_, workspace_, *center_, panels_),
       reports_(*this, runs_, display_, starter_, workspace_, *center_, panels_),
       faults_(runs_, center_->canvas(), questions_),
+      machines_(*this, document_, setup_.services, workspace_, *center_, *canvas_actions_, panels_,
+                manual_),
       links_(*this, runs_, display_, workspace_, *center_, panels_),
       recoveries_(autosave_, files_, *center_, setup_.recovery),
       close_guard_(*this, files_, runs_, questions_) {
@@ -82,7 +84,7 @@ void MainWindow::build_menus() {
     if (!directory.isEmpty()) open(directory);
   };
   fill_menu_bar(*this, {document_, files_, *canvas_actions_, controls_, panels_.charts, workspace_,
-                        appearance_, manual_, open_run,
+                        appearance_, manual_, machines_, open_run,
                         [this] { center_->show_welcome(!center_->shows_welcome()); }});
 }
 
@@ -120,6 +122,8 @@ void MainWindow::connect_parts() {
   connect(&workspace_, &Workspace::wanted, this, [this] { center_->show_welcome(false); });
   connect(&runs_, &RunSession::ended, this, &MainWindow::run_ended);
   connect(&starter_, &RunStarter::location_requested, &links_, &PanelLinks::show_field);
+  connect(&machines_, &MachineCommands::local_run_requested, &starter_,
+          &RunStarter::start_on_this_machine);
   connect(&live_status_, &LiveRunStatus::attach_requested, &display_, &RunDisplay::open);
   connect(&panels_.scaling, &ScalingPanel::sweeping_changed, this, [this] {
     center_->errors().recheck();
@@ -167,6 +171,7 @@ void MainWindow::show_document() {
   display_.document_opened();
   center_->show_welcome(false);
   center_->canvas().zoom_to_fit();
+  machines_.document_opened();
 }
 
 // Reports that saving failed. The banner stays until saving succeeds. If input that was refused in

@@ -14,6 +14,7 @@
 #include "ui/fault_commands.h"
 #include "ui/file_actions.h"
 #include "ui/live_run_status.h"
+#include "ui/machine_commands.h"
 #include "ui/manual/manual_help.h"
 #include "ui/model/document/autosave.h"
 #include "ui/panel_links.h"
@@ -54,6 +55,7 @@ class MainWindow : public QMainWindow {
   CentralArea& center() { return *center_; }
   DockPanels& panels() { return panels_; }
   ManualHelp& manual() { return manual_; }
+  MachineCommands& machines() { return machines_; }
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -94,6 +96,7 @@ class MainWindow : public QMainWindow {
   RunDisplay display_;
   RunReports reports_;
   FaultCommands faults_;
+  MachineCommands machines_;
   PanelLinks links_;
   RecoveryOffers recoveries_;
   CloseGuard close_guard_;

@@ -53,6 +53,7 @@ void fill_run_menu(QMainWindow& window, const MenuContents& contents) {
   QMenu& menu = add_menu(window, QObject::tr("&Run"));
   contents.controls.fill_menu(menu);
   menu.addSeparator();
+  contents.machines.fill_run_menu(menu);
   contents.charts.freeze_action()->setShortcut(QKeySequence("F7"));
   menu.addAction(contents.charts.freeze_action());
 }

@@ -8,6 +8,7 @@
 #include "ui/canvas/actions.h"
 #include "ui/charts/run_charts.h"
 #include "ui/file_actions.h"
+#include "ui/machine_commands.h"
 #include "ui/manual/manual_help.h"
 #include "ui/panels/run_controls.h"
 #include "ui/workspace.h"
@@ -25,6 +26,7 @@ struct MenuContents {
   Workspace& workspace;
   Appearance& appearance;
   ManualHelp& manual;
+  MachineCommands& machines;
   std::function<void()> open_run;  // asks for a run directory and opens it
   std::function<void()> toggle_welcome;
 };

@@ -19,6 +19,7 @@ PanelLinks::PanelLinks(QMainWindow& window, const RunSession& runs, const RunDis
       center_(center),
       panels_(panels) {
   connect(&panels.problems, &ProblemsPanel::activated, this, &PanelLinks::show_field);
+  connect(&panels.machines, &MachinesPanel::activated, this, &PanelLinks::show_field);
   connect(&panels.timeline, &TimelinePanel::op_selected, this, &PanelLinks::show_recorded_op);
   connect(&panels.timeline, &TimelinePanel::drawn_op_selected, this, &PanelLinks::show_op);
   connect(&panels.staleness, &StalenessPanel::gradient_requested, this, &PanelLinks::show_push);

@@ -5,9 +5,11 @@
 #include <set>
 
 #include "core/base/fields.h"
+#include "ui/model/machines/known_machines.h"
 #include "ui/model/runs/failure.h"
 #include "ui/model/runs/run_directory.h"
 #include "ui/model/text/count_text.h"
+#include "ui/run_on_this_machine.h"
 
 namespace trainyard::ui {
 namespace {
@@ -67,6 +69,17 @@ void RunReports::report_failure(const Run& run) {
   center_.errors().show_problem(tr("%1 failed").arg(name_of(run)), *problem);
   const std::set<int> ranks = ranks_in_problem(*problem);
   offer_log(run, ranks.size() == 1 ? std::optional(*ranks.begin()) : std::nullopt);
+  offer_this_machine(run, *problem);
+}
+
+// Offers to run the experiment of the document without other machines, if the run failed because of
+// them.
+void RunReports::offer_this_machine(const Run& run, const base::Problem& problem) {
+  if (&run != runs_.current() || !is_machine_problem(problem) || !display_.trains_as_run()) return;
+  center_.errors().offer_second(tr("Run on this machine"), [this] {
+    starter_.start_on_this_machine();
+    return true;
+  });
 }
 
 void RunReports::report_run_error(const Run& run, const QString& text) {

@@ -24,6 +24,7 @@ class RunReports : public QObject {
   void run_updated(const Run& run);
   void report_run_error(const Run& run, const QString& text);
   void report_failure(const Run& run);
+  void offer_this_machine(const Run& run, const base::Problem& problem);
   void report_lost_coordinator(const Run& run);
   void offer_resume(const Run& run);
   void offer_log(const Run& run, std::optional<int> rank);

@@ -2,7 +2,10 @@
 #include "ui/run_starter.h"
 
 #include <QStatusBar>
+#include <algorithm>
 #include <utility>
+
+#include "ui/run_on_this_machine.h"
 
 namespace trainyard::ui {
 
@@ -36,6 +39,11 @@ void RunStarter::start() {
 void RunStarter::resume(const QString& run_directory) {
   start();
   if (wanted_) resume_from_ = run_directory;
+}
+
+void RunStarter::start_on_this_machine() {
+  clear_addresses(document_);
+  start();
 }
 
 void RunStarter::cancel() {
@@ -96,6 +104,14 @@ void RunStarter::refuse(const DisplayProblems& problems, std::function<bool()> i
                  emit location_requested(where);
                  return true;
                });
+  const auto by_machines = [](const DisplayProblem& problem) {
+    return is_machine_problem(problem.found);
+  };
+  if (std::ranges::any_of(problems, by_machines))
+    errors.offer_second(tr("Run on this machine"), [this] {
+      start_on_this_machine();
+      return true;
+    });
   errors.stays_until(std::move(is_resolved));
 }
 

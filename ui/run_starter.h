@@ -22,6 +22,8 @@ class RunStarter : public QObject {
   // Starts a run of the document, as `start` does. It resumes from the latest checkpoint of the run
   // in `run_directory`.
   void resume(const QString& run_directory);
+  // Clears the addresses of all hosts, as one undo step, and starts a run as `start` does.
+  void start_on_this_machine();
   // true if a run was requested and validation is not finished yet
   bool wanted() const { return wanted_; }
   void cancel();  // withdraws the request for a run

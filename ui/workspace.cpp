@@ -20,7 +20,7 @@ namespace {
 constexpr auto kState = "window/state", kGeometry = "window/geometry";
 // Version of the stored state of docks. Increase it when their arrangement changes: states of other
 // versions are ignored.
-constexpr int kStateVersion = 7;
+constexpr int kStateVersion = 8;
 constexpr QSize kWindowSize(1440, 900);  // at the first start, if the screen is large enough
 // Number of digit keys that show panels. From the tenth panel on, the digits are combined with
 // Shift.
@@ -75,12 +75,14 @@ void Workspace::focus_clicked(const QString& title) {
           one, [dock = one] { focus_content(*dock, Qt::MouseFocusReason); }, Qt::QueuedConnection);
 }
 
-void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content) {
+void Workspace::add(const QString& name, const QString& title, Area area, QWidget* content,
+                    Shown shown) {
   auto* dock = docks_[name] = new QDockWidget(title, &window_);
   order_ << name;
   dock->setObjectName(name);
   dock->setWidget(content);
   dock->setProperty("area", static_cast<int>(area));
+  dock->setProperty("on_request", shown == Shown::on_request);
   window_.addDockWidget(area_of(area), dock);
   QAction* action = dock->toggleViewAction();
   disconnect(action, &QAction::triggered, dock,
@@ -217,6 +219,7 @@ void Workspace::reset() {
 void Workspace::lay_out() {
   const int width = Theme::instance().pixels(360), narrow = Theme::instance().pixels(208);
   for (const QString& name : order_) {
+    if (on_request(name)) dock(name).hide();
     if (area(name) == Area::bottom) continue;
     put(name, Qt::Vertical);
     dock(name).show();
@@ -230,6 +233,10 @@ void Workspace::lay_out() {
 
 Workspace::Area Workspace::area(const QString& name) const {
   return static_cast<Area>(dock(name).property("area").toInt());
+}
+
+bool Workspace::on_request(const QString& name) const {
+  return dock(name).property("on_request").toBool();
 }
 
 // Hides empty tab bars. If docks are tabbed again before they were laid out, Qt keeps their old tab
@@ -259,8 +266,9 @@ void Workspace::lay_out_bottom(bool charts_apart) {
   QDockWidget* first = nullptr;
   for (const QString& name : order_) {
     if (area(name) != Area::bottom || (charts_apart && name == "charts")) continue;
+    const bool shown = !on_request(name) || !dock(name).isHidden();
     put(name, Qt::Horizontal);
-    dock(name).show();
+    dock(name).setVisible(shown);
     if (first) window_.tabifyDockWidget(first, &dock(name));
     else first = &dock(name);
   }

@@ -24,7 +24,9 @@ class Workspace : public QObject {
 
   Workspace(QMainWindow& window, QSettings& settings);
 
-  void add(const QString& name, const QString& title, Area area, QWidget* content);
+  enum class Shown { always, on_request };  // on_request: not part of the default layout
+  void add(const QString& name, const QString& title, Area area, QWidget* content,
+           Shown shown = Shown::always);
   QDockWidget& dock(const QString& name) const { return *docks_.at(name); }
   void raise(const QString& name);  // shows the dock in front of its neighbors
   // Shows the charts. In a small window, hides the docks that would leave them too little room.
@@ -62,6 +64,7 @@ class Workspace : public QObject {
   void hide_stray_bars();
   void put(const QString& name, Qt::Orientation orientation);
   Area area(const QString& name) const;
+  bool on_request(const QString& name) const;
   QMainWindow& window_;
   QSettings& settings_;
   std::map<QString, QDockWidget*> docks_;

@@ -97,6 +97,8 @@ void CanvasActions::add_places() {
       [this] { view_.place_in_middle(PaletteKind::host); });
   add("place_switch", "switch", tr("&Switch"), QKeySequence("Ctrl+5"),
       [this] { view_.place_in_middle(PaletteKind::network_switch); });
+  add("add_machine", "add", tr("Add &machine ..."), QKeySequence("Ctrl+6"),
+      [this] { emit machine_requested(); });
 }
 
 void CanvasActions::add_arrangements() {
@@ -169,7 +171,8 @@ void CanvasActions::fill_edit_menu(QMenu& menu) const {
               "connect_tool"});
 }
 void CanvasActions::fill_place_menu(QMenu& menu) const {
-  fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "place_host", "place_switch"});
+  fill(menu, {"place_cpu", "place_gpu", "place_tpu", "", "place_host", "place_switch", "",
+              "add_machine"});
 }
 void CanvasActions::fill_arrange_menu(QMenu& menu) const {
   fill(menu,

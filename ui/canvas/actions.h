@@ -20,7 +20,7 @@ class CanvasActions : public QObject {
                 QObject* parent = nullptr);
 
   // Returns an action by name: cut copy paste duplicate delete select_all rename | select_tool
-  // connect_tool | place_cpu place_gpu place_tpu place_host place_switch | toggle_chief
+  // connect_tool | place_cpu place_gpu place_tpu place_host place_switch add_machine | toggle_chief
   // toggle_server toggle_evaluator toggle_idle | align_left align_center align_right align_top
   // align_middle align_bottom distribute_horizontally distribute_vertically arrange | zoom_in
   // zoom_out zoom_actual zoom_fit
@@ -30,6 +30,9 @@ class CanvasActions : public QObject {
   void fill_place_menu(QMenu& menu) const;
   void fill_arrange_menu(QMenu& menu) const;
   void fill_view_menu(QMenu& menu) const;
+
+ signals:
+  void machine_requested();  // requests to add another machine
 
  private:
   QAction* add(const QString& name, const QString& icon, const QString& text,

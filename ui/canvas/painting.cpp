@@ -288,6 +288,26 @@ void paint_bus(QPainter& painter, const QRectF& bus, const HostAppearance& look,
   write_crossing(painter, bus, *look.live, look.speeds);
 }
 
+// Paints the name of a host. The address of another machine is below the name, because it is often
+// long, and above the tags of the tiles. For this machine, the text is beside the name.
+void paint_host_header(QPainter& painter, const QRectF& header, const HostAppearance& look) {
+  paint_icon(painter, "host", QRectF(header.left(), header.top() + 10, 16, 16), colors().text);
+  const QString name = as_text(look.host.name), address = address_text(look.host);
+  const QRectF words = header.adjusted(22, 0, 0, 0);
+  if (!look.host.address.empty()) {
+    write(painter, QRectF(words.left(), words.top(), words.width(), 17), Qt::AlignLeft, name,
+          kNameSize, colors().text, true);
+    return write(painter, QRectF(words.left(), words.top() + 16, words.width(), 15), Qt::AlignLeft,
+                 address, kSmallSize, colors().text);
+  }
+  const QRectF row(words.left(), words.top() + 6, words.width(), 24);
+  const double name_width = std::min(width_of(name, kNameSize, true) + 2, row.width());
+  write(painter, QRectF(row.left(), row.top(), name_width, row.height()), Qt::AlignLeft, name,
+        kNameSize, colors().text, true);
+  write(painter, row.adjusted(name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize,
+        colors().dim);
+}
+
 }  // namespace
 
 void paint_tile(QPainter& painter, const QRectF& rect, const TileAppearance& look) {
@@ -336,14 +356,7 @@ void paint_host(QPainter& painter, const QRectF& rect, const QRectF& bus,
     return write(painter, QRectF(rect.left() + 16, rect.top(), rect.width() - 32, 40),
                  Qt::AlignLeft, as_text(look.host.name), far_size(painter, 30), colors().text,
                  true);
-  const QRectF header(rect.left() + 16, rect.top() + 8, rect.width() - 32, 24);
-  paint_icon(painter, "host", QRectF(header.left(), header.top() + 4, 16, 16), colors().text);
-  const QString name = as_text(look.host.name), address = address_text(look.host);
-  const double name_width = std::min(width_of(name, kNameSize, true) + 2, header.width() - 22);
-  write(painter, QRectF(header.left() + 22, header.top(), name_width, header.height()),
-        Qt::AlignLeft, name, kNameSize, colors().text, true);
-  write(painter, header.adjusted(22 + name_width + 8, 0, 0, 0), Qt::AlignRight, address, kSmallSize,
-        colors().dim);
+  paint_host_header(painter, QRectF(rect.left() + 16, rect.top() + 2, rect.width() - 32, 36), look);
   if (look.host.devices.empty())
     write(painter, rect.adjusted(16, 40, -16, -16), Qt::AlignHCenter,
           QObject::tr("Drop a device here"), kSmallSize, colors().dim);

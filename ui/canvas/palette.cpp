@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/canvas/palette.h"
 
+#include <QContextMenuEvent>
+#include <QKeyEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <algorithm>
 #include <array>
@@ -16,8 +19,9 @@ namespace {
 
 constexpr const char *kPartMime = "application/x-trainyard-part",
                      *kRoleMime = "application/x-trainyard-role";
-constexpr int kRoleRole = Qt::UserRole + 1;  // item data: the role that the item gives
-constexpr int kGpuRole = Qt::UserRole + 2;   // item data: index of this machine's GPU, from 0
+constexpr int kRoleRole = Qt::UserRole + 1;     // item data: the role that the item gives
+constexpr int kGpuRole = Qt::UserRole + 2;      // item data: index of this machine's GPU, from 0
+constexpr int kMachineRole = Qt::UserRole + 3;  // item data: index of the machine; -1: heading
 
 struct Entry {
   PaletteKind kind;
@@ -54,12 +58,22 @@ constexpr std::array<RoleEntry, 5> kRoles{{
     {topology::Role::idle, QT_TR_NOOP("Idle"), QT_TR_NOOP("Not used in the run")},
 }};
 
-void add_heading(QListWidget& list, const QString& words) {
-  auto* heading = new QListWidgetItem(words, &list);
+QListWidgetItem* add_heading(QListWidget& list, const QString& words, int row) {
+  auto* heading = new QListWidgetItem(words);
+  list.insertItem(row, heading);
   heading->setFlags(Qt::NoItemFlags);  // keyboard navigation skips it
   QFont font = list.font();
   font.setWeight(QFont::DemiBold);
   heading->setFont(font);
+  return heading;
+}
+
+// "node1: me@node1, 8 cores, 16.6 GB"
+QString figures_of(const topology::Host& machine) {
+  QStringList figures{machine.address.empty() ? Palette::tr("this machine")
+                                              : as_text(machine.address)};
+  for (const topology::Device& device : machine.devices) figures << device_figures(device);
+  return as_text(machine.name) + ": " + figures.join(", ");
 }
 
 }  // namespace
@@ -98,8 +112,8 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
   setObjectName("palette");
   setAccessibleName(tr("Palette"));
   setAccessibleDescription(
-      tr("Devices, hosts and switches: press Enter to place one on the canvas. Roles: press Enter "
-         "to assign one to the selected devices."));
+      tr("Devices, hosts, switches and machines: press Enter to place one on the canvas. Roles: "
+         "press Enter to assign one to the selected devices."));
   setDragEnabled(true);
   setDragDropMode(DragOnly);
   setFrameShape(NoFrame);
@@ -110,7 +124,7 @@ Palette::Palette(QWidget* parent) : QListWidget(parent) {
     item->setToolTip(help_of(e));
     item->setData(Qt::UserRole, static_cast<int>(entry.kind));
   }
-  add_heading(*this, tr("Roles"));
+  add_heading(*this, tr("Roles"), count());
   for (const RoleEntry& entry : kRoles) {
     auto* item = new QListWidgetItem(icon(role_icon(entry.role)), tr(entry.label), this);
     item->setToolTip(tr(entry.help) + "\n" +
@@ -156,6 +170,69 @@ void Palette::offer(const std::vector<MachineGpu>& gpus, const QString& note) {
   }
 }
 
+int Palette::row_of_roles() const {
+  for (int row = 0; row < count(); ++row)
+    if (item(row)->data(kRoleRole).isValid()) return row - 1;  // the heading
+  return count();
+}
+
+void Palette::offer_machines(const std::vector<topology::Host>& machines) {
+  for (int row = count() - 1; row >= 0; --row)
+    if (item(row)->data(kMachineRole).isValid()) delete takeItem(row);
+  machines_ = machines;
+  if (machines_.empty()) return;
+  add_heading(*this, tr("Machines"), row_of_roles())->setData(kMachineRole, -1);
+  for (int i = 0; i < static_cast<int>(machines_.size()); ++i) {
+    const topology::Host& machine = machines_[static_cast<std::size_t>(i)];
+    const bool is_this = machine.address.empty();
+    auto* item =
+        new QListWidgetItem(icon("host"), is_this ? tr("This machine") : as_text(machine.address));
+    item->setToolTip(
+        figures_of(machine) + "\n" +
+        (is_this ? tr("Draws a host with the cores and the memory of this machine.")
+                 : tr("Draws a host whose ranks run on that machine, with its cores and memory.")) +
+        "\n" + tr("Drag it onto the canvas, or press Enter."));
+    item->setData(kMachineRole, i);
+    insertItem(row_of_roles(), item);
+  }
+}
+
+const topology::Host* Palette::machine_of(const QListWidgetItem& item) const {
+  const QVariant number = item.data(kMachineRole);
+  return number.isValid() && number.toInt() >= 0
+             ? &machines_[static_cast<std::size_t>(number.toInt())]
+             : nullptr;
+}
+
+// Returns the machine of an item that can be removed from the list of machines, otherwise null.
+const topology::Host* Palette::removable_machine(const QListWidgetItem* item) const {
+  const topology::Host* machine = item ? machine_of(*item) : nullptr;
+  return machine && !machine->address.empty() ? machine : nullptr;
+}
+
+void Palette::contextMenuEvent(QContextMenuEvent* event) {
+  const bool by_key = event->reason() == QContextMenuEvent::Keyboard;
+  const QListWidgetItem* item = by_key ? currentItem() : itemAt(event->pos());
+  const topology::Host* machine = item ? machine_of(*item) : nullptr;
+  if (!machine) return QListWidget::contextMenuEvent(event);
+  QMenu menu(this);
+  // Copies the machine, because the list may change while the menu is open.
+  menu.addAction(icon("host"), tr("Place on the canvas"), this,
+                 [this, host = *machine] { emit machine_chosen(host); });
+  if (removable_machine(item))
+    menu.addAction(
+        icon("delete"), tr("Remove machine"), this,
+        [this, address = as_text(machine->address)] { emit removal_requested(address); });
+  menu.exec(by_key ? viewport()->mapToGlobal(visualItemRect(item).center()) : event->globalPos());
+}
+
+void Palette::keyPressEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Delete)
+    if (const topology::Host* machine = removable_machine(currentItem()))
+      return emit removal_requested(as_text(machine->address));
+  QListWidget::keyPressEvent(event);
+}
+
 const topology::Device* Palette::gpu_of(const QListWidgetItem& item) const {
   const QVariant number = item.data(kGpuRole);
   return number.isValid() ? &gpus_[static_cast<std::size_t>(number.toInt())].device : nullptr;
@@ -163,6 +240,7 @@ const topology::Device* Palette::gpu_of(const QListWidgetItem& item) const {
 
 void Palette::choose(const QListWidgetItem* item) {
   if (const topology::Device* gpu = gpu_of(*item)) emit gpu_chosen(*gpu);
+  else if (const topology::Host* machine = machine_of(*item)) emit machine_chosen(*machine);
   else if (const QVariant role = item->data(kRoleRole); role.isValid())
     emit role_chosen(static_cast<topology::Role>(role.toInt()));
   else if (const QVariant kind = item->data(Qt::UserRole); kind.isValid())
@@ -177,6 +255,11 @@ QMimeData* Palette::mimeData(const QList<QListWidgetItem*>& items) const {
     Fragment alone{{}, {*gpu}};
     alone.devices.front().name = "gpu";
     return to_mime(alone).release();
+  }
+  if (const topology::Host* machine = machine_of(*items.front())) {
+    Fragment fragment;
+    fragment.topology.hosts = {*machine};
+    return to_mime(fragment).release();
   }
   if (const QVariant role = items.front()->data(kRoleRole); role.isValid())
     return to_mime(static_cast<topology::Role>(role.toInt())).release();

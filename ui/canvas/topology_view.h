@@ -43,8 +43,11 @@ class TopologyView : public QGraphicsView {
              QPointF at);  // a device is added to the host at that point, or to a new host
   // Places a device, which gets a new name derived from its kind.
   void place(const topology::Device& device, QPointF at);
+  // Places a host with its devices, under unused names derived from the host's name.
+  void place(const topology::Host& machine, QPointF at);
   void place_in_middle(PaletteKind kind);  // a device is added to the selected host
   void place_in_middle(const topology::Device& device);
+  void place_in_middle(const topology::Host& machine);
   // Gives the role to the selected devices. If that is impossible, shows the reason in the status
   // bar.
   void give_role(topology::Role role);
@@ -95,6 +98,7 @@ class TopologyView : public QGraphicsView {
   void go_to(const TopologyObject& part, bool extend = false);
   void place(PaletteKind kind, const std::optional<topology::Device>& device, QPointF at);
   void place_in_middle(PaletteKind kind, const std::optional<topology::Device>& device);
+  QPointF free_middle() const;
   void give_role(const std::set<std::string>& devices, topology::Role role);
   void drag_role(topology::Role role, QDragMoveEvent& event);
   void drop_role(topology::Role role, QDropEvent& event);

@@ -6,6 +6,7 @@
 #include "ui/canvas/topology_view.h"
 #include "ui/model/document/clipboard.h"
 #include "ui/model/document/layer_mime.h"
+#include "ui/model/machines/known_machines.h"
 #include "ui/model/topology/topology_text.h"
 
 namespace trainyard::ui {
@@ -29,6 +30,16 @@ std::optional<topology::Device> device_of_mime(const QMimeData* data) {
       !fragment->topology.switches.empty())
     return std::nullopt;
   return fragment->devices.front();
+}
+
+// Returns the single host that the MIME data contains. The palette's entries for machines are
+// dragged as such data.
+std::optional<topology::Host> host_of_mime(const QMimeData* data) {
+  const auto fragment = from_mime(data);
+  if (!fragment || fragment->topology.hosts.size() != 1 || !fragment->devices.empty() ||
+      !fragment->topology.switches.empty())
+    return std::nullopt;
+  return fragment->topology.hosts.front();
 }
 
 // Returns the name of the host that an object is or belongs to. Empty if the object is neither a
@@ -77,9 +88,35 @@ void TopologyView::place(PaletteKind kind, const std::optional<topology::Device>
   go_to(added);
 }
 
+void TopologyView::place(const topology::Host& machine, QPointF at) {
+  const QSizeF size = host_size(machine.devices.size());
+  const Position wanted = snapped({at.x() - size.width() / 2, at.y() - size.height() / 2});
+  const Position corner = uncovered(document_.experiment().topology, wanted, size);
+  std::string added;
+  document_.edit(tr("Place %1").arg(as_text(machine.name)), [&](experiment::Experiment& e) {
+    added = add_machine(e.topology, machine, corner);
+  });
+  go_to({TopologyObject::Kind::host, added, {}});
+}
+
 void TopologyView::place_in_middle(PaletteKind kind) { place_in_middle(kind, device_of(kind)); }
 void TopologyView::place_in_middle(const topology::Device& device) {
   place_in_middle(PaletteKind::gpu, device);
+}
+
+void TopologyView::place_in_middle(const topology::Host& machine) {
+  place(machine, free_middle());
+  ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
+}
+
+// Returns the first free place to the right of the center, because new objects must not cover each
+// other.
+QPointF TopologyView::free_middle() const {
+  QPointF at = middle();
+  for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144));
+       !within(scene_.layout(), room).names.empty(); room.moveCenter(at))
+    at += QPointF(208, 0);
+  return at;
 }
 
 void TopologyView::place_in_middle(PaletteKind kind,
@@ -87,12 +124,7 @@ void TopologyView::place_in_middle(PaletteKind kind,
   const std::string host = host_under(document_.experiment().topology, scene_.current());
   if (device && !host.empty())
     return place(kind, device, scene_.layout().rect_of(host).topLeft() + QPointF(4, 4));
-  // finds the first free place to the right, because new objects must not cover each other
-  QPointF at = middle();
-  for (QRectF room(at - QPointF(88, 72), QSizeF(176, 144));
-       !within(scene_.layout(), room).names.empty(); room.moveCenter(at))
-    at += QPointF(208, 0);
-  place(kind, device, at);
+  place(kind, device, free_middle());
   ensureVisible(scene_.layout().rect_of(scene_.current()), 24, 24);
 }
 
@@ -114,7 +146,7 @@ void TopologyView::give_role(const std::set<std::string>& devices, topology::Rol
 
 void TopologyView::dragEnterEvent(QDragEnterEvent* event) {
   const QMimeData* given = event->mimeData();
-  if (part_of_mime(given) || device_of_mime(given) || role_of_mime(given) ||
+  if (part_of_mime(given) || device_of_mime(given) || host_of_mime(given) || role_of_mime(given) ||
       !layers_of_mime(given).isEmpty())
     event->acceptProposedAction();
   else event->ignore();  // files are handled by the main window
@@ -176,7 +208,7 @@ void TopologyView::dragMoveEvent(QDragMoveEvent* event) {
     return drag_layers(layers, *event);
   const auto kind = part_of_mime(event->mimeData());
   const bool device = device_of_mime(event->mimeData()) || (kind && device_of(*kind));
-  if (!kind && !device) return event->ignore();
+  if (!kind && !device && !host_of_mime(event->mimeData())) return event->ignore();
   const TopologyObject under =
       device ? object_at(scene_.layout(), mapToScene(event->position().toPoint()), 0)
              : TopologyObject{};
@@ -212,6 +244,7 @@ void TopologyView::dropEvent(QDropEvent* event) {
   const QPointF at = mapToScene(event->position().toPoint());
   if (const auto kind = part_of_mime(event->mimeData())) place(*kind, at);
   else if (const auto device = device_of_mime(event->mimeData())) place(*device, at);
+  else if (const auto machine = host_of_mime(event->mimeData())) place(*machine, at);
   else return event->ignore();
   setFocus();
   event->acceptProposedAction();

@@ -3,13 +3,16 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QCompleter>
 #include <QDir>
 #include <QFileDialog>
 #include <QFocusEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QMenu>
 #include <QPlainTextEdit>
+#include <QStringListModel>
 #include <QToolButton>
 #include <QWheelEvent>
 #include <cmath>
@@ -125,6 +128,54 @@ class TextEditor : public FieldEditor {
   QLineEdit* line_;
 };
 
+// Text with suggestions: a menu lists them, and typing completes them. They are read when they are
+// shown, because they may change.
+class SuggestingEditor : public TextEditor {
+ public:
+  SuggestingEditor(const EditorStyle& style, QWidget* parent)
+      : TextEditor(parent), suggestions_(style.suggestions), empty_text_(style.empty_text) {
+    line_->setPlaceholderText(empty_text_);
+    auto* completer = new QCompleter(new QStringListModel(this), this);
+    completer->setCaseSensitivity(Qt::CaseInsensitive);
+    completer->setFilterMode(Qt::MatchContains);
+    line_->setCompleter(completer);
+    connect(completer, qOverload<const QString&>(&QCompleter::activated), this,
+            &SuggestingEditor::choose);
+    auto* button = new QToolButton(this);
+    button->setIcon(icon("down"));
+    button->setToolTip(tr("Suggestions"));
+    button->setAccessibleName(tr("Suggestions"));
+    auto* menu = new QMenu(button);
+    connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(*menu); });
+    // Opened by hand, because a button with a menu paints a second arrow over the icon.
+    connect(button, &QToolButton::clicked, menu,
+            [button, menu] { menu->popup(button->mapToGlobal(QPoint(0, button->height()))); });
+    layout()->addWidget(button);
+  }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (event->type() == QEvent::FocusIn)
+      static_cast<QStringListModel*>(line_->completer()->model())->setStringList(suggestions_());
+    return TextEditor::eventFilter(watched, event);
+  }
+
+ private:
+  void fill(QMenu& menu) {
+    menu.clear();
+    if (!empty_text_.isEmpty()) menu.addAction(empty_text_, this, [this] { choose({}); });
+    for (const QString& text : suggestions_())
+      menu.addAction(QString(text).replace('&', "&&"), this, [this, text] { choose(text); });
+  }
+  void choose(const QString& text) {
+    line_->setText(text);
+    take(text.toStdString());
+  }
+
+  std::function<QStringList()> suggestions_;
+  QString empty_text_;
+};
+
 class LongTextEditor : public FieldEditor {
  public:
   explicit LongTextEditor(QWidget* parent) : FieldEditor(parent), text_(new QPlainTextEdit(this)) {
@@ -228,6 +279,7 @@ FieldEditor* make_editor(const FieldDescription& field, const EditorStyle& style
     case FieldKind::list: break;
   }
   if (style.file) return new FileEditor(style.directory, parent);
+  if (style.suggestions) return new SuggestingEditor(style, parent);
   if (field.range.high > kManyCharacters && std::isfinite(field.range.high))
     return new LongTextEditor(parent);
   return new TextEditor(parent);

@@ -3,7 +3,9 @@
 // changes.
 #pragma once
 
+#include <QStringList>
 #include <QWidget>
+#include <functional>
 
 #include "core/base/field_description.h"
 
@@ -41,6 +43,9 @@ struct EditorStyle {
   bool file = false;  // the text is a file name: adds a button to choose a file
   QString directory;  // directory that relative file names start from
   QString zero_text;  // text shown for the value 0; empty: shows the number
+  // Returns values that a text often has, for completion and a menu. Null: there are none.
+  std::function<QStringList()> suggestions = {};
+  QString empty_text = {};  // text shown in place of an empty text, and as its entry in the menu
 };
 // Creates an editor for any kind of field except documents and lists.
 FieldEditor* make_editor(const base::FieldDescription& field, const EditorStyle& style,

@@ -103,7 +103,11 @@ void FieldForm::add_row(const FieldDescription& field, int line) {
   row.zero = hints_.zero_texts.value(row.name, zero_text(field));
   if (field.kind == FieldKind::list) row.editor = new ListEditor(field, this);
   else
-    row.editor = make_editor(field, {hints_.files.contains(row.name), directory_, row.zero}, this);
+    row.editor =
+        make_editor(field,
+                    {hints_.files.contains(row.name), directory_, row.zero,
+                     hints_.suggestions.value(row.name), hints_.empty_texts.value(row.name)},
+                    this);
   row.editor->setObjectName(row.name);
   set_manual_field(row.editor, row.name);
   row.label->setBuddy(row.editor);

@@ -7,6 +7,7 @@
 #include <QMap>
 #include <QStringList>
 #include <QWidget>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,10 @@ struct FormHints {
   QMap<QString, QString> zero_texts = {};  // by name: meaning of 0, if the help does not explain it
   // names of fields that get no reset button, because their default is not useful
   QStringList without_default = {};
+  // by name: text shown for an empty text, for fields with suggestions
+  QMap<QString, QString> empty_texts = {};
+  QMap<QString, std::function<QStringList()>> suggestions =
+      {};  // by name: frequent values of texts
 };
 
 // Refused input that an editor still shows.

@@ -169,9 +169,14 @@ QWidget* Inspector::build_item() {
   column->addWidget(item_measured_ = paragraph(TextColor::text, page));
   item_measured_->setTextFormat(Qt::PlainText);
   column->addSpacing(kGrid);
-  column->addWidget(item_form_ =
-                        new FieldForm({.hidden = {"devices"}, .without_default = {"x", "y"}},
-                                      page));  // hides the position, which is set by dragging
+  column->addWidget(
+      item_form_ = new FieldForm(
+          {.hidden = {"devices"},
+           .without_default = {"x", "y"},
+           .empty_texts = {{"address", tr("This machine")}},
+           .suggestions = {{"address",
+                            [this] { return machines_ ? machines_() : QStringList(); }}}},
+          page));  // hides the position, which is set by dragging
   column->addStretch(1);
   connect(item_form_, &FieldForm::edited, this, &Inspector::edit_item);
   connect(item_form_, &FieldForm::refused_changed, this, &Inspector::emit_refused);

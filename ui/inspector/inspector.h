@@ -46,6 +46,8 @@ class Inspector : public QWidget {
   void set_measured(std::function<QStringList(const SelectedObjects&)> measured) {
     measured_ = std::move(measured);
   }
+  // Sets a callback that returns addresses of machines, which the field of a host suggests.
+  void set_machines(std::function<QStringList()> machines) { machines_ = std::move(machines); }
   void show_measured();  // updates the measurements
   QString measured() const;
   bool shows_experiment() const;
@@ -100,6 +102,7 @@ class Inspector : public QWidget {
   FailureView* failures_;
   std::function<DataAssignment()> recorded_assignment_;
   std::function<QStringList(const SelectedObjects&)> measured_;
+  std::function<QStringList()> machines_;
   TintedLabel *item_title_, *item_kind_, *item_hint_, *item_measured_;
 };
 

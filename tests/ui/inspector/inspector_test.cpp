@@ -122,7 +122,7 @@ TEST_F(InspectorTest, required_fields_and_positions_cannot_be_reset) {
     return resets_of(inspector_.item_form());
   };
   EXPECT_EQ(resets({{"cpu0"}, {}}), QStringList("Cores"));
-  EXPECT_EQ(resets({{"host0"}, {}}), QStringList("Address"));
+  EXPECT_EQ(resets({{"host0"}, {}}), QStringList("Machine"));
   EXPECT_EQ(resets({{}, {{"cpu0", "cpu1"}}}), QStringList("Latency"));
   EXPECT_EQ(resets_of(inspector_.form("")), QStringList("Name")) << "a name is optional";
 }

@@ -18,6 +18,7 @@ using base::FieldDescription;
 // Labels of fields whose name alone is unclear.
 constexpr std::pair<const char*, const char*> kPlainLabels[] = {
     {"topology", QT_TRANSLATE_NOOP("field", "Drawing")},
+    {"address", QT_TRANSLATE_NOOP("field", "Machine")},
     {"hang_seconds", QT_TRANSLATE_NOOP("field", "Hang timeout")},
     {"checkpoint_every_steps", QT_TRANSLATE_NOOP("field", "Checkpoint every")},
     {"resume_from", QT_TRANSLATE_NOOP("field", "Resume from")},

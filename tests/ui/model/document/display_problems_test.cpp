@@ -30,7 +30,7 @@ TEST(DisplayLocations, name_fields_like_the_forms_and_items_by_name) {
   EXPECT_EQ(displayed_location("run.hang_seconds"), "Run: Hang timeout");
   EXPECT_EQ(displayed_location("model.layers[2].units"), "Model: Layer 2: Units");
   EXPECT_EQ(displayed_location("topology.hosts[0].devices[1].kind"), "cpu1 on left: Kind");
-  EXPECT_EQ(displayed_location("topology.hosts[1].address"), "right: Address");
+  EXPECT_EQ(displayed_location("topology.hosts[1].address"), "right: Machine");
   EXPECT_EQ(displayed_location("topology.switches[0]"), "hub");
   EXPECT_EQ(displayed_location("topology.links[0].to"), "left – hub: To");
   EXPECT_EQ(displayed_location("topology.links"), "Drawing: Links");
