@@ -312,9 +312,10 @@ std::optional<std::string> emulation_caveat(const Topology& topology) {
 
 std::optional<std::string> shared_cores_caveat(const Topology& topology, const RunSpec& run,
                                                int usable) {
-  const std::int64_t ranks = count_ranks(topology),
-                     wanted =
-                         sum_over_ranks(topology, [](const Device&device) { return device.cores; });
+  std::int64_t ranks = 0, wanted = 0;
+  for (const topology::Host& host : topology.hosts)
+    for (const Device& device : host.devices)
+      if (runs(device) && !is_other_machine(host)) ++ranks, wanted += device.cores;
   if (ranks < 2 || wanted <= usable || run.clock == RunClock::virtual_time) return std::nullopt;
   return fmt::format("{} share {}: times include waiting for each other",
                      base::counted(ranks, "rank"), base::counted(usable, "core"));

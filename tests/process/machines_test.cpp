@@ -236,7 +236,7 @@ TEST_F(NetworkChecks, identify_a_firewall_of_data_ports) {
 
 TEST_F(NetworkChecks, identify_lost_large_packets) {
   if (machines_->on(2, "nft list tables").exit_code != 0) GTEST_SKIP() << "there is no nftables";
-  filter("tcp dport != 22 meta length > 600");
+  filter("tcp dport != 22 meta length '>' 600");
   EXPECT_THAT(failed_pairs(), ElementsAre(Pair("large_packets_lost", "host1 -> host2")));
   machines_->on(2, "nft delete table inet t");
 }

@@ -208,7 +208,8 @@ void Coordination::check_heartbeats(std::int64_t now) {
   if (ended_) return;
   for (RankEntry& entry : entries_)
     if (entry.handle)
-      liveness_monitor_.set_host_silence(entry.identity.rank, entry.handle->host_silent_seconds());
+      liveness_monitor_.set_host_silence(entry.identity.rank, entry.handle->host_silent_seconds(),
+                                         now);
   for (RankEntry& entry : entries_)
     if (liveness_monitor_.is_unresponsive(entry.identity.rank, now) && can_continue_without(entry))
       mark_lost(entry, fmt::format("stopped responding {} ago; its last heartbeat was {}",

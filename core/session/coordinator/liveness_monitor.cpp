@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/plan/text.h"
@@ -86,8 +87,10 @@ std::optional<Problem> LivenessMonitor::unresponsive_problem(std::int64_t now_ns
   return std::nullopt;
 }
 
-void LivenessMonitor::set_host_silence(int rank, double seconds) {
-  ranks_[static_cast<std::size_t>(rank)].host_is_silent = seconds > kHostHeardSeconds;
+void LivenessMonitor::set_host_silence(int rank, double seconds, std::int64_t now_ns) {
+  RankLiveness& seen = ranks_[static_cast<std::size_t>(rank)];
+  const bool was_silent = std::exchange(seen.host_is_silent, seconds > kHostHeardSeconds);
+  if (was_silent && !seen.host_is_silent && seen.heard_ns != kNever) seen.heard_ns = now_ns;
 }
 
 bool LivenessMonitor::is_suspected(int rank, std::int64_t now_ns) const {

@@ -16,9 +16,6 @@ namespace trainyard::session {
 
 struct LivenessLimits {
   double unresponsive_seconds = 3;  // After this long without a heartbeat, the rank is lost.
-  // Longer time limit for ranks of a machine of which nothing at all arrives: the network may lose
-  // packets. Until then, these ranks are suspected.
-  double silent_host_seconds = 10;
   // The run hangs if heartbeats arrive, but no rank completes an op for this long.
   double hang_seconds = 20;
   // If this process itself is suspended longer than this, the time is not counted as silence of the
@@ -27,6 +24,9 @@ struct LivenessLimits {
   // Longer time limit in place of hang_seconds while a rank has not completed its first op, because
   // ranks may still be connecting to each other.
   double begin_seconds = 0;
+  // Longer time limit for ranks of a machine of which nothing at all arrives: the network may lose
+  // packets. Until then, these ranks are suspected.
+  double silent_host_seconds = 10;
 };
 
 class LivenessMonitor {
@@ -45,8 +45,9 @@ class LivenessMonitor {
   // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_unresponsive(int rank, std::int64_t now_ns);
-  // States for how long nothing arrived from the rank's machine.
-  void set_host_silence(int rank, double seconds);
+  // States for how long nothing arrived from the rank's machine. When the machine is heard again, the
+  // limit of its ranks starts anew, because their heartbeats may follow a moment later.
+  void set_host_silence(int rank, double seconds, std::int64_t now_ns);
   // True if a rank of a silent machine sent no heartbeat for `unresponsive_seconds`.
   bool is_suspected(int rank, std::int64_t now_ns) const;
   // Returns the problem of a rank whose process ended early. `how`: text from `Process::ended`.
