@@ -46,6 +46,7 @@ class Rows {
                    fmt::format("the machine has {}", found), fmt::format("drawn: {}", drawn),
                    "Draw what the machine has, or choose another machine."});
   }
+  const std::string& host() const { return host_->name; }
   std::vector<CheckRow> take() { return std::move(rows_); }
 
  private:
@@ -80,7 +81,8 @@ void check_clock(const session::RemoteHost& machine, Rows& rows) {
     return rows.failed("clock", {"host_silent", base::ProblemCode::unavailable, "",
                                  "the agent did not answer", "", "Check the network."});
   const std::string found =
-      fmt::format("{:+.3f} s from this clock, round trip {}", offset->wall_seconds,
+      fmt::format("{:+.3f} s from this clock, round trip {}",
+                  std::abs(offset->wall_seconds) < 0.0005 ? 0.0 : offset->wall_seconds,
                   base::format_seconds(2 * offset->uncertainty_seconds));
   if (std::abs(offset->wall_seconds) <= kClockOffsetSeconds) return rows.good("clock", found);
   rows.failed("clock", {"clock_differs", base::ProblemCode::unavailable, "",
@@ -107,9 +109,14 @@ void check_gpus(const Host& host, const AgentHello& hello, Rows& rows) {
 // The disk of the file cache must hold the files of the run.
 void check_disk(const AgentHello& hello, std::int64_t bytes, Rows& rows) {
   if (hello.free_disk_bytes == 0) return;
-  rows.compare("disk", bytes <= hello.free_disk_bytes, "disk_full",
-               base::format_bytes(static_cast<double>(hello.free_disk_bytes)) + " free",
-               bytes == 0 ? "no data files" : base::format_bytes(static_cast<double>(bytes)));
+  const std::string found =
+      fmt::format("{} free, {} needed for data files",
+                  base::format_bytes(static_cast<double>(hello.free_disk_bytes)),
+                  base::format_bytes(static_cast<double>(bytes)));
+  if (bytes <= hello.free_disk_bytes) return rows.good("disk", found);
+  rows.failed("disk", {"disk_full", base::ProblemCode::unavailable, rows.host(), found,
+                       "enough free space on the disk of the file cache",
+                       "Free space on this disk, or use a smaller data set."});
 }
 
 struct CheckedMachine {

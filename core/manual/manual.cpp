@@ -72,14 +72,16 @@ std::size_t character_start(std::string_view text, std::size_t at) {
 std::string excerpt_around(std::string text, std::size_t at) {
   constexpr std::size_t before = 40, length = 140;
   for (char& c : text)
-    if (c == '\n' || c == '|') c = ' ';
+    if (c == '\n') c = ' ';
   std::size_t begin = at > before ? text.find(' ', at - before) : 0;
   if (begin == std::string::npos || begin > at) begin = at;
   begin = character_start(text, begin);
   std::size_t end = std::min(begin + length, text.size());
   if (end < text.size()) end = std::max(text.rfind(' ', end), begin);
-  static const std::regex ruler("-{3,}");  // the line below the header of a table
-  const std::string part = std::regex_replace(text.substr(begin, end - begin), ruler, "");
+  static const std::regex ruler("\\|( *:?-{3,}:? *\\|)+"),  // the line below the header of a table
+      bars(" *\\|[ |]*"), end_bars("^( · )+|( · )+$");
+  std::string part = std::regex_replace(text.substr(begin, end - begin), ruler, "|");
+  part = std::regex_replace(std::regex_replace(part, bars, " · "), end_bars, "");
   std::string result;
   for (const char c : part)
     if (c != ' ' || (!result.empty() && result.back() != ' ')) result += c;

@@ -15,58 +15,12 @@ import argparse
 import json
 import pathlib
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-
-
-class Machines:
-    """Machines m1 to m`count`, and m0, the coordinator's."""
-
-    def __init__(self, binaries, count):
-        self.binaries = binaries
-        self.directory = tempfile.TemporaryDirectory(prefix="trainyard-bench-")
-        self.process = subprocess.Popen(
-            [TREE / "tests/process/machines/machines.sh", f"{self.directory.name}/m", str(count),
-             str(binaries)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        for line in self.process.stdout:
-            if line.startswith("ready"):
-                self.pid = line.split()[1]
-                break
-        else:
-            sys.exit("the machines did not start; are you root?")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait()
-        self.directory.cleanup()
-
-    def files(self):
-        """The directory that is /mnt on m0."""
-        return pathlib.Path(self.directory.name) / "m/m0"
-
-    def cli(self, *arguments):
-        done = subprocess.run(
-            ["nsenter", "--target", self.pid, "--all", "env", "--chdir=/mnt", "HOME=/mnt/home",
-             "XDG_DATA_HOME=/mnt/data", "XDG_RUNTIME_DIR=/run", f"{self.binaries}/trainyard-cli",
-             *arguments], capture_output=True, text=True, timeout=300)
-        if done.returncode != 0:
-            sys.exit(f"trainyard-cli {' '.join(arguments)} failed:\n{done.stderr}")
-        return done.stdout
-
-    def run(self, document, name, *settings):
-        """Returns the result of a run, and the seconds from its start to the first step."""
-        (self.files() / f"{name}.json").write_text(json.dumps(document))
-        out = self.cli("run", f"/mnt/{name}.json", "--json", *settings)
-        result = json.loads(out.splitlines()[-1])
-        return result, result["first_step_seconds"]
+sys.path.insert(0, str(TREE / "tests/process/machines"))
+from machines import Machines  # noqa: E402
 
 
 def drawn(hosts, addresses, transport):
@@ -98,10 +52,10 @@ def main():
         ratios = []
         for _ in range(arguments.repeat):
             starts["three hosts over ssh"].append(
-                machines.run(drawn(3, ["m1", "m2"], "zmq"), "far", *few)[1])
-            starts["this machine"].append(machines.run(drawn(3, [], "zmq"), "near", *few)[1])
-            far = machines.run(drawn(2, ["m1"], "zmq"), "far", *many)[0]
-            near = machines.run(drawn(2, [], "zmq"), "near", *many)[0]
+                machines.run(drawn(3, ["m1", "m2"], "zmq"), *few)["first_step_seconds"])
+            starts["this machine"].append(machines.run(drawn(3, [], "zmq"), *few)["first_step_seconds"])
+            far = machines.run(drawn(2, ["m1"], "zmq"), *many)
+            near = machines.run(drawn(2, [], "zmq"), *many)
             ratios.append(far["step_seconds"]["median"] / near["step_seconds"]["median"])
         for name, seconds in starts.items():
             print(f"start to first step, {name}: {statistics.median(seconds):.2f} s "

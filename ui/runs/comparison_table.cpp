@@ -11,8 +11,8 @@
 namespace trainyard::ui {
 namespace {
 
-// maximum width of a column in characters, if the table has no free space
-constexpr int kCharacters = 30;
+// Columns are not narrowed below this width, in characters.
+constexpr int kCharacters = 20;
 
 QTableWidgetItem* cell(const QString& text, const QString& help = {}) {
   auto* item = new QTableWidgetItem(text);
@@ -81,16 +81,18 @@ void ComparisonTable::fit() {
   if (columnCount() == 0) return;
   set_titles([](int) { return QWIDGETSIZE_MAX; });
   resizeColumnsToContents();
+  std::vector<int> natural;
+  for (int column = 0; column < columnCount(); ++column) natural.push_back(columnWidth(column));
+  const auto fits = [&](int most) {
+    int width = 0;
+    for (const int one : natural) width += std::min(one, most);
+    return width <= viewport()->width();
+  };
   const int least = fontMetrics().averageCharWidth() * kCharacters;
-  const int room = std::max(viewport()->width() / columnCount(), least);
-  int free = viewport()->width();  // width that the columns leave if none exceeds `room`
+  int most = *std::ranges::max_element(natural);
+  while (most > least && !fits(most)) --most;
   for (int column = 0; column < columnCount(); ++column)
-    free -= std::min(columnWidth(column), room);
-  for (int column = 0; column < columnCount(); ++column) {
-    const int lacks = std::max(0, columnWidth(column) - room), given = std::clamp(free, 0, lacks);
-    free -= given;
-    setColumnWidth(column, columnWidth(column) - lacks + given);
-  }
+    setColumnWidth(column, std::min(columnWidth(column), most));
   const int margins = 4 * style()->pixelMetric(QStyle::PM_HeaderMargin, nullptr, this);
   set_titles([&](int column) { return columnWidth(column) - margins; });
   resizeRowsToContents();

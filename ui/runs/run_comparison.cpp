@@ -31,8 +31,10 @@ QString figure(const base::Json& result, const std::string& path, const QString&
   if (unit == "%") return QString::number(number * 100, 'f', 2) + " %";
   if (unit == "s") return QString::fromStdString(base::format_seconds(number));
   if (unit == "B") return QString::fromStdString(base::format_bytes(number));
-  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
-  return (is_whole ? grouped(static_cast<std::int64_t>(number)) : QString::number(number, 'g', 5)) +
+  // From 1,000 on, fractions are not shown.
+  const bool is_whole = number == std::floor(number) || std::abs(number) >= 1000;
+  return (is_whole && std::abs(number) < 1e15 ? grouped(std::llround(number))
+                                              : QString::number(number, 'g', 5)) +
          (unit.isEmpty() ? "" : " " + unit);
 }
 

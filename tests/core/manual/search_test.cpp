@@ -64,6 +64,7 @@ TEST(Search, gives_the_first_match_below_the_heading) {
   EXPECT_EQ(hits[0].place.word, "Step");
   EXPECT_THAT(hits[0].excerpt, HasSubstr("Step size of gossip"));
   EXPECT_THAT(hits[0].excerpt, Not(HasSubstr("---")));
+  EXPECT_THAT(hits[0].excerpt, Not(HasSubstr("|")));
   EXPECT_EQ(gossip_manual().search("learning")[0].place.word, "learning_rate");
   EXPECT_EQ(gossip_manual().search("limits")[0].place.word, "") << "only the heading matches";
 }
