@@ -45,8 +45,8 @@ class LivenessMonitor {
   // no work and cannot hang.
   std::optional<base::Problem> judge(std::int64_t horizon, std::int64_t now_ns);
   bool is_unresponsive(int rank, std::int64_t now_ns);
-  // States for how long nothing arrived from the rank's machine. When the machine is heard again, the
-  // limit of its ranks starts anew, because their heartbeats may follow a moment later.
+  // States for how long nothing arrived from the rank's machine. When the machine is heard again,
+  // the limit of its ranks starts again, because their heartbeats may follow a moment later.
   void set_host_silence(int rank, double seconds, std::int64_t now_ns);
   // True if a rank of a silent machine sent no heartbeat for `unresponsive_seconds`.
   bool is_suspected(int rank, std::int64_t now_ns) const;

@@ -353,7 +353,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   std::map<PeerId, std::uint32_t> channels_;
   std::map<std::uint32_t, PeerId> peers_;
   std::int64_t asked_ns_ = 0;
-  std::vector<SourceFile> files_;  // set before the agent is told of them
+  std::vector<SourceFile> files_;  // set before the request is sent
   std::filesystem::path sending_;
   std::ifstream source_;
   std::int64_t unsent_bytes_ = 0;  // of the file that is sent

@@ -63,7 +63,7 @@ ON_DEVICE void differentiate(const Team& team, const Tensor& logits, const Tenso
   });
 }
 
-// What one row adds to the metrics: its loss, and 1 if its prediction is correct.
+// Contribution of one row to the metrics: its loss, and 1 if its prediction is correct.
 struct RowMetrics {
   double loss, correct;
 };
