@@ -55,13 +55,13 @@ std::int64_t count_gpus() {
   return gpus;
 }
 
-// Returns the free space of the disk of a directory that may not exist yet; 0 if it is not known.
+// Returns the free space of the disk of a directory that may not exist yet; -1 if it is not known.
 std::int64_t free_space(std::filesystem::path directory) {
   std::error_code error;
   while (!std::filesystem::exists(directory, error) && directory.has_relative_path())
     directory = directory.parent_path();
   const auto space = std::filesystem::space(directory, error);
-  return error ? 0 : static_cast<std::int64_t>(space.available);
+  return error ? -1 : static_cast<std::int64_t>(space.available);
 }
 
 session::AgentHello hello_of_this_host() {

@@ -26,8 +26,7 @@ base::Problem explained(base::Problem problem, const AgentWish& wish) {
   if (const std::string last = ssh::last_line(printed); !last.empty())
     problem.what += fmt::format("; ssh printed: {}", last);
   if (problem.advice.empty())
-    problem.advice =
-        fmt::format("Read {}, and try the connection with ssh.", wish.log_file.string());
+    problem.advice = fmt::format("Try the connection with ssh {}.", wish.destination);
   return problem;
 }
 
@@ -58,7 +57,8 @@ base::Result<AgentConnection> connect_agent(const AgentWish& wish) {
   auto host = session::RemoteHost::connect({.name = wish.name,
                                             .stream = std::move(connection->stream),
                                             .relay_to_coordinator = wish.relay_to_coordinator,
-                                            .log = wish.log},
+                                            .log = wish.log,
+                                            .is_canceled = wish.is_canceled},
                                            kConnectSeconds);
   if (!host) return base::fail(explained(host.error(), wish));
   made.host = std::move(*host);

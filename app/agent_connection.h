@@ -20,6 +20,7 @@ struct AgentWish {
   // As in RemoteHostParts; may be null if no run is prepared.
   std::function<base::Result<std::unique_ptr<session::Relay>>()> relay_to_coordinator{};
   std::function<void(int rank, const std::string& text)> log{};
+  std::function<bool()> is_canceled{};  // as in RemoteHostParts
 };
 
 // The members are destroyed in reverse order: the agent ends before ssh is killed.

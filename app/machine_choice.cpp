@@ -82,6 +82,9 @@ Result<void> choose_machines(const std::string& choice, topology::Topology& topo
                     base::counted(std::ssize(topology.hosts), "drawn host")),
         "as many machines as drawn hosts",
         "Name a machine for each host, in the order of the drawing; \"here\" is this machine."));
+  if (choice.find(",,") != std::string::npos || choice.ends_with(',') || choice.starts_with(','))
+    return base::fail(problem("bad_address", fmt::format("\"{}\" contains an empty name", choice),
+                              "NAME,NAME,...", "\"here\" is this machine."));
   for (std::size_t host = 0; host < machines.size(); ++host)
     topology.hosts[host].address = machines[host];
   return {};

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/descriptor.h"
@@ -66,7 +67,11 @@ std::string agent_address(const session::AgentHello& hello) {
 }
 
 std::string own_address_toward_agent(const session::AgentHello& hello) {
-  return hello.reached_from.empty() ? own_address_toward(agent_address(hello)) : hello.reached_from;
+  // Through a jump host or NAT, the address that ssh states is not one of this machine.
+  const std::vector<std::string> own = own_addresses();
+  return std::ranges::find(own, hello.reached_from) != own.end()
+             ? hello.reached_from
+             : own_address_toward(agent_address(hello));
 }
 
 }  // namespace trainyard::app

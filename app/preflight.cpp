@@ -14,6 +14,7 @@
 #include "backends/ssh/command.h"
 #include "core/base/units.h"
 #include "core/experiment/placement.h"
+#include "core/session/hosts/file_cache.h"
 #include "core/topology/network.h"
 
 namespace trainyard::app {
@@ -108,12 +109,13 @@ void check_gpus(const Host& host, const AgentHello& hello, Rows& rows) {
 
 // The disk of the file cache must hold the files of the run.
 void check_disk(const AgentHello& hello, std::int64_t bytes, Rows& rows) {
-  if (hello.free_disk_bytes == 0) return;
+  if (hello.free_disk_bytes < 0) return;
   const std::string found =
       fmt::format("{} free, {} needed for data files",
                   base::format_bytes(static_cast<double>(hello.free_disk_bytes)),
                   base::format_bytes(static_cast<double>(bytes)));
-  if (bytes <= hello.free_disk_bytes) return rows.good("disk", found);
+  if (bytes + session::FileCache::kSpareBytes <= hello.free_disk_bytes)
+    return rows.good("disk", found);
   rows.failed("disk", {"disk_full", base::ProblemCode::unavailable, rows.host(), found,
                        "enough free space on the disk of the file cache",
                        "Free space on this disk, or use a smaller data set."});
@@ -265,6 +267,28 @@ void check_names(const std::vector<const Host*>& hosts, std::vector<CheckRow>& r
       }
 }
 
+// A machine that two drawn hosts reach by different names.
+void check_identities(const std::vector<CheckedMachine>& machines, std::vector<CheckRow>& rows) {
+  const auto is_same = [](const CheckedMachine& a, const CheckedMachine& b) {
+    const AgentHello &one = a.connection->host->hello(), &other = b.connection->host->hello();
+    return one.host == other.host && one.addresses == other.addresses;
+  };
+  for (std::size_t a = 0; a < machines.size(); ++a)
+    for (std::size_t b = 0; b < a; ++b) {
+      const Host &one = *machines[a].host, &other = *machines[b].host;
+      if (!machines[a].connection || !machines[b].connection || one.address == other.address ||
+          !is_same(machines[a], machines[b]))
+        continue;
+      Rows row(one);
+      row.failed("machine", {"machine_named_twice", base::ProblemCode::bad_input, one.name,
+                             fmt::format("{} and {} are one machine, which is also that of {}",
+                                         one.address, other.address, other.name),
+                             "", "Set the address of another machine."});
+      rows.push_back(row.take().front());
+      break;
+    }
+}
+
 }  // namespace
 
 std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
@@ -283,6 +307,7 @@ std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
   for (CheckedMachine& machine : machines)
     for (CheckRow& row : machine.rows) rows.push_back(std::move(row));
   check_names(hosts, rows);
+  check_identities(machines, rows);
   if (!topology::validate(experiment.topology, "topology").empty()) return rows;
   const topology::Network network(experiment.topology);
   const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines);

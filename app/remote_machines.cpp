@@ -97,6 +97,7 @@ class Machines final : public RemoteMachines {
     wish.log = [directory = request.run_directory](int rank, const std::string& text) {
       append_log(directory, rank, text);
     };
+    wish.is_canceled = request.is_canceled;
     auto connected = connect_agent(wish);
     if (!connected) return base::fail(connected.error());
     if (own_address_.empty()) own_address_ = own_address_toward_agent(connected->host->hello());

@@ -132,7 +132,6 @@ std::vector<std::string> validation_notes(const experiment::Experiment& given,
   for (std::string& text : experiment::unused_stage_settings(resolved))
     notes.push_back(std::move(text));
   if (auto text = experiment::unused_shard_group(resolved)) notes.push_back(std::move(*text));
-  if (auto text = experiment::unused_segment_size(resolved)) notes.push_back(std::move(*text));
   if (const auto savings = experiment::savings(resolved))
     notes.push_back("gradients are " + experiment::savings_line(*savings));
   if (experiment::shards_columns(resolved))

@@ -33,6 +33,10 @@ std::vector<std::string> arguments_of(const Options& options) {
   for (const std::string& word : options.agent)
     command += (command.empty() ? "" : " ") + quoted(word);
   return {"-T",
+          "-a",
+          "-x",
+          "-o",
+          "ClearAllForwardings=yes",
           "-o",
           "BatchMode=yes",
           "-o",

@@ -35,7 +35,7 @@ inline constexpr std::string_view kSlurmPrefix = "slurm:";
 std::vector<std::string> srun_arguments_of(const Options& options);
 
 // Returns the arguments of ssh. Asks for no password (BatchMode), and keeps the checks of host
-// keys.
+// keys. Forwards nothing, whatever the configuration of ssh says.
 std::vector<std::string> arguments_of(const Options& options);
 
 // Returns the architecture of this machine, as `uname -m`.

@@ -3,11 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-
-#include "core/base/units.h"
-#include "core/experiment/buckets.h"
-#include "core/experiment/engine.h"
 #include "core/experiment/fields.h"
 #include "core/experiment/fsdp.h"
 #include "core/experiment/mesh.h"
@@ -77,18 +72,6 @@ std::optional<std::string> unused_shard_group(const Resolved& resolved) {
     return std::nullopt;
   return unused_setting("strategy.fsdp.group", asked,
                         "all ranks that hold the same part of the model are on one host");
-}
-
-std::optional<std::string> unused_segment_size(const Resolved& resolved) {
-  const std::int64_t asked = resolved.document.strategy.segment_bytes;
-  if (asked == 0 || resolved.world() < 2 || engine_of(resolved) != Engine::own) return std::nullopt;
-  std::int64_t largest = 0;
-  for (const Bucket& bucket : buckets(resolved)) largest = std::max(largest, bucket.count);
-  largest *= base::size_of(gradient_dtype(resolved));
-  if (largest == 0 || asked < largest) return std::nullopt;
-  return fmt::format("strategy.segment_bytes={} has no effect: the largest bucket has {}",
-                     base::format_bytes(static_cast<double>(asked)),
-                     base::format_bytes(static_cast<double>(largest)));
 }
 
 }  // namespace trainyard::experiment

@@ -18,8 +18,4 @@ std::vector<std::string> unused_stage_settings(const Resolved& resolved);
 // group.
 std::optional<std::string> unused_shard_group(const Resolved& resolved);
 
-// Returns a message if strategy.segment_bytes is set but has no effect, because no bucket is
-// larger.
-std::optional<std::string> unused_segment_size(const Resolved& resolved);
-
 }  // namespace trainyard::experiment

@@ -241,6 +241,13 @@ TEST_F(NetworkChecks, identify_lost_large_packets) {
   machines_->on(2, "nft delete table inet t");
 }
 
+TEST_F(OnMachines, check_identifies_a_machine_of_two_names) {
+  ASSERT_EQ(add(1).exit_code, 0);
+  EXPECT_THAT(
+      machines_->cli({"hosts", "check", drawn_on({"m1", "10.91.0.2"}), "--json"}).problems(),
+      testing::Contains(Pair("machine_named_twice", "host2")));
+}
+
 TEST_F(OnMachines, killed_ssh_ends_the_run_and_all_processes) {
   for (int machine = 1; machine <= 2; ++machine) ASSERT_EQ(add(machine).exit_code, 0);
   const std::string experiment = drawn_on({"m1", "m2"});

@@ -101,5 +101,35 @@ TEST_F(NetworkFaults, thirty_percent_loss_gives_the_right_weights_or_one_clear_e
   expect_no_process_within(15, 1);
 }
 
+TEST_F(NetworkFaults, killed_worker_of_another_machine_rejoins) {
+  Json document = expanded_document(example("four_workers_parameter_server_digits"));
+  Json& hosts = document["topology"]["hosts"];
+  hosts.push_back({{"name", "host1"}, {"address", "m1"}, {"devices", {hosts[0]["devices"][0]}}});
+  hosts[0]["devices"].erase(0);
+  document["topology"]["links"] = {{{"from", "host0"}, {"to", "host1"}}};
+  document["run"]["restarts"] = 5;
+  const std::string path = written(document);
+  const Ran ran = machines_->on_coordinator(
+      {"sh", "-c",
+       "(until ssh m1 pgrep -f trainyard-rank >/dev/null; do sleep 0.1; done; sleep 1; "
+       "ssh m1 pkill -KILL -f trainyard-rank) & exec \"$@\"",
+       "sh", "timeout", "--signal=KILL", "100", TRAINYARD_BIN_DIR "/trainyard-cli", "run", path,
+       "--steps", "20000", "--json"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const Json result = ran.result();
+  const std::string directory =
+      result.value("run_directory", "").substr(std::string("/mnt").size());
+  EXPECT_THAT(read(machines_->files(0).string() + directory + "/run.log"),
+              HasSubstr("replaces the failed one"));
+}
+
+TEST_F(NetworkFaults, hung_agent_is_one_clear_error) {
+  const Ran ran = run_with("ssh m1 pkill -STOP -f \"'trainyard-agent --stdio'\"", 1'000'000);
+  EXPECT_EQ(ran.exit_code, 3) << ran.err;
+  EXPECT_THAT(ran.problems(), SizeIs(1));
+  machines_->on(1, "pkill -CONT -f 'trainyard-agent --stdio'");
+  expect_no_process_within(15, 1);
+}
+
 }  // namespace
 }  // namespace trainyard::process

@@ -4,6 +4,8 @@
 namespace trainyard::session {
 namespace {
 
+constexpr std::size_t kMaxIncomplete = 8;  // incomplete checkpoints that are kept
+
 // Writes the parts that are not in the directory yet, and commits the checkpoint.
 base::Result<void> write_and_commit(const std::filesystem::path& directory,
                                     const CheckpointInfo& info,
@@ -38,7 +40,11 @@ void Committer::take(const Saved& saved, std::string content) {
   CheckpointPart part{{saved.file, saved.xxh64, saved.bytes, saved.version}, std::move(content)};
   if (saved.state) parts.state = std::move(part);
   else parts.of_parameters[saved.rank] = std::move(part);
-  if (!is_complete(parts)) return;
+  // Ranks may skip different steps, so that some checkpoints never become complete.
+  if (!is_complete(parts)) {
+    if (parts_.size() > kMaxIncomplete) parts_.erase(parts_.begin());
+    return;
+  }
   std::vector<CheckpointPart> whole;
   for (auto& [rank, one] : parts.of_parameters) whole.push_back(std::move(one));
   if (parts.state) whole.push_back(std::move(*parts.state));

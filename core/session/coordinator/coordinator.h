@@ -51,6 +51,7 @@ struct LaunchRequest {
   std::vector<std::size_t> shared_bytes;  // By rank: size of the arena that peers read in place.
   int channels = 0;                       // Number of groups of the plan.
   std::filesystem::path run_directory;
+  std::function<bool()> is_canceled = {};  // true if the user canceled the run; may be null
 };
 struct Launched {
   std::vector<std::unique_ptr<RankHandle>> ranks;

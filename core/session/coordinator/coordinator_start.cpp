@@ -183,6 +183,7 @@ Result<void> Coordination::launch() {
   request.experiment = &p_.resolved;
   request.channels = static_cast<int>(plan_.groups.size());
   request.run_directory = p_.run_directory;
+  request.is_canceled = [this] { return p_.interrupts && p_.interrupts() > 0; };
   auto launched = p_.launch(request);
   if (!launched) return base::fail(launched.error());
   launch_again_ = std::move(launched->again);

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 #include <map>
+#include <set>
 
 #include "core/base/clock.h"
 #include "core/session/hosts/probe.h"
@@ -28,6 +29,11 @@ constexpr std::chrono::milliseconds kTick{100};
 constexpr std::int64_t kSilence = 10'000'000'000, kOwnSuspension = 2'000'000'000;
 // Each rank has three connections to the coordinator; others are for ranks that start again.
 constexpr int kConnectionsPerRank = 3, kSpareConnections = 16;
+
+// A hash becomes the name of a file.
+bool is_hash(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
 
 // Returns the text that was appended to a file since the last call.
 class LogReader {
@@ -121,6 +127,10 @@ class Agent {
     if (relay_)
       return refuse(-1, {"already_prepared", base::ProblemCode::bad_usage, "",
                          "the agent already serves a run", "", ""});
+    for (const SharedFile& file : run.files)
+      if (!is_hash(file.hash))
+        return refuse(-1, {"bad_message", base::ProblemCode::bad_input, file.path,
+                           "the hash of a file is not one", "32 hexadecimal digits", ""});
     auto shared = p_.prepare(run);
     if (!shared) return refuse(-1, shared.error());
     endpoint_ = "ipc://" + (p_.directory / "control").string();
@@ -149,8 +159,8 @@ class Agent {
   void request_file(const SharedFile& file) {
     const auto offset = p_.files->begin(file);
     if (!offset) return refuse(-1, offset.error());
-    if (*offset == file.bytes) return take_bytes("");
     resumed_ = *offset > 0;
+    if (*offset == file.bytes) return take_bytes("");
     send(FileRequest{file.hash, *offset});
   }
 
@@ -209,7 +219,9 @@ class Agent {
 
   void take_signal(const SignalRank& request) {
     const auto at = ranks_.find(request.rank);
-    if (at == ranks_.end()) return;
+    if (at == ranks_.end() || at->second.process.pid() != request.process) return;
+    if (request.signal == RankSignal::suspend) suspended_.insert(request.rank);
+    else suspended_.erase(request.rank);
     switch (request.signal) {
       case RankSignal::kill: return at->second.process.kill(SIGKILL);
       case RankSignal::suspend: return at->second.process.kill(SIGSTOP);
@@ -274,6 +286,7 @@ class Agent {
       for (std::string text = rank.log.next(); !text.empty(); text = rank.log.next())
         p_.stream->send(kLogChannel, to_text(RankLog{at->first, std::move(text)}));
       if (ended) send(RankEnded{at->first, *ended, rank.process.killed()});
+      if (ended) suspended_.erase(at->first);
       at = ended ? ranks_.erase(at) : std::next(at);
     }
   }
@@ -282,6 +295,8 @@ class Agent {
     const std::int64_t now = base::now_nanoseconds();
     if (looked_ns_ > 0 && now - looked_ns_ > kOwnSuspension) last_frame_ns_ += now - looked_ns_;
     looked_ns_ = now;
+    // The coordinator suspends all ranks before it is suspended itself.
+    if (!ranks_.empty() && suspended_.size() == ranks_.size()) last_frame_ns_ = now;
     return now - last_frame_ns_ > kSilence;
   }
 
@@ -296,6 +311,7 @@ class Agent {
   std::string endpoint_;
   std::unique_ptr<Relay> relay_;  // null before `prepare`
   std::map<std::int32_t, LocalRank> ranks_;
+  std::set<std::int32_t> suspended_;  // ranks that the coordinator suspended
   ProcessExits exits_;
   std::map<PeerId, Channel> channels_;
   std::map<std::uint32_t, PeerId> peers_;  // by channel

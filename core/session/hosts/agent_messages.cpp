@@ -33,7 +33,7 @@ struct Fields<AgentHello> {
         field("cores", &A::cores, "cores", {1, 1e6}, "Usable cores"),
         field("memory_bytes", &A::memory_bytes, "bytes", kCount, "Memory"),
         field("gpus", &A::gpus, "", {0, 1e6}, "NVIDIA GPUs"),
-        field("free_disk_bytes", &A::free_disk_bytes, "bytes", kCount,
+        field("free_disk_bytes", &A::free_disk_bytes, "bytes", {-1, 9e18},
               "Free space of the disk of the file cache"),
         field("cpu", &A::cpu, "", kName, "Model of the CPU"),
         field("cpu_level", &A::cpu_level, "", {0, 9}, "x86-64 level of the CPU"),
@@ -131,7 +131,8 @@ struct Fields<SignalRank> {
   static constexpr std::string_view title = "signal_rank";
   static auto table() {
     return std::tuple{field("rank", &SignalRank::rank, "", kRank, "Rank"),
-                      field("signal", &SignalRank::signal, "", {}, "What happens to its process")};
+                      field("signal", &SignalRank::signal, "", {}, "What happens to its process"),
+                      field("process", &SignalRank::process, "", kCount, "Process id")};
   }
 };
 

@@ -50,7 +50,7 @@ struct AgentHello {
   std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;
   std::int64_t gpus = 0;                 // NVIDIA GPUs with a loaded driver
-  std::int64_t free_disk_bytes = 0;      // of the disk of the file cache; 0: unknown
+  std::int64_t free_disk_bytes = -1;     // of the disk of the file cache; -1: unknown
   std::string cpu{};                     // model name
   std::int32_t cpu_level = 0;            // as base::cpu_level
   std::vector<std::string> addresses{};  // of all network interfaces except loopback
@@ -106,6 +106,7 @@ enum class RankSignal : std::uint8_t { kill, suspend, resume };
 struct SignalRank {
   std::int32_t rank = 0;
   RankSignal signal = RankSignal::kill;
+  std::int64_t process = 0;  // ignored unless this is still the rank's process
 };
 
 struct RankLog {

@@ -21,8 +21,6 @@ namespace fs = std::filesystem;
 using base::Result;
 
 constexpr const char* kPartSuffix = ".part";
-// Space that stays free on the disk.
-constexpr std::int64_t kSpareBytes = std::int64_t{16} << 20;
 
 std::string size_text(std::int64_t bytes) { return base::format_bytes(static_cast<double>(bytes)); }
 

@@ -18,6 +18,9 @@ namespace trainyard::session {
 
 class FileCache {
  public:
+  // Space that stays free on the disk.
+  static constexpr std::int64_t kSpareBytes = std::int64_t{16} << 20;
+
   // Before a file is received, the files that were not used for the longest time are removed, until
   // all files have at most `max_bytes`.
   FileCache(std::filesystem::path directory, std::int64_t max_bytes);

@@ -31,6 +31,9 @@ constexpr std::chrono::milliseconds kTick{100};
 constexpr double kAnswerSeconds = 30;
 constexpr int kNoRank = -2;  // no request that an agent refuses
 constexpr std::int64_t kTimeRequestEvery = 1'000'000'000;
+// A host is given up after this long without any frame. Its agent answers a request for the time
+// every second, and ends by itself after 10 s without requests.
+constexpr std::int64_t kSilence = 15'000'000'000, kOwnSuspension = 2'000'000'000;
 // Files are sent in pieces. Only a few are queued, so that they do not fill the memory.
 constexpr std::int64_t kFilePieceBytes = std::int64_t{256} << 10;
 constexpr std::size_t kMaxQueuedFileBytes = std::size_t{1} << 20;
@@ -136,9 +139,9 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     return offset_;
   }
 
-  void signal(int rank, RankSignal signal) {
+  void signal(int rank, RankSignal signal, std::int64_t process) {
     const std::lock_guard lock(mutex_);
-    queue(SignalRank{rank, signal});
+    queue(SignalRank{rank, signal, process});
   }
 
  private:
@@ -158,11 +161,15 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   template <class Done>
   Result<void> await(std::unique_lock<std::mutex>& lock, const Done& done, int rank) {
     const auto refused = [&] { return refusals_.contains(rank); };
-    std::int64_t sent = -1;
-    while (std::exchange(sent, file_bytes_sent_) != file_bytes_sent_)
-      if (changed_.wait_for(lock, std::chrono::duration<double>(kAnswerSeconds),
-                            [&] { return done() || failure_ || refused(); }))
-        break;
+    std::int64_t sent = -1, since_ns = base::now_nanoseconds();
+    while (!changed_.wait_for(lock, kTick, [&] { return done() || failure_ || refused(); })) {
+      if (p_.is_canceled && p_.is_canceled())
+        return base::fail(
+            Problem{"canceled", ProblemCode::canceled, p_.name, "canceled by the user", "", ""});
+      const std::int64_t now = base::now_nanoseconds();
+      if (std::exchange(sent, file_bytes_sent_) != file_bytes_sent_) since_ns = now;
+      if (base::seconds(now - since_ns) > kAnswerSeconds) break;
+    }
     if (done()) return {};
     if (refused()) return base::fail(refusals_.extract(rank).mapped());
     if (failure_) return base::fail(*failure_);
@@ -186,6 +193,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
         p_.stream->send(kCommandChannel, std::move(request), true);
       requests_.clear();
     }
+    if (auto ok = check_silence(); !ok) return ok;
     ask_for_time();
     if (auto ok = send_file(); !ok) return ok;
     if (auto ok = p_.stream->write(); !ok) return ok;
@@ -207,6 +215,20 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
         p_.stream->send(channel->second, std::move(frame->bytes));
     }
     return read;
+  }
+
+  // Gives up a host whose agent sends nothing, although ssh still runs. Time for which this process
+  // was suspended does not count.
+  Result<void> check_silence() {
+    const std::int64_t now = base::now_nanoseconds();
+    if (looked_ns_ > 0 && now - looked_ns_ > kOwnSuspension)
+      heard_ns_.store(heard_ns_.load() + now - looked_ns_);
+    looked_ns_ = now;
+    if (!p_.stream->has_begun() || now - heard_ns_.load() <= kSilence) return {};
+    return base::fail(
+        Problem{"host_silent", ProblemCode::unavailable, p_.name,
+                fmt::format("nothing arrived from the agent for {:.0f} s", base::seconds(kSilence)),
+                "", "Check the machine and the network."});
   }
 
   Result<void> begin_file(const FileRequest& request) {
@@ -352,7 +374,7 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   std::unique_ptr<Relay> relay_;  // null until the first rank connects
   std::map<PeerId, std::uint32_t> channels_;
   std::map<std::uint32_t, PeerId> peers_;
-  std::int64_t asked_ns_ = 0;
+  std::int64_t asked_ns_ = 0, looked_ns_ = 0;
   std::vector<SourceFile> files_;  // set before the request is sent
   std::filesystem::path sending_;
   std::ifstream source_;
@@ -381,9 +403,11 @@ class RemoteRank final : public RankHandle {
   int end_descriptor() const override { return state_->end_event.get(); }
   std::optional<ClockOffset> clock_offset() override { return host_->clock_offset(); }
   double host_silent_seconds() override { return host_->silent_seconds(); }
-  void kill() override { host_->signal(rank_, RankSignal::kill); }
+  void kill() override {
+    if (!ended()) host_->signal(rank_, RankSignal::kill, process());
+  }
   bool stall(bool on) override {
-    host_->signal(rank_, on ? RankSignal::suspend : RankSignal::resume);
+    host_->signal(rank_, on ? RankSignal::suspend : RankSignal::resume, process());
     return true;
   }
 

@@ -22,7 +22,9 @@ struct RemoteHostParts {
   // Connects to the coordinator's endpoint for ranks.
   std::function<base::Result<std::unique_ptr<Relay>>()> relay_to_coordinator;
   // Receives the lines that the process of a rank printed. Called in the thread of the host.
-  std::function<void(int rank, const std::string& text)> log;
+  std::function<void(int rank, const std::string& text)> log{};
+  // True if the user canceled the run; may be null. Called by threads that wait for the agent.
+  std::function<bool()> is_canceled{};
 };
 
 class RemoteHost {

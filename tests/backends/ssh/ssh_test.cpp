@@ -53,9 +53,10 @@ std::string received(Connection& connection) {
 
 TEST(Ssh, arguments_keep_host_key_checks_and_end_options) {
   const auto arguments = arguments_of({"me@far", {"/a b/agent", "--stdio", "it's"}, ""});
-  EXPECT_THAT(arguments, testing::ElementsAre("-T", "-o", "BatchMode=yes", "-o",
-                                              "ConnectTimeout=10", "-o", "ServerAliveInterval=5",
-                                              "--", "me@far", "'/a b/agent' '--stdio' 'it'\\''s'"));
+  EXPECT_THAT(arguments, testing::ElementsAre("-T", "-a", "-x", "-o", "ClearAllForwardings=yes",
+                                              "-o", "BatchMode=yes", "-o", "ConnectTimeout=10",
+                                              "-o", "ServerAliveInterval=5", "--", "me@far",
+                                              "'/a b/agent' '--stdio' 'it'\\''s'"));
 }
 
 // A pseudo terminal (--unbuffered) would change the bytes.

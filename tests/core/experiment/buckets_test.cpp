@@ -8,7 +8,6 @@
 
 #include "core/experiment/compression.h"
 #include "core/experiment/imposed.h"
-#include "core/experiment/unused_settings.h"
 #include "tests/core/experiment/resolved.h"
 #include "tests/core/experiment/samples.h"
 
@@ -87,16 +86,6 @@ TEST(Buckets, algorithm_reason_is_empty_unless_auto_selects_one) {
   Experiment alone = small(1, 1);
   alone.strategy.algorithm = collective::Algorithm::automatic;
   EXPECT_EQ(resolved(alone).algorithm_reason, "");
-}
-
-TEST(Buckets, that_are_smaller_than_a_segment_are_noted) {
-  Experiment experiment = small(1, 4);
-  EXPECT_EQ(unused_segment_size(resolved(experiment)), std::nullopt) << "not set";
-  experiment.strategy.segment_bytes = 16;
-  EXPECT_EQ(unused_segment_size(resolved(experiment)), std::nullopt);
-  experiment.strategy.segment_bytes = 1'000'000'000;
-  EXPECT_THAT(unused_segment_size(resolved(experiment)),
-              testing::Optional(testing::HasSubstr("strategy.segment_bytes=1 GB has no effect")));
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ QStringList caveats_of(const telemetry::History& history) {
 
 TEST(RunCaveats, state_drawn_speeds) {
   EXPECT_THAT(caveats_of(history_on({{.name = "cpu0"}})),
-              ElementsAre(test::HasAll("devices and links: drawn")));
+              ElementsAre(test::HasAll("devices and links: not imposed")));
 }
 
 TEST(RunCaveats, state_imposed_links) {
@@ -53,7 +53,7 @@ TEST(RunCaveats, state_imposed_links) {
   run.links = experiment::LinkSpeed::imposed;
   run.link_scale = 0.1;
   EXPECT_THAT(caveats_of(history_on({{.name = "cpu0"}}, 4, run)),
-              ElementsAre(test::HasAll("links: imposed at 0.1", "devices: drawn")));
+              ElementsAre(test::HasAll("links: imposed at 0.1", "devices: not imposed")));
 }
 
 TEST(RunCaveats, state_emulated_devices) {

@@ -195,7 +195,7 @@ TEST_F(RecordedStepper, shows_recorded_values_and_confirms_matches) {
     for (int chunk = 0; chunk < chunks(); ++chunk)
       EXPECT_THAT(cell(rank, chunk), test::HasAll("same as"));
   EXPECT_THAT(panel_.sentence(),
-              test::HasAll(std::to_string(rows() * chunks()) + " values", "bitwise equal"));
+              test::HasAll(std::to_string(rows() * chunks()) + " values", "bit for bit"));
   EXPECT_THAT(accessible_text(1, 1), test::HasAll("complete", "same as"));
 }
 
@@ -276,7 +276,7 @@ TEST_F(RecordedStepper, ranks_of_a_group_have_their_names) {
       << combo("bucket")->currentText().toStdString();
   panel_.stepper().go_to_end();
   EXPECT_THAT(panel_.sentence(),
-              test::HasAll("Rank 0 ", "chunk 0", "rank 2", "2 values", "bitwise equal"));
+              test::HasAll("Rank 0 ", "chunk 0", "rank 2", "2 values", "bit for bit"));
 }
 
 }  // namespace

@@ -252,6 +252,36 @@ TEST_F(RemoteHosts, damaged_beginnings_of_files_are_sent_again) {
   EXPECT_EQ(base::hash_of_file(cache_file(one, "")), one.file.hash);
 }
 
+TEST_F(RemoteHosts, complete_files_with_wrong_bytes_are_sent_again) {
+  const SourceFile one = file("long.csv", std::string(300'000, 'x'));
+  std::ofstream(cache_file(one, ".part")) << std::string(300'000, 'y');
+  const auto directory = host_->prepare(small_run(), {one});
+  ASSERT_TRUE(directory) << base::to_string(directory.error());
+  EXPECT_EQ(base::hash_of_file(cache_file(one, "")), one.file.hash);
+}
+
+TEST_F(RemoteHosts, hashes_that_are_paths_are_refused) {
+  SourceFile one = file("a.csv", "1,2\n");
+  one.file.hash = "../../../../../../../../tmp/xxxx";
+  ASSERT_EQ(one.file.hash.size(), 32U);
+  EXPECT_EQ(host_->prepare(small_run(), {one}).error().id, "bad_message");
+}
+
+// A replacement starts before the handle of the lost rank is destroyed.
+TEST_F(RemoteHosts, handle_of_a_lost_rank_does_not_kill_its_replacement) {
+  ranks_are("exec sleep 100");
+  ASSERT_TRUE(host_->prepare(small_run(), {}));
+  auto first = host_->start({.rank = 0, .token = "T"});
+  ASSERT_TRUE(first);
+  (*first)->kill();
+  ASSERT_TRUE(comes_true([&] { return (*first)->ended().has_value(); }));
+  const auto second = host_->start({.rank = 0, .token = "T"});
+  ASSERT_TRUE(second);
+  first->reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_FALSE((*second)->ended());
+}
+
 TEST_F(RemoteHosts, files_that_change_while_a_run_starts_are_a_problem) {
   const SourceFile one = file("long.csv", std::string(700'000, 'x'));
   std::ofstream(one.source) << std::string(700'000, 'z');
