@@ -238,6 +238,19 @@ Result<int> create(const std::vector<std::size_t>& arena_bytes, int channels) {
   return fd;
 }
 
+namespace {
+
+// Marks the earlier process of a rank as having left, if it ended without doing so. Peers do that,
+// too, but a rank may be the only one that uses this memory.
+void mark_dead_process_left(comm::Presence& presence) {
+  std::uint32_t moves = presence.moves.load(std::memory_order_acquire);
+  if (moves % 2 == 1 && !runs({presence.process.load(std::memory_order_relaxed),
+                               presence.process_start.load(std::memory_order_relaxed)}))
+    presence.moves.compare_exchange_strong(moves, moves + 1);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::SpinPolicy> patience,
                                         bool takes_place) {
   auto layout = read_layout(fd);
@@ -246,6 +259,8 @@ Result<std::unique_ptr<Transport>> open(int fd, int rank, std::optional<comm::Sp
   if (!map) return base::fail(map.error());
   const MailboxBlock block = block_in(*map, *layout);
   const ProcessIdentity process = this_process();
+  if (takes_place && rank >= 0 && rank < block.ranks())
+    mark_dead_process_left(block.presence(rank));
   auto mailbox = comm::Mailbox::open(block, rank, patience.value_or(comm::patience(layout->ranks)),
                                      process.id, process.start, takes_place);
   if (!mailbox) return base::fail(mailbox.error());
