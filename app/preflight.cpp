@@ -302,6 +302,7 @@ std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
     checks.push_back(std::async(std::launch::async,
                                 [host, file_bytes] { return check_machine(*host, file_bytes); }));
   std::vector<CheckedMachine> machines;
+  machines.reserve(checks.size());
   for (auto& check : checks) machines.push_back(check.get());
   std::vector<CheckRow> rows;
   for (CheckedMachine& machine : machines)
