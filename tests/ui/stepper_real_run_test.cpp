@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The stepper with recorded values of real runs: each recorded step ends with a bitwise equal
+// The stepper with recorded values of real runs: each recorded step ends with a bit for bit
 // result.
 #include <QComboBox>
 #include <QTest>
@@ -51,7 +51,7 @@ class StepperOfRealRun : public RealWindow {
         choose("values_element", combo("values_element")->count() - 1);
         EXPECT_TRUE(panel().foot().contains("Recorded values")) << panel().foot().toStdString();
         panel().stepper().go_to_end();
-        EXPECT_THAT(panel().sentence(), HasAll("bitwise equal"));
+        EXPECT_THAT(panel().sentence(), HasAll("bit for bit"));
       }
     }
   }

@@ -125,7 +125,7 @@ TEST_F(StepperWindow, shows_values_of_a_live_run_and_compares_the_result) {
       EXPECT_TRUE(cell(rank, chunk).startsWith("5 (")) << cell(rank, chunk).toStdString();
       EXPECT_THAT(cell(rank, chunk), test::HasAll("same as"));
     }
-  EXPECT_THAT(panel().sentence(), test::HasAll("Done", "16 values", "bitwise equal"));
+  EXPECT_THAT(panel().sentence(), test::HasAll("Done", "16 values", "bit for bit"));
   record_values(1);
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return panel().findChild<QComboBox*>("values_step")->count() == 3; }));

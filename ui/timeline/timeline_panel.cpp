@@ -116,6 +116,9 @@ void TimelinePanel::build_bar() {
   button(plan_action_, *bar, Qt::ToolButtonTextOnly);
   row->addStretch(1);
   row->addWidget(following_ = new TintedLabel(TextColor::ok, bar));
+  row->addWidget(badge_line_ = new TintedLabel(TextColor::warning, bar));
+  badge_line_->set_elided();
+  badge_line_->setAccessibleName(tr("Caveats of these values"));
   layout()->addWidget(bar);
   connect(follow_, &QAction::toggled, view_, &TimelineView::set_following);
   connect(all, &QAction::triggered, this,
@@ -136,8 +139,6 @@ void TimelinePanel::build_lines() {
   lines->setSpacing(0);
   lines->addWidget(efficiency_ = new TintedLabel(TextColor::text, line));
   lines->addWidget(communication_ = new TintedLabel(TextColor::text, line));
-  lines->addWidget(badge_line_ = new TintedLabel(TextColor::warning, line));
-  badge_line_->setAccessibleName(tr("Caveats of these values"));
   row->addLayout(lines, 1);
   help_button_->setIcon(icon("info"));
   help_button_->setAutoRaise(true);
@@ -146,8 +147,8 @@ void TimelinePanel::build_lines() {
   connect(help_button_, &QToolButton::clicked, help_button_, [about = help_button_] {
     QToolTip::showText(about->mapToGlobal(about->rect().bottomLeft()), about->toolTip(), about);
   });
-  for (TintedLabel* label : {efficiency_, communication_, badge_line_}) {
-    label->setWordWrap(true);
+  for (TintedLabel* label : {efficiency_, communication_}) {
+    label->set_elided();
     label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   }
   layout()->addWidget(line);

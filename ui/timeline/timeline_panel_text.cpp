@@ -51,7 +51,6 @@ QString TimelinePanel::following_text() const {
 
 void TimelinePanel::show_badges() {
   const QStringList shown = badges();
-  badge_line_->setVisible(!shown.isEmpty());
   badge_line_->setText(shown.isEmpty() ? QString() : kBullet + shown.join("  " + kBullet));
   following_->setText(following_text());
   follow_->setEnabled(run_ && run_->live());
