@@ -4,7 +4,7 @@
 namespace trainyard::session {
 namespace {
 
-constexpr std::size_t kMaxIncomplete = 8;  // incomplete checkpoints that are kept
+constexpr std::size_t kMaxIncomplete = 8;  // incomplete checkpoints with parts in memory
 
 // Writes the parts that are not in the directory yet, and commits the checkpoint.
 base::Result<void> write_and_commit(const std::filesystem::path& directory,
@@ -37,12 +37,14 @@ bool Committer::is_complete(const Parts& parts) const {
 void Committer::take(const Saved& saved, std::string content) {
   if (!saved.problem.empty() || saved.step <= committed_ || (saved.state && !with_state_)) return;
   Parts& parts = parts_[saved.step];
+  const bool is_in_memory = !content.empty();
   CheckpointPart part{{saved.file, saved.xxh64, saved.bytes, saved.version}, std::move(content)};
   if (saved.state) parts.state = std::move(part);
   else parts.of_parameters[saved.rank] = std::move(part);
-  // Ranks may skip different steps, so that some checkpoints never become complete.
+  // Ranks may skip different steps, so that some checkpoints never become complete. Parts in memory
+  // must not accumulate; all others are on the disk already.
   if (!is_complete(parts)) {
-    if (parts_.size() > kMaxIncomplete) parts_.erase(parts_.begin());
+    if (is_in_memory && parts_.size() > kMaxIncomplete) parts_.erase(parts_.begin());
     return;
   }
   std::vector<CheckpointPart> whole;

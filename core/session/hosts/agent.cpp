@@ -27,6 +27,8 @@ constexpr std::chrono::milliseconds kTick{100};
 // The agent ends after this long without any frame from the coordinator, which asks for the time
 // every second. Time for which the agent itself was suspended does not count.
 constexpr std::int64_t kSilence = 10'000'000'000, kOwnSuspension = 2'000'000'000;
+// The same limit while all ranks are suspended: a day.
+constexpr std::int64_t kSuspendedSilence = 86'400 * std::int64_t{1'000'000'000};
 // Each rank has three connections to the coordinator; others are for ranks that start again.
 constexpr int kConnectionsPerRank = 3, kSpareConnections = 16;
 
@@ -296,8 +298,8 @@ class Agent {
     if (looked_ns_ > 0 && now - looked_ns_ > kOwnSuspension) last_frame_ns_ += now - looked_ns_;
     looked_ns_ = now;
     // The coordinator suspends all ranks before it is suspended itself.
-    if (!ranks_.empty() && suspended_.size() == ranks_.size()) last_frame_ns_ = now;
-    return now - last_frame_ns_ > kSilence;
+    const bool is_suspended = !ranks_.empty() && suspended_.size() == ranks_.size();
+    return now - last_frame_ns_ > (is_suspended ? kSuspendedSilence : kSilence);
   }
 
   struct Channel {
