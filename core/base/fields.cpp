@@ -163,6 +163,14 @@ bool check_length(std::size_t length, const Range& range, const char* unit, cons
   return false;
 }
 
+void report_no_object(const Json& value, const std::vector<std::string>& accepted,
+                      const std::string& path, Problems& problems) {
+  const std::string example =
+      accepted.empty() ? "" : fmt::format(", for example {}", child(path, accepted.front()));
+  report(problems, "wrong_type", path, "expected an object, found " + found(value),
+         "an object with the keys " + joined_names(accepted), "Set one of its keys" + example + ".");
+}
+
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::vector<std::string>& accepted, const std::string& path,
                 Problems& problems) {

@@ -31,6 +31,9 @@ bool check_number(const Json& value, bool whole, const Range& range, const std::
                   Problems& problems);
 bool check_length(std::size_t length, const Range& range, const char* unit, const std::string& path,
                   Problems& problems);
+// Reports that a value is not an object. `accepted` are the keys that the message lists.
+void report_no_object(const Json& value, const std::vector<std::string>& accepted,
+                      const std::string& path, Problems& problems);
 // Reports the keys that are not in `known`. `accepted` are the keys that the message lists.
 void check_keys(const Json& object, const std::vector<std::string>& known,
                 const std::vector<std::string>& accepted, const std::string& path,
@@ -66,23 +69,11 @@ Json write_document(const Document& document) {
   return json;
 }
 
-// Reads the fields that are present into `document`. Appends a problem for every unknown key, wrong
-// type and value out of range, and continues. The message on an unknown key lists the keys of the
-// document's kind, and those in the optional member `shorthands` of Fields<Document>: keys of the
-// file format that are expanded before a document is read.
+// Returns the keys that messages list: the fields of the document's kind, and those in the optional
+// member `shorthands` of Fields<Document>: keys of the file format that are expanded before a
+// document is read.
 template <IsDocument Document>
-void read_document(const Json& json, Document& document, const std::string& path,
-                   Problems& problems) {
-  if (!json.is_object())
-    return detail::report(problems, "wrong_type", path,
-                          "expected an object, found " + detail::found(json), "{...}",
-                          "Write an object with the fields of this document.");
-  std::vector<std::string> known;
-  for_each_field<Document>([&](const auto& f) {
-    known.emplace_back(f.name);
-    if (const auto at = json.find(std::string(f.name)); at != json.end())
-      read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
-  });
+std::vector<std::string> accepted_keys(const Document& document) {
   std::vector<std::string> accepted;
   for_each_field<Document>([&](const auto& f) {
     if (!is_foreign(document, f)) accepted.emplace_back(f.name);
@@ -90,7 +81,23 @@ void read_document(const Json& json, Document& document, const std::string& path
   if constexpr (requires { Fields<Document>::shorthands; })
     accepted.insert(accepted.end(), std::begin(Fields<Document>::shorthands),
                     std::end(Fields<Document>::shorthands));
-  detail::check_keys(json, known, accepted, path, problems);
+  return accepted;
+}
+
+// Reads the fields that are present into `document`. Appends a problem for every unknown key, wrong
+// type and value out of range, and continues.
+template <IsDocument Document>
+void read_document(const Json& json, Document& document, const std::string& path,
+                   Problems& problems) {
+  if (!json.is_object())
+    return detail::report_no_object(json, accepted_keys(document), path, problems);
+  std::vector<std::string> known;
+  for_each_field<Document>([&](const auto& f) {
+    known.emplace_back(f.name);
+    if (const auto at = json.find(std::string(f.name)); at != json.end())
+      read_value(*at, document.*(f.member), f.range, detail::child(path, f.name), problems);
+  });
+  detail::check_keys(json, known, accepted_keys(document), path, problems);
 }
 
 template <class T>

@@ -114,7 +114,7 @@ TEST(SessionFaults, another_version_is_refused_with_a_table_of_all_values) {
   EXPECT_THAT(
       problem,
       AllOf(IsProblem("ranks_differ", "software"), Reports("coordinator " TRAINYARD_VERSION),
-            Reports("rank 1 (cpu1 on alpha) 0.0.7-other"), Reports("rank 2 (cpu2 on alpha)")));
+            Reports("rank 1 (alpha/cpu1) 0.0.7-other"), Reports("rank 2 (alpha/cpu2)")));
 }
 
 TEST(SessionFaults, table_of_values_is_complete) {
@@ -124,7 +124,7 @@ TEST(SessionFaults, table_of_values_is_complete) {
                    return true;
                  }));
   const base::Problem problem = problem_of(run.result());
-  for (const char* rank : {"rank 0 (cpu0 on alpha) ", "rank 2 (cpu2 on alpha) "})
+  for (const char* rank : {"rank 0 (alpha/cpu0) ", "rank 2 (alpha/cpu2) "})
     EXPECT_THAT(problem, AllOf(IsProblem("ranks_differ", "software"),
                                Reports(rank + std::string(TRAINYARD_VERSION))));
 }
@@ -166,7 +166,7 @@ TEST(SessionFaults, another_plan_is_refused_with_a_table_of_all_values) {
   const base::Problem problem = problem_of(run.result());
   EXPECT_EQ(problem.code, ProblemCode::refused);
   EXPECT_THAT(problem, AllOf(IsProblem("ranks_differ", "plan"),
-                             Reports("rank 2 (cpu2 on alpha) 0123456789abcdef")));
+                             Reports("rank 2 (alpha/cpu2) 0123456789abcdef")));
 }
 
 TEST(SessionFaults, unknown_client_changes_nothing) {
@@ -216,7 +216,7 @@ TEST(SessionFaults, rank_that_exits_without_a_result_is_named) {
                    return !std::holds_alternative<session::Finished>(message);
                  }));
   const base::Problem problem = problem_of(run.result());
-  EXPECT_THAT(problem, IsProblem("rank_died", "rank 1 (cpu1 on alpha)"));
+  EXPECT_THAT(problem, IsProblem("rank_died", "rank 1 (alpha/cpu1)"));
 }
 
 TEST(SessionFaults, different_weights_of_ranks_fail_the_run) {
@@ -227,7 +227,7 @@ TEST(SessionFaults, different_weights_of_ranks_fail_the_run) {
                  }));
   const base::Problem problem = problem_of(run.result());
   EXPECT_THAT(problem, AllOf(IsProblem("weights_differ", "final weights"),
-                             Reports("rank 2 (cpu2 on alpha) 0123456789abcdef")));
+                             Reports("rank 2 (alpha/cpu2) 0123456789abcdef")));
 }
 
 TEST(SessionFaults, kernel_that_hangs_is_reported_with_its_rank) {
@@ -241,7 +241,7 @@ TEST(SessionFaults, kernel_that_hangs_is_reported_with_its_rank) {
   e.run.hang_seconds = 2;
   SessionRun run(e, std::move(pieces));
   const base::Problem problem = problem_of(run.result());
-  EXPECT_THAT(problem, AllOf(IsProblem("run_hung", "rank 2 (cpu2 on alpha)"), Reports("op UPD")));
+  EXPECT_THAT(problem, AllOf(IsProblem("run_hung", "rank 2 (alpha/cpu2)"), Reports("op UPD")));
 }
 
 TEST(SessionFaults, rank_without_memory_is_reported) {
@@ -264,7 +264,7 @@ TEST(SessionFaults, rank_without_heartbeats_is_named) {
           1, [](Message& message) { return !std::holds_alternative<session::Progress>(message); }),
       3);
   const base::Problem problem = problem_of(run.result());
-  EXPECT_THAT(problem, IsProblem("rank_unresponsive", "rank 1 (cpu1 on alpha)"));
+  EXPECT_THAT(problem, IsProblem("rank_unresponsive", "rank 1 (alpha/cpu1)"));
 }
 
 // One message of one rank is dropped, repeated or shortened; the run must notice, whichever

@@ -105,7 +105,7 @@ TEST(Checkpoints, of_a_killed_server_lose_no_committed_step) {
     ASSERT_TRUE(run.wait_for_step(first));
     const Ran ran = end_without_server(run);
     EXPECT_EQ(ran.exit_code, 3);
-    EXPECT_EQ(ran.result()["problem"]["where"], "rank 4 (server on host0)");
+    EXPECT_EQ(ran.result()["problem"]["where"], "rank 4 (host0/server)");
     const std::int64_t committed = ran.result().value("committed_step", -1);
     EXPECT_EQ(newest(run.run_directory()), committed);
     if (committed < 0) continue;

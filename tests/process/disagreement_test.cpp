@@ -50,12 +50,12 @@ TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_all_values) {
   const base::Json result = ran.result();
   EXPECT_EQ(result["problem"]["code"], "refused");
   const std::string what = result["problem"]["what"];
-  EXPECT_THAT(what, HasSubstr("rank 2 (cpu2 on host0) " + std::string(value)));
+  EXPECT_THAT(what, HasSubstr("rank 2 (host0/cpu2) " + std::string(value)));
   // Agreeing ranks are listed too, with the value of the coordinator.
   const std::size_t at = what.find("coordinator ", what.find(": ")) + 12;
   const std::string ours = what.substr(at, what.find(';') - at);
   for (const char* rank :
-       {"rank 0 (cpu0 on host0) ", "rank 1 (cpu1 on host0) ", "rank 3 (cpu3 on host0) "})
+       {"rank 0 (host0/cpu0) ", "rank 1 (host0/cpu1) ", "rank 3 (host0/cpu3) "})
     EXPECT_THAT(what, HasSubstr(rank + ours));
   EXPECT_EQ(result["steps"], 0) << "nothing was trained";
   EXPECT_TRUE(fs::is_empty(home.sockets()));

@@ -157,7 +157,7 @@ TEST_P(LostEvaluator, ends_with_the_run_if_the_server_is_gone) {
   run.harm(3, SIGKILL);
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (server on host0)");
+  EXPECT_EQ(ran.result()["problem"]["where"], "rank 3 (host0/server)");
   ASSERT_GT(evaluator, 1);
   EXPECT_EQ(::kill(evaluator, 0), -1) << "it has ended";
 }

@@ -22,7 +22,7 @@ namespace {
 using testing::ContainsRegex;
 
 std::string named(int rank) {
-  return "rank " + std::to_string(rank) + " (cpu" + std::to_string(rank) + " on host0)";
+  return "rank " + std::to_string(rank) + " (host0/cpu" + std::to_string(rank) + ")";
 }
 
 std::string on(const std::string& transport) { return "run.transport=" + transport; }
@@ -54,7 +54,7 @@ Ran end_after(const Home& home, int rank, const std::vector<std::string>& overri
 void expect_id_step_and_op(const Ran& ran, const std::string& id) {
   EXPECT_EQ(ran.result()["problem"]["id"], id) << ran.err;
   EXPECT_THAT(ran.result()["problem"]["what"].get<std::string>(),
-              ContainsRegex("step [0-9]+( in op [A-Z]+|, between two ops)"));
+              ContainsRegex("step [0-9,]+( in op [A-Z]+|, between two ops)"));
 }
 
 using RankAndTransport = std::tuple<int, const char*>;

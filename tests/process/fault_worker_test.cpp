@@ -61,7 +61,7 @@ TEST_P(LostWorker, leaves_the_other_workers_running) {
   const Ran ran = run.stop();
   expect_whole(ran, {2});
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 2"));
-  EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("rank 2 (cpu2 on host0)  warning: "));
+  EXPECT_THAT(read(run.directory() / "run.log"), HasSubstr("rank 2 (host0/cpu2)  warning: "));
 }
 
 TEST_P(LostWorker, that_is_suspended_is_lost) {
@@ -168,7 +168,7 @@ TEST_P(LostWorker, in_lockstep_is_replaced_by_backup_workers) {
   run.harm(1, SIGKILL);
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_died", "rank 1 (cpu1 on host0)")))
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_died", "rank 1 (host0/cpu1)")))
       << "two of four are too few for updates of three";
 }
 
@@ -184,7 +184,7 @@ TEST_P(LostWorker, that_was_the_last_ends_the_run) {
   run.harm(3, SIGKILL);
   const Ran ran = run.end();
   EXPECT_EQ(ran.exit_code, 3);
-  EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_died", "rank 3 (cpu3 on host0)")));
+  EXPECT_THAT(ran.problems(), ElementsAre(Pair("rank_died", "rank 3 (host0/cpu3)")));
   EXPECT_THAT(kinds(ran.result()), ElementsAre("lost 0", "lost 1", "lost 2"));
 }
 

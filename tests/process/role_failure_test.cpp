@@ -42,7 +42,7 @@ void PrintTo(const Row& row, std::ostream* out) {
 // has no op.
 void expect_step_and_op(const std::string& message) {
   EXPECT_THAT(message, testing::ContainsRegex(
-                           "step [0-9]+( in op [A-Z]+|, before its first op|, between two ops)"));
+                           "step [0-9,]+( in op [A-Z]+|, before its first op|, between two ops)"));
 }
 
 class RoleFailure : public testing::TestWithParam<Row> {

@@ -187,7 +187,7 @@ TEST_F(RunFaults, require_confirmation_if_they_end_the_run) {
   EXPECT_EQ(confirmed_, 2);
   ASSERT_TRUE(wait([&] { return !window_->runs().live(); }));
   EXPECT_EQ(window_->runs().current()->history().result()["problem"]["where"],
-            "rank 2 (cpu2 on host0)");
+            "rank 2 (host0/cpu2)");
 }
 
 TEST_F(RunFaults, name_the_checkpoint_to_resume_from_if_a_server_fails) {

@@ -224,7 +224,7 @@ TEST_F(MainWindowTest, failed_run_offers_the_log_of_the_failed_rank) {
     ASSERT_TRUE(writer.append_json(telemetry::FrameType::log, rank, line));
   }
   const base::Json problem{{"code", "failed"},
-                           {"where", "rank 1 (cpu1 on host0)"},
+                           {"where", "rank 1 (host0/cpu1)"},
                            {"what", "ended by signal 9"},
                            {"accepted", ""},
                            {"advice", "see its log"}};

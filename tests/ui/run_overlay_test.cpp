@@ -105,7 +105,7 @@ TEST_F(RunOverlayTest, marks_only_the_rank_of_the_problem_as_failed) {
   status_.ranks[1].state = status_.ranks[2].state = "lost";
   status_.problem = base::Problem{"test_problem",
                                   base::ProblemCode::failed,
-                                  "rank 1 (cpu1 on host0)",
+                                  "rank 1 (host0/cpu1)",
                                   "ended by signal 9, waiting for rank 2",
                                   "",
                                   ""};
@@ -191,7 +191,7 @@ TEST_F(RunOverlayTest, distinguishes_lost_ranks_from_stopped_ranks) {
   };
   report_fault("lost", 0), report_fault("lost", 2), report_fault("back", 2);
   for (session::RankStatus& rank : status_.ranks) rank.state = "lost";
-  record_problem("rank 1 (cpu1 on host0)");
+  record_problem("rank 1 (host0/cpu1)");
   const Overlay overlay = overlay_.overlay(history_, &status_, false);
   EXPECT_THAT(failed(overlay), ElementsAre("cpu1"));
   EXPECT_EQ(overlay.devices.at("cpu0").absence, Absence::lost);
@@ -200,7 +200,7 @@ TEST_F(RunOverlayTest, distinguishes_lost_ranks_from_stopped_ranks) {
 
 TEST_F(RunOverlayTest, keeps_failed_devices_after_the_run) {
   EXPECT_TRUE(overlay_.failures(history_).devices.empty());
-  record_problem("rank 0 (cpu0 on host0), rank 2 (cpu2 on host0)");
+  record_problem("rank 0 (host0/cpu0), rank 2 (host0/cpu2)");
   const Overlay overlay = overlay_.failures(history_);
   EXPECT_TRUE(overlay.ended);
   EXPECT_EQ(overlay.devices.size(), 2u);

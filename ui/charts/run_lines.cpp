@@ -245,9 +245,8 @@ class Lines {
     const std::vector<SeriesKey> keys = telemetry::gradient_series(history_, Metric::staleness);
     const bool stages = stages_report_staleness(history_);
     for (const SeriesKey& key : keys)
-      if (LineSpec* line =
-              add(QString("worker%1").arg(key.index),
-                  alone() ? gradient_owner_text(history_, key.index) : "", key.index, {{key}}))
+      if (LineSpec* line = add(QString("worker%1").arg(key.index),
+                               gradient_owner_text(history_, key.index), key.index, {{key}}))
         line->style.joining = Joining::never, line->style.reach = AxisLimit::percentile;
     if (keys.empty() || !alone()) return;
     if (stages || history_.recorded_header().first_server >= 0)

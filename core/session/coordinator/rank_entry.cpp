@@ -19,8 +19,8 @@ std::vector<std::string> rank_names(const experiment::Resolved& experiment) {
   const topology::Network network(experiment.document.topology);
   std::vector<std::string> names;
   for (std::size_t r = 0; r < experiment.ranks.size(); ++r)
-    names.push_back(fmt::format("rank {} ({} on {})", r, network.device(experiment.ranks[r]).name,
-                                network.host(experiment.ranks[r]).name));
+    names.push_back(fmt::format("rank {} ({}/{})", r, network.host(experiment.ranks[r]).name,
+                                network.device(experiment.ranks[r]).name));
   return names;
 }
 

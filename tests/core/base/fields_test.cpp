@@ -184,16 +184,17 @@ TEST(Fields, report_all_problems_with_their_paths) {
       problems_of(
           R"({"covered": 1, "load": -1, "speed": "fast", "label": 3, "shape": null, "spare": [],
               "wheels": [{"radius": 1}, {"radius": 9, "name": ""}, 4], "sizes": {}})"),
-      ElementsAre(AllOf(IsProblem("wrong_type", "covered"), Reports(" 1")),
-                  AllOf(IsProblem("out_of_range", "load"), Reports("-1")),
-                  AllOf(IsProblem("wrong_type", "speed"), Reports("\"fast\"")),
-                  AllOf(IsProblem("wrong_type", "label"), Reports(" 3")),
-                  AllOf(IsProblem("unknown_value", "shape"), Reports("null")),
-                  AllOf(IsProblem("wrong_type", "spare"), Reports("list")),
-                  AllOf(IsProblem("wrong_length", "wheels[1].name"), Reports("empty")),
-                  AllOf(IsProblem("out_of_range", "wheels[1].radius"), Reports("9")),
-                  AllOf(IsProblem("wrong_type", "wheels[2]"), Reports(" 4")),
-                  AllOf(IsProblem("wrong_type", "sizes"), Reports("object"))));
+      ElementsAre(
+          AllOf(IsProblem("wrong_type", "covered"), Reports(" 1")),
+          AllOf(IsProblem("out_of_range", "load"), Reports("-1")),
+          AllOf(IsProblem("wrong_type", "speed"), Reports("\"fast\"")),
+          AllOf(IsProblem("wrong_type", "label"), Reports(" 3")),
+          AllOf(IsProblem("unknown_value", "shape"), Reports("null")),
+          AllOf(IsProblem("wrong_type", "spare"), Reports("list")),
+          AllOf(IsProblem("wrong_length", "wheels[1].name"), Reports("empty")),
+          AllOf(IsProblem("out_of_range", "wheels[1].radius"), Reports("9")),
+          AllOf(IsProblem("wrong_type", "wheels[2]"), Reports(" 4"), Advises("wheels[2].name")),
+          AllOf(IsProblem("wrong_type", "sizes"), Reports("object"))));
 }
 
 TEST(Fields, have_inclusive_ranges_that_are_printed) {

@@ -14,7 +14,7 @@ namespace trainyard::ui {
 // none.
 std::optional<base::Problem> failure_of_run(const telemetry::History& history);
 
-// Returns the rank that the location of a problem names: 2 for "rank 2 (cpu2 on host0)".
+// Returns the rank that the location of a problem names: 2 for "rank 2 (host0/cpu2)".
 std::set<int> ranks_in_problem(const base::Problem& problem);
 
 }  // namespace trainyard::ui

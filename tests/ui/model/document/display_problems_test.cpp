@@ -37,7 +37,7 @@ TEST(DisplayLocations, name_fields_like_the_forms_and_items_by_name) {
 }
 
 TEST(DisplayLocations, keep_other_texts) {
-  for (const char* path : {"", "rank 1 (cpu1 on host0)", "table.csv", "/tmp/training.json"})
+  for (const char* path : {"", "rank 1 (host0/cpu1)", "table.csv", "/tmp/training.json"})
     EXPECT_EQ(displayed_location(path), path);
   EXPECT_EQ(displayed_location("topology.hosts[7].name"), "Drawing: Host 7: Name");
 }

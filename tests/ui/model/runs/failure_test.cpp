@@ -38,10 +38,10 @@ Ranks ranks_at(const std::string& where) {
 }
 
 TEST(Failure, has_the_ranks_of_its_location) {
-  EXPECT_EQ(ranks_at("rank 2 (cpu2 on host0)"), Ranks{2});
+  EXPECT_EQ(ranks_at("rank 2 (host0/cpu2)"), Ranks{2});
   EXPECT_EQ(ranks_at("rank 13"), Ranks{13});
   EXPECT_EQ(ranks_at("final weights"), Ranks{});
-  EXPECT_EQ(ranks_at("rank 0 (cpu0 on host0), rank 1 (cpu1 on host0)"), (Ranks{0, 1}));
+  EXPECT_EQ(ranks_at("rank 0 (host0/cpu0), rank 1 (host0/cpu1)"), (Ranks{0, 1}));
 }
 
 }  // namespace
