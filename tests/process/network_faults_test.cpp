@@ -12,7 +12,7 @@ using base::Json;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-struct NetworkFaults : OnMachines {
+struct FaultyNetwork : OnMachines {
   void SetUp() override {
     OnMachines::SetUp();
     if (IsSkipped()) return;
@@ -59,7 +59,7 @@ struct NetworkFaults : OnMachines {
   }
 };
 
-TEST_F(NetworkFaults, slow_network_gives_the_right_weights) {
+TEST_F(FaultyNetwork, slow_network_gives_the_right_weights) {
   const auto right = right_weights(8);
   const Ran slowed =
       machines_->on_coordinator({"tc", "qdisc", "add", "dev", "port1", "root", "tbf", "rate",
@@ -70,7 +70,7 @@ TEST_F(NetworkFaults, slow_network_gives_the_right_weights) {
   EXPECT_EQ(weights_of(ran.result()), right);
 }
 
-TEST_F(NetworkFaults, interruption_of_six_seconds_gives_the_right_weights) {
+TEST_F(FaultyNetwork, interruption_of_six_seconds_gives_the_right_weights) {
   const auto right = right_weights(8'000);
   const Ran ran = run_with("ip link set port1 down; sleep 6; ip link set port1 up", 8'000);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
@@ -78,7 +78,7 @@ TEST_F(NetworkFaults, interruption_of_six_seconds_gives_the_right_weights) {
   EXPECT_GT(ran.result()["wall_seconds"].get<double>(), 6);
 }
 
-TEST_F(NetworkFaults, long_interruption_is_one_clear_error) {
+TEST_F(FaultyNetwork, long_interruption_is_one_clear_error) {
   const Ran ran = run_with("ip link set port1 down; sleep 20; ip link set port1 up", 1'000'000);
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.problems(), SizeIs(1));
@@ -86,7 +86,7 @@ TEST_F(NetworkFaults, long_interruption_is_one_clear_error) {
   expect_no_process_within(promised, 1);
 }
 
-TEST_F(NetworkFaults, thirty_percent_loss_gives_the_right_weights_or_one_clear_error) {
+TEST_F(FaultyNetwork, thirty_percent_loss_gives_the_right_weights_or_one_clear_error) {
   const auto right = right_weights(20);
   const Ran filtered = machines_->on(
       1,
@@ -101,7 +101,7 @@ TEST_F(NetworkFaults, thirty_percent_loss_gives_the_right_weights_or_one_clear_e
   expect_no_process_within(15, 1);
 }
 
-TEST_F(NetworkFaults, killed_worker_of_another_machine_rejoins) {
+TEST_F(FaultyNetwork, killed_worker_of_another_machine_rejoins) {
   Json document = expanded_document(example("four_workers_parameter_server_digits"));
   Json& hosts = document["topology"]["hosts"];
   hosts.push_back({{"name", "host1"}, {"address", "m1"}, {"devices", {hosts[0]["devices"][0]}}});
@@ -123,7 +123,7 @@ TEST_F(NetworkFaults, killed_worker_of_another_machine_rejoins) {
               HasSubstr("replaces the failed one"));
 }
 
-TEST_F(NetworkFaults, hung_agent_is_one_clear_error) {
+TEST_F(FaultyNetwork, hung_agent_is_one_clear_error) {
   const Ran ran = run_with("ssh m1 pkill -STOP -f \"'trainyard-agent --stdio'\"", 1'000'000);
   EXPECT_EQ(ran.exit_code, 3) << ran.err;
   EXPECT_THAT(ran.problems(), SizeIs(1));

@@ -23,6 +23,15 @@ std::vector<std::string> thread_settings(std::int64_t cores);
 // Sources: oneDNN, "CPU Dispatcher Control"; OpenBLAS, "Runtime variables".
 std::vector<std::string> cpu_level_settings(int level);
 
+// Returns those variables of this process ("NAME=VALUE") that choose the kernels of OpenBLAS and
+// oneDNN, or their block sizes, and so how sums are rounded. Ranks on all machines need equal ones.
+std::vector<std::string> kernel_settings();
+
+// Sets these variables for the processes that this process starts, and removes those that
+// `settings` lack. Ignores all other variables, and values with other characters than letters,
+// digits and underscores, because the settings may come from another machine.
+void apply_kernel_settings(const std::vector<std::string>& settings);
+
 // Place of a rank among all ranks, and among those of its host.
 struct RankPlace {
   std::int32_t rank = 0, local_rank = 0, world = 1;

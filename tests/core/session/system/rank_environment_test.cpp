@@ -49,5 +49,20 @@ TEST(RankEnvironment, limit_lowers_the_level_of_this_cpu) {
   ::unsetenv("TRAINYARD_CPU_LEVEL");
 }
 
+TEST(RankEnvironment, kernels_are_set_as_on_the_coordinator) {
+  ::setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+  ::setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+  const std::vector<std::string> before = kernel_settings();
+  EXPECT_THAT(before,
+              testing::IsSupersetOf({"OPENBLAS_CORETYPE=Haswell", "ONEDNN_MAX_CPU_ISA=AVX2"}));
+  apply_kernel_settings({"OPENBLAS_CORETYPE=SkylakeX", "LD_PRELOAD=x", "DNNL_MAX_CPU_ISA=/x"});
+  EXPECT_THAT(kernel_settings(), testing::ElementsAre("OPENBLAS_CORETYPE=SkylakeX"));
+  EXPECT_EQ(std::getenv("LD_PRELOAD"), nullptr) << "no other variable can be set";
+  apply_kernel_settings(before);
+  EXPECT_EQ(kernel_settings(), before);
+  ::unsetenv("OPENBLAS_CORETYPE");
+  ::unsetenv("ONEDNN_MAX_CPU_ISA");
+}
+
 }  // namespace
 }  // namespace trainyard::session
