@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // trainyard-agent: starts the ranks of a run on this host, for a coordinator on another one. The
-// coordinator starts it by ssh, and both exchange frames over its standard input and output.
+// coordinator starts it by ssh, and both exchange frames over its standard input and output. Or a
+// person joins this machine to a listener, and an agent is started for each coordinator.
 #include "core/session/hosts/agent.h"
 
 #include <pwd.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
 
+#include "app/agent_join.h"
 #include "app/command_line.h"
 #include "app/network_address.h"
 #include "app/paths.h"
@@ -30,6 +32,8 @@ using namespace trainyard;
 
 struct AgentArguments {
   bool stdio = false, as_root = false;
+  std::int64_t memory = 0;  // limit of what ranks may use; 0: none
+  std::string reached_at, reached_from;
 };
 
 // Limit of the cache of data files.
@@ -64,28 +68,32 @@ std::int64_t free_space(std::filesystem::path directory) {
   return error ? -1 : static_cast<std::int64_t>(space.available);
 }
 
-session::AgentHello hello_of_this_host() {
+session::AgentHello hello_of_this_host(const AgentArguments& arguments) {
   session::AgentHello hello;
   hello.software = TRAINYARD_VERSION;
   hello.hash = ssh::agent_hash(app::program_directory());
-  utsname system{};
-  ::uname(&system);
-  hello.host = system.nodename;
+  hello.host = app::host_name();
   hello.architecture = ssh::architecture();
   if (const passwd* user = ::getpwuid(::getuid())) hello.user = user->pw_name;
   hello.cores = base::usable_cores();
   hello.cpu = base::cpu_name();
   hello.cpu_level = base::cpu_level();
-  hello.memory_bytes = base::usable_memory();
+  hello.memory_bytes = arguments.memory > 0 ? std::min(arguments.memory, base::usable_memory())
+                                            : base::usable_memory();
   hello.gpus = count_gpus();
   hello.free_disk_bytes = free_space(file_cache_directory());
-  hello.addresses = app::own_addresses();
+  for (app::InterfaceAddress& one : app::own_interfaces()) {
+    hello.interfaces.push_back(std::move(one.interface));
+    hello.addresses.push_back(std::move(one.address));
+  }
   // "CLIENT PORT SERVER PORT", see ssh(1)
   if (const char* connection = std::getenv("SSH_CONNECTION")) {
     std::istringstream words(connection);
     std::string port;
     words >> hello.reached_from >> port >> hello.reached_at;
   }
+  if (!arguments.reached_at.empty()) hello.reached_at = arguments.reached_at;
+  if (!arguments.reached_from.empty()) hello.reached_from = arguments.reached_from;
   return hello;
 }
 
@@ -102,40 +110,33 @@ base::Result<session::RankProcessParts> prepare(const session::PrepareRun& run) 
   });
 }
 
-int fail(const base::Problem& problem, int exit_code) {
-  std::cerr << "error: " << base::to_string(problem) << "\n";
-  return exit_code;
-}
-
 int run_agent(const AgentArguments& arguments) {
   if (!arguments.stdio)
-    return fail({"missing_option", base::ProblemCode::bad_usage, "trainyard-agent",
-                 "the agent has no connection", "--stdio",
-                 "Name this host in an experiment; the coordinator then starts the agent."},
-                2);
-  if (::geteuid() == 0 && !arguments.as_root)
-    return fail({"agent_is_root", base::ProblemCode::refused, "trainyard-agent",
-                 "the agent does not run as root, because ranks need no rights of the system",
-                 "another user, or --as-root", "Connect as another user."},
-                4);
+    return app::fail_with(
+        {"missing_option", base::ProblemCode::bad_usage, "trainyard-agent",
+         "the agent has no connection", "--stdio, or the verb join",
+         "Name this host in an experiment; the coordinator then starts the agent. Or join "
+         "a listener: trainyard-agent join INVITATION."},
+        2);
+  if (const int refused = app::refuse_root(arguments.as_root); refused != 0) return refused;
   base::set_log_name("agent");
   base::raise_descriptor_limit();
   for (const int signal : {SIGPIPE, SIGXFSZ, SIGHUP}) ::signal(signal, SIG_IGN);
   auto sockets = session::SocketDirectory::make();
-  if (!sockets) return fail(sockets.error(), 3);
+  if (!sockets) return app::fail_with(sockets.error(), 3);
   session::AgentParts parts;
   // Standard output is for frames only.
   parts.stream = std::make_unique<session::FrameStream>(::dup(STDIN_FILENO), ::dup(STDOUT_FILENO),
                                                         "coordinator");
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  parts.hello = hello_of_this_host();
+  parts.hello = hello_of_this_host(arguments);
   parts.rank_program = (app::program_directory() / "trainyard-rank").string();
   parts.directory = sockets->path();
   parts.files = std::make_unique<session::FileCache>(file_cache_directory(), kMaxCacheBytes);
   parts.relay_ranks = zmq::relay_ranks;
   parts.prepare = prepare;
   const auto served = session::run_agent(std::move(parts));
-  return served ? 0 : fail(served.error(), 3);
+  return served ? 0 : app::fail_with(served.error(), 3);
 }
 
 }  // namespace
@@ -148,6 +149,10 @@ int main(int argc, char** argv) {
   AgentArguments& arguments = verb.on_run(run_agent);
   verb.flag("--stdio", arguments.stdio, "Exchange frames over standard input and output");
   verb.flag("--as-root", arguments.as_root, "Run although the user is root");
+  verb.option("--memory", arguments.memory, "Limit of the memory that this host offers, in bytes");
+  verb.option("--reached-at", arguments.reached_at, "Address of this host for other machines");
+  verb.option("--reached-from", arguments.reached_from, "Address of the coordinator's machine");
+  app::add_join_verbs(program.verb());
   const auto ran = program.run(argc, argv);
   if (!ran) std::cerr << "error: " << base::to_string(ran.error()) << "\n";
   return ran ? *ran : 2;

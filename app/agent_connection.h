@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Connection to the agent of another machine, which ssh starts there.
+// Connection to the agent of another machine, which ssh starts there, or a machine that joined this
+// user's listener.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,7 @@
 namespace trainyard::app {
 
 struct AgentWish {
-  std::string destination;         // as ssh accepts it
+  std::string destination;         // as ssh accepts it, or "joined:NAME"
   std::string name;                // `where` of problems
   std::filesystem::path log_file;  // receives what ssh and the agent print
   // As in RemoteHostParts; may be null if no run is prepared.

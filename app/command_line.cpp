@@ -304,7 +304,9 @@ void Verb::json_flag(bool& json) {
 }
 
 void Verb::call(const std::function<int()>& run) {
-  app_->callback([run, state = state_] { state->exit_code = run(); });
+  app_->callback([run, app = app_, state = state_] {
+    if (app->get_subcommands().empty()) state->exit_code = run();
+  });
 }
 
 Program::Program(const std::string& name, const std::string& description,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/network_address.h"
 
+#include <fmt/core.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
@@ -10,6 +11,7 @@
 #include <array>
 
 #include "core/base/descriptor.h"
+#include "core/base/network_range.h"
 
 namespace trainyard::app {
 namespace {
@@ -27,18 +29,25 @@ std::string text_of(const sockaddr& address) {
 
 }  // namespace
 
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> addresses;
+std::vector<InterfaceAddress> own_interfaces() {
+  std::vector<InterfaceAddress> found;
   ifaddrs* interfaces = nullptr;
-  if (::getifaddrs(&interfaces) != 0) return addresses;
+  if (::getifaddrs(&interfaces) != 0) return found;
   for (const ifaddrs* at = interfaces; at != nullptr; at = at->ifa_next) {
     if (at->ifa_addr == nullptr || (at->ifa_flags & IFF_UP) == 0 ||
         (at->ifa_flags & IFF_LOOPBACK) != 0)
       continue;
     const std::string address = text_of(*at->ifa_addr);
-    if (!address.empty() && address.find('%') == std::string::npos) addresses.push_back(address);
+    if (!address.empty() && address.find('%') == std::string::npos)
+      found.push_back({at->ifa_name, address});
   }
   ::freeifaddrs(interfaces);
+  return found;
+}
+
+std::vector<std::string> own_addresses() {
+  std::vector<std::string> addresses;
+  for (InterfaceAddress& one : own_interfaces()) addresses.push_back(std::move(one.address));
   return addresses;
 }
 
@@ -61,17 +70,64 @@ std::string own_address_toward(const std::string& peer) {
   return address;
 }
 
-std::string agent_address(const session::AgentHello& hello) {
+namespace {
+
+// Returns the first address in the interface or network that the user chose.
+base::Result<std::string> chosen_address(const std::vector<InterfaceAddress>& interfaces,
+                                         const std::string& chosen, const std::string& host) {
+  std::string list;
+  for (const InterfaceAddress& one : interfaces) {
+    if (one.interface == chosen || base::is_in_network_range(one.address, chosen))
+      return one.address;
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", one.interface, one.address);
+  }
+  return base::fail({"no_such_interface", base::ProblemCode::unavailable, host,
+                     fmt::format("the machine has no interface or network {}", chosen), list,
+                     "Correct network.interface, or clear it."});
+}
+
+std::vector<InterfaceAddress> interfaces_of(const session::AgentHello& hello) {
+  std::vector<InterfaceAddress> interfaces;
+  for (std::size_t i = 0; i < std::min(hello.interfaces.size(), hello.addresses.size()); ++i)
+    interfaces.push_back({hello.interfaces[i], hello.addresses[i]});
+  return interfaces;
+}
+
+}  // namespace
+
+base::Result<std::string> agent_address(const session::AgentHello& hello,
+                                        const experiment::NetworkSpec& network,
+                                        const std::string& host) {
+  if (!network.interface.empty())
+    return chosen_address(interfaces_of(hello), network.interface, host);
   return hello.reached_at.empty() && !hello.addresses.empty() ? hello.addresses.front()
                                                               : hello.reached_at;
 }
 
-std::string own_address_toward_agent(const session::AgentHello& hello) {
+base::Result<std::string> own_address_toward_agent(const session::AgentHello& hello,
+                                                   const experiment::NetworkSpec& network) {
+  if (!network.interface.empty())
+    return chosen_address(own_interfaces(), network.interface, "this machine");
   // Through a jump host or NAT, the address that ssh states is not one of this machine.
   const std::vector<std::string> own = own_addresses();
-  return std::ranges::find(own, hello.reached_from) != own.end()
-             ? hello.reached_from
-             : own_address_toward(agent_address(hello));
+  if (std::ranges::find(own, hello.reached_from) != own.end()) return hello.reached_from;
+  return agent_address(hello, network, "").map(own_address_toward);
+}
+
+base::Result<void> check_trust(const std::string& address, const experiment::NetworkSpec& network,
+                               const std::string& host) {
+  const bool is_trusted = std::ranges::any_of(network.trusted, [&](const std::string& range) {
+    return base::is_in_network_range(address, range);
+  });
+  if (network.encryption != experiment::Encryption::none || is_trusted) return {};
+  std::string trusted;
+  for (const std::string& range : network.trusted) trusted += (trusted.empty() ? "" : ", ") + range;
+  return base::fail({"network_not_trusted", base::ProblemCode::refused, host,
+                     fmt::format("messages to {} would not be encrypted, and no trusted network "
+                                 "contains this address",
+                                 address),
+                     trusted,
+                     "Set network.encryption to curve, or add the network to network.trusted."});
 }
 
 }  // namespace trainyard::app

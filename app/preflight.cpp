@@ -215,7 +215,8 @@ CheckRow check_pair(const NetworkEnd& from, const NetworkEnd& to,
     return row;
   }
   row.measured = *measured;
-  row.text = fmt::format("{}, {}", base::format_seconds(measured->latency_seconds),
+  row.text = fmt::format("{} to {}: {}, {}", from.address, to.address,
+                         base::format_seconds(measured->latency_seconds),
                          base::with_unit(measured->bandwidth_bits_per_second, "bit/s"));
   if (from.device && to.device)
     if (const auto route = network.route(*from.device, *to.device))
@@ -231,18 +232,29 @@ std::optional<topology::DeviceId> device_of(const topology::Network& network, co
   return std::nullopt;
 }
 
-// All machines of the experiment, this one last, if ranks run here.
+// All machines of the experiment, this one last, if ranks run here. Adds rows for those without a
+// usable address.
 std::vector<NetworkEnd> network_ends(const experiment::Experiment& experiment,
                                      const topology::Network& network,
-                                     const std::vector<CheckedMachine>& machines) {
+                                     const std::vector<CheckedMachine>& machines,
+                                     std::vector<CheckRow>& rows) {
   std::vector<NetworkEnd> ends;
   std::string own_address;
   for (const CheckedMachine& one : machines) {
     if (!one.connection) continue;
     const AgentHello& hello = one.connection->host->hello();
-    if (own_address.empty()) own_address = own_address_toward_agent(hello);
-    ends.push_back({one.host->name, agent_address(hello), one.connection->host.get(),
-                    device_of(network, *one.host)});
+    const auto address = agent_address(hello, experiment.network, one.host->name);
+    const auto own = own_address_toward_agent(hello, experiment.network);
+    auto usable = !address ? base::fail(address.error())
+                  : !own   ? base::fail(own.error())
+                           : check_trust(*address, experiment.network, one.host->name);
+    if (!usable) {
+      rows.push_back({one.host->name, "network", usable.error().what, usable.error()});
+      continue;
+    }
+    own_address = *own;
+    ends.push_back(
+        {one.host->name, *address, one.connection->host.get(), device_of(network, *one.host)});
   }
   for (const Host& host : experiment.topology.hosts)
     if (!experiment::is_other_machine(host) && device_of(network, host) && !ends.empty()) {
@@ -311,7 +323,7 @@ std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
   check_identities(machines, rows);
   if (!topology::validate(experiment.topology, "topology").empty()) return rows;
   const topology::Network network(experiment.topology);
-  const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines);
+  const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines, rows);
   for (const NetworkEnd& from : ends)
     for (const NetworkEnd& to : ends)
       if (&from != &to) rows.push_back(check_pair(from, to, network));

@@ -33,9 +33,12 @@ class Machines final : public RemoteMachines {
  public:
   Result<void> connect(const session::LaunchRequest& request) {
     experiment_ = request.experiment;
-    auto keys = zmq::make_curve_keys();
-    if (!keys) return base::fail(keys.error());
-    keys_ = std::move(*keys);
+    network_ = &experiment_->document.network;
+    if (network_->encryption == experiment::Encryption::curve) {
+      auto keys = zmq::make_curve_keys();
+      if (!keys) return base::fail(keys.error());
+      keys_ = std::move(*keys);
+    }
     for (const session::RankIdentity& identity : request.ranks)
       if (const topology::Host& host = experiment_->host_of(identity.rank);
           is_remote(identity.rank) && !machines_.contains(host.name))
@@ -100,14 +103,22 @@ class Machines final : public RemoteMachines {
     wish.is_canceled = request.is_canceled;
     auto connected = connect_agent(wish);
     if (!connected) return base::fail(connected.error());
-    if (own_address_.empty()) own_address_ = own_address_toward_agent(connected->host->hello());
+    const session::AgentHello& hello = connected->host->hello();
+    auto address = agent_address(hello, *network_, wish.name);
+    auto own = own_address_.empty() ? own_address_toward_agent(hello, *network_)
+                                    : base::Result<std::string>(own_address_);
+    if (!address) return base::fail(address.error());
+    if (!own) return base::fail(own.error());
+    for (const std::string& one : {*address, *own})
+      if (auto trusted = check_trust(one, *network_, wish.name); !trusted) return trusted;
+    own_address_ = std::move(*own);
+    addresses_[host.name] = std::move(*address);
     machines_.emplace(host.name, std::move(*connected));
     return {};
   }
 
   session::PrepareRun preparation(const std::string& name,
                                   const session::LaunchRequest& request) const {
-    const session::AgentHello& hello = machines_.at(name).host->hello();
     session::PrepareRun run;
     run.run = request.run_directory.filename().string();
     run.software = TRAINYARD_VERSION;
@@ -118,18 +129,21 @@ class Machines final : public RemoteMachines {
       run.shared_bytes.assign(request.shared_bytes.begin(), request.shared_bytes.end());
     run.channels = std::max(1, request.channels);
     run.cpu_level = cpu_level_;
-    run.address = agent_address(hello);
+    run.kernels = session::kernel_settings();
+    run.address = addresses_.at(name);
     run.public_key = keys_.public_key;
     run.secret_key = keys_.secret_key;
     return run;
   }
 
   const experiment::Resolved* experiment_ = nullptr;
+  const experiment::NetworkSpec* network_ = nullptr;
   zmq::CurveKeys keys_;
   std::string own_address_;
   int cpu_level_ = 0;
   // by name of the host
   std::map<std::string, AgentConnection> machines_;
+  std::map<std::string, std::string> addresses_;  // at which ranks listen
   std::map<std::string, std::filesystem::path> files_;
 };
 

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "core/session/hosts/listener_messages.h"
 #include "core/session/system/shared_files.h"
 
 namespace trainyard::cli {
@@ -154,9 +155,56 @@ int run_hosts_add(const HostAddArguments& arguments) {
   return 0;
 }
 
+base::Json json_of_joined(const session::JoinedState& machine) {
+  return {{"destination", fmt::format("{}{}", session::kJoinedPrefix, machine.name)},
+          {"host", machine.name},
+          {"architecture", machine.architecture},
+          {"cores", machine.cores},
+          {"memory_bytes", machine.memory_bytes},
+          {"addresses", base::Json::array({machine.address})},
+          {"joined", true},
+          {"seconds", machine.seconds},
+          {"silent_seconds", machine.silent_seconds}};
+}
+
+std::string line_of_joined(const session::JoinedState& machine) {
+  constexpr double kMinute = 60, kSilent = 3;
+  std::string line = fmt::format(
+      "{}{}  from {}, {}, {}, {}, for {:.0f} min more", session::kJoinedPrefix, machine.name,
+      machine.address, machine.architecture, base::counted(machine.cores, "core"),
+      base::format_bytes(static_cast<double>(machine.memory_bytes)), machine.seconds / kMinute);
+  if (machine.silent_seconds > kSilent)
+    line += fmt::format(", no contact for {:.0f} s", machine.silent_seconds);
+  return base::printable_line(line);
+}
+
+// Prints the machines and invitations of the listener, if there is one.
+void list_joined(bool json) {
+  const auto answer = session::ask_listener(session::ListJoined{});
+  const auto* state = answer ? std::get_if<session::ListenerState>(&*answer) : nullptr;
+  if (state == nullptr) return;
+  for (const session::JoinedState& machine : state->machines) {
+    base::Json line = json_of_joined(machine);
+    line["type"] = "host";
+    if (json) print_json(line);
+    else std::printf("%s\n", line_of_joined(machine).c_str());
+  }
+  for (const session::Invited& one : state->invitations) {
+    if (json)
+      print_json({{"type", "invitation"},
+                  {"invitation", one.invitation},
+                  {"machines", one.machines},
+                  {"seconds", one.seconds}});
+    else
+      std::printf("invitation %s  for %s, expires in %.0f min\n", one.invitation.c_str(),
+                  base::counted(one.machines, "machine").c_str(), one.seconds / 60);
+  }
+}
+
 int run_hosts_list(const HostListArguments& arguments) {
   const auto machines = session::read_machine_list();
   if (!machines) return complain({machines.error()}, arguments.json);
+  list_joined(arguments.json);
   for (const session::Machine& machine : *machines) {
     if (arguments.json) {
       base::Json line = json_of_machine(machine);
@@ -172,7 +220,17 @@ int run_hosts_list(const HostListArguments& arguments) {
   return 0;
 }
 
+int remove_joined(const HostRemoveArguments& arguments) {
+  const std::string name = arguments.destination.substr(session::kJoinedPrefix.size());
+  const auto removed = session::ask_listener(session::RemoveJoined{name});
+  if (!removed) return complain({removed.error()}, arguments.json);
+  if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
+  else std::printf("removed %s; its trainyard-agent ended\n", arguments.destination.c_str());
+  return 0;
+}
+
 int run_hosts_remove(const HostRemoveArguments& arguments) {
+  if (arguments.destination.starts_with(session::kJoinedPrefix)) return remove_joined(arguments);
   const auto removed = session::remove_from_list(arguments.destination);
   if (!removed) return complain({removed.error()}, arguments.json);
   if (!*removed)
@@ -247,6 +305,7 @@ void add_hosts(Verb& program) {
       "Examples:\n"
       "  trainyard-cli hosts add me@node1\n"
       "  trainyard-cli hosts list\n"
+      "  trainyard-cli hosts listen --machines 30\n"
       "  trainyard-cli hosts check experiment.json");
 
   Verb add = hosts.add_verb(
@@ -262,12 +321,14 @@ void add_hosts(Verb& program) {
       "standard input");
   add.json_flag(adds.json);
 
-  Verb list = hosts.add_verb("list", "Print the machines that were added");
+  Verb list = hosts.add_verb("list", "Print the machines that were added, and those that joined");
   list.json_flag(list.on_run(run_hosts_list).json);
+
+  add_hosts_listen(hosts);
 
   Verb remove = hosts.add_verb("remove", "Remove a machine from the list");
   HostRemoveArguments& removes = remove.on_run(run_hosts_remove);
-  remove.option("destination", removes.destination, "As it was added").required();
+  remove.option("destination", removes.destination, "As it was added, or joined:NAME").required();
   remove.json_flag(removes.json);
 
   Verb check = hosts.add_verb("check", "Compare the machines of an experiment with the drawing");

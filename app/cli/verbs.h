@@ -38,6 +38,7 @@ void add_completion(app::Program& program);
 void add_schema(Verb& program);
 void add_manual(Verb& program);
 void add_hosts(Verb& program);
+void add_hosts_listen(Verb& hosts);  // adds the verbs of hosts for invitations
 
 // Returns the exit code: 0 done; 2 bad usage or bad input; 3 the run failed; 4 refused; 130
 // canceled.

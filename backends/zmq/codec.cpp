@@ -132,10 +132,18 @@ base::Result<ControlFrame> decode_message(std::span<const std::byte> frame, std:
   }
 }
 
-bool is_progress(std::string_view frame) {
-  static const std::size_t progress = session::Message(session::Progress{}).index() + 1;
+namespace {
+
+template <class One>
+bool has_type(std::string_view frame) {
+  static const std::size_t type = session::Message(One{}).index() + 1;
   return frame.size() >= kControlHeaderBytes &&
-         get<std::uint16_t>(std::as_bytes(std::span(frame)), kTypeAt) == progress;
+         get<std::uint16_t>(std::as_bytes(std::span(frame)), kTypeAt) == type;
 }
+
+}  // namespace
+
+bool is_progress(std::string_view frame) { return has_type<session::Progress>(frame); }
+bool is_events(std::string_view frame) { return has_type<session::Events>(frame); }
 
 }  // namespace trainyard::zmq

@@ -57,5 +57,7 @@ base::Result<ControlFrame> decode_message(std::span<const std::byte> frame,
 
 // True if the header says that the frame is a heartbeat (Progress). The frame is not checked.
 bool is_progress(std::string_view frame);
+// Likewise for telemetry events (Events).
+bool is_events(std::string_view frame);
 
 }  // namespace trainyard::zmq

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <vector>
 #include <zmq.hpp>
 
@@ -17,6 +18,7 @@ namespace trainyard::zmq {
 namespace {
 
 using base::Result;
+using session::Congestion;
 using session::PeerId;
 using session::RelayedFrame;
 
@@ -50,7 +52,7 @@ class RanksEnd final : public session::Relay {
     ::unlink(endpoint_.c_str() + 6);
   }
 
-  std::optional<RelayedFrame> receive() override {
+  std::optional<RelayedFrame> receive(Congestion congestion) override {
     gate_.watch();
     ::zmq::message_t peer, frame, rest;
     while (socket_.recv(peer, ::zmq::recv_flags::dontwait)) {
@@ -60,9 +62,9 @@ class RanksEnd final : public session::Relay {
         if (!socket_.recv(rest, ::zmq::recv_flags::dontwait)) break;
       }
       if (!whole) continue;
-      std::string bytes = frame.to_string();
-      const bool is_heartbeat = is_progress(bytes);
-      return RelayedFrame{peer.to_string(), std::move(bytes), is_heartbeat};
+      RelayedFrame relayed{peer.to_string(), frame.to_string()};
+      relayed.is_heartbeat = is_progress(relayed.bytes);
+      if (passes(relayed, congestion)) return relayed;
     }
     return std::nullopt;
   }
@@ -80,17 +82,39 @@ class RanksEnd final : public session::Relay {
   }
 
  private:
+  // Drops events of the frame, and states in it how many were dropped so far. Returns false if none
+  // is left.
+  bool passes(RelayedFrame& frame, Congestion congestion) {
+    const auto before = dropped_events_.find(frame.peer);
+    if (!is_events(frame.bytes) ||
+        (congestion == Congestion::none && before == dropped_events_.end()))
+      return true;
+    auto decoded = decode_message(std::as_bytes(std::span(frame.bytes)));
+    auto* message = decoded ? std::get_if<session::Events>(&decoded->message) : nullptr;
+    if (message == nullptr) return true;  // the coordinator reports it
+    std::uint64_t& dropped = dropped_events_[frame.peer];
+    if (congestion != Congestion::none)
+      dropped += std::erase_if(message->events, [&](const telemetry::Event& event) {
+        return congestion == Congestion::severe || event.kind == telemetry::EventKind::op;
+      });
+    message->dropped += dropped;
+    if (auto bytes = encode_message(decoded->header, decoded->message))
+      frame.bytes = std::move(*bytes);
+    return !message->events.empty();
+  }
+
   ::zmq::context_t context_;
   ::zmq::socket_t socket_;
   ConnectionGate gate_;
   std::string endpoint_;
+  std::map<PeerId, std::uint64_t> dropped_events_;
 };
 
 class CoordinatorEnd final : public session::Relay {
  public:
   explicit CoordinatorEnd(std::string endpoint) : endpoint_(std::move(endpoint)) {}
 
-  std::optional<RelayedFrame> receive() override {
+  std::optional<RelayedFrame> receive(Congestion) override {
     ::zmq::message_t frame, rest;
     for (auto& [peer, socket] : sockets_) {
       if (!socket.recv(frame, ::zmq::recv_flags::dontwait)) continue;

@@ -61,12 +61,15 @@ class BoundSocket final : public Bound {
         inbox_(*context_, ::zmq::socket_type::pull),
         gate_(*context_, inbox_, "inbox", identity.ranks + kSpareConnections) {}
 
-  void listen(const std::string& endpoint) {
+  // Fails if encryption does not protect the socket. Throws ::zmq::error_t.
+  Result<void> listen(const std::string& endpoint) {
     configure(inbox_, options_);
     configure_for_endpoint(inbox_, endpoint);
     if (handler_) KeyHandler::protect_server(inbox_, options_.keys);
     inbox_.bind(endpoint);
     gate_.set_endpoint(this->endpoint());
+    if (!handler_) return {};
+    return refuses_unknown_keys(*context_, this->endpoint(), options_.keys.public_key);
   }
   std::string endpoint() const override { return inbox_.get(::zmq::sockopt::last_endpoint); }
 
@@ -108,7 +111,7 @@ Result<std::unique_ptr<Bound>> bind(int rank, int ranks, std::uint32_t generatio
   if (auto ok = check_endpoint(endpoint); !ok) return base::fail(ok.error());
   try {
     auto bound = std::make_unique<BoundSocket>(Identity{rank, ranks, generation}, options);
-    bound->listen(endpoint);
+    if (auto ok = bound->listen(endpoint); !ok) return base::fail(ok.error());
     return bound;
   } catch (const ::zmq::error_t& error) {
     return base::fail(Problem{

@@ -480,6 +480,22 @@ struct RunSpec {
   bool operator==(const RunSpec&) const = default;
 };
 
+enum class Encryption {
+  curve,  // encrypted and authenticated by CURVE, with keys of the run
+  none,   // only in networks that the user trusts
+};
+
+// Connections between the machines of a run.
+struct NetworkSpec {
+  Encryption encryption = Encryption::curve;
+  std::vector<std::string> trusted;  // networks in CIDR notation
+  // Name of an interface, or a network in CIDR notation: ranks use the address of their machine
+  // there. Empty: the address by which the coordinator reached the machine.
+  std::string interface;
+
+  bool operator==(const NetworkSpec&) const = default;
+};
+
 struct Experiment {
   std::int64_t version = kVersion;
   std::string name;
@@ -490,6 +506,7 @@ struct Experiment {
   StrategySpec strategy;
   TrainingSpec training;
   RunSpec run;
+  NetworkSpec network;
 
   bool operator==(const Experiment&) const = default;
 };

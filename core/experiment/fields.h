@@ -178,6 +178,12 @@ struct Names<experiment::LinkSpeed> {
                                                              {K::imposed, "imposed"}};
 };
 template <>
+struct Names<experiment::Encryption> {
+  using E = experiment::Encryption;
+  static constexpr std::pair<E, std::string_view> table[] = {{E::curve, "curve"},
+                                                             {E::none, "none"}};
+};
+template <>
 struct Names<experiment::RunClock> {
   using K = experiment::RunClock;
   static constexpr std::pair<K, std::string_view> table[] = {{K::machine, "machine"},
@@ -714,6 +720,23 @@ struct Fields<experiment::RunSpec> {
   }
 };
 template <>
+struct Fields<experiment::NetworkSpec> {
+  using N = experiment::NetworkSpec;
+  static constexpr std::string_view title = "Network";
+  static auto table() {
+    return std::tuple{
+        field("encryption", &N::encryption, "", {},
+              "Encryption of messages between machines; curve: encrypted and authenticated; none: "
+              "readable by others, only in trusted networks"),
+        field("trusted", &N::trusted, "", {0, 100},
+              "Trusted networks, in CIDR notation such as 10.0.0.0/8. Only there may messages be "
+              "unencrypted"),
+        field("interface", &N::interface, "", {0, 64},
+              "Interface (eth1) or network (10.0.0.0/8) whose addresses ranks use; empty: the "
+              "address by which the coordinator reaches the machine")};
+  }
+};
+template <>
 struct Fields<experiment::Experiment> {
   using E = experiment::Experiment;
   static constexpr std::string_view title = "Trainyard experiment";
@@ -728,7 +751,8 @@ struct Fields<experiment::Experiment> {
         field("strategy", &E::strategy, "", {}, "Distribution strategy"),
         field("training", &E::training, "", {}, "Batch, precision, optimizer and schedule"),
         field("run", &E::run, "", {},
-              "Execution of the run: clock, transport, speeds, evaluation and checkpoints")};
+              "Execution of the run: clock, transport, speeds, evaluation and checkpoints"),
+        field("network", &E::network, "", {}, "Connections between the machines of a run")};
   }
 };
 

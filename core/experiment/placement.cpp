@@ -10,6 +10,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/network_range.h"
 #include "core/base/units.h"
 #include "core/collective/algorithm.h"
 #include "core/experiment/bipartition.h"
@@ -167,6 +168,24 @@ Problems other_machine_problems(const Experiment& e, const std::string& path) {
           "run.transport", "auto, zmq");
   require(run.links == LinkSpeed::drawn_only, "run.links", "drawn_only");
   require(e.strategy.engine == Engine::own, "strategy.engine", "own");
+  return problems;
+}
+
+// Returns the problems of connections between machines. `has_other`: a host is another machine.
+Problems network_problems(const NetworkSpec& network, bool has_other) {
+  Problems problems;
+  for (std::size_t i = 0; i < network.trusted.size(); ++i)
+    if (!base::is_network_range(network.trusted[i]))
+      problems.push_back({"bad_network", ProblemCode::bad_input,
+                          fmt::format("network.trusted[{}]", i),
+                          fmt::format("\"{}\" is not a network", network.trusted[i]),
+                          "CIDR notation, such as 10.0.0.0/8 or fd00::/8", "Correct the network."});
+  if (has_other && network.encryption == Encryption::none && network.trusted.empty())
+    problems.push_back({"no_trusted_network", ProblemCode::bad_input, "network.encryption",
+                        "messages between machines would be readable by others in the network",
+                        "curve; none only in a trusted network",
+                        "Set network.encryption to curve, or name the networks that you trust in "
+                        "network.trusted."});
   return problems;
 }
 
@@ -424,6 +443,9 @@ Problems start_problems(const Experiment& experiment) {
         problems.push_back(evaluator_elsewhere(device, path));
     }
   }
+  const bool has_other = std::ranges::any_of(experiment.topology.hosts, is_other_machine);
+  for (Problem& problem : network_problems(experiment.network, has_other))
+    problems.push_back(std::move(problem));
   return problems;
 }
 

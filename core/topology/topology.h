@@ -163,7 +163,7 @@ struct trainyard::base::Fields<trainyard::topology::Host> {
     return std::tuple{field("name", &H::name, "", {1, 64}, "Name, unique in the topology"),
                       field("address", &H::address, "", {0, 255},
                             "Machine on which the host's ranks run, as ssh accepts it "
-                            "([USER@]HOST); empty: this machine"),
+                            "([USER@]HOST), or joined:NAME; empty: this machine"),
                       field("devices", &H::devices, "", {0, 4096}, "Devices of this host"),
                       field("bus_bandwidth_bits_per_second", &H::bus_bandwidth_bits_per_second,
                             "bit/s", {1e3, 1e16}, "Bandwidth between devices of this host"),

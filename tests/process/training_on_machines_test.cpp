@@ -8,8 +8,10 @@ namespace trainyard::process {
 namespace {
 
 using base::Json;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 
 struct TrainingOnMachines : OnMachines {
   void SetUp() override {
@@ -69,6 +71,21 @@ struct TrainingOnMachines : OnMachines {
   }
 };
 
+// The rounding of sums depends on the kernels that these variables choose.
+TEST_F(TrainingOnMachines, kernels_are_those_of_the_coordinator) {
+  const auto weights = [](const std::vector<std::string>& machines, const char* kernels) {
+    const Ran ran = machines_->on_coordinator(
+        {"env", "-u", "OPENBLAS_L2_SIZE", std::string("OPENBLAS_CORETYPE=") + kernels,
+         TRAINYARD_BIN_DIR "/trainyard-cli", "run",
+         written(spread("four_devices_fsdp_gpt_grammar", machines)), "--steps", "3", "--json"});
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return weights_of(ran.result());
+  };
+  const auto near = weights({}, "Nehalem");
+  EXPECT_EQ(weights({"m1", "m2"}, "Nehalem"), near);
+  EXPECT_NE(weights({}, "Haswell"), near) << "the variable has an effect";
+}
+
 // The first host is another machine, so the chief saves the checkpoint from there.
 TEST_F(TrainingOnMachines, examples_end_with_the_same_weights_and_bytes) {
   expect_alike("four_devices_mirrored_digits", {});
@@ -119,6 +136,40 @@ TEST_F(TrainingOnMachines, data_files_and_checkpoints_are_sent_once) {
   EXPECT_THAT(resumed.err, Not(HasSubstr("sends points.csv")));
   const Ran whole = machines_->cli({"run", experiment, "--steps", "8", "--json"});
   EXPECT_EQ(saved_weights(resumed.result()), saved_weights(whole.result()));
+}
+
+TEST_F(TrainingOnMachines, messages_are_unencrypted_only_in_trusted_networks) {
+  Json document = spread("four_devices_mirrored_digits", {"m1", "m2"});
+  const auto run = [&](const Json& network) {
+    document["network"] = network;
+    return machines_->cli(short_run(written(document), 6));
+  };
+  const Ran encrypted = run(Json::object());
+  EXPECT_EQ(encrypted.result()["encryption"], "curve");
+  const Ran open = run({{"encryption", "none"}, {"trusted", {"10.91.0.0/24"}}});
+  ASSERT_EQ(open.exit_code, 0) << open.err;
+  EXPECT_EQ(open.result()["encryption"], "none");
+  EXPECT_EQ(saved_weights(open.result()), saved_weights(encrypted.result()));
+  EXPECT_THAT(run({{"encryption", "none"}, {"trusted", {"192.0.2.0/24"}}}).problems(),
+              ElementsAre(Pair("network_not_trusted", "host0 (m1)")));
+  EXPECT_THAT(run({{"encryption", "none"}}).problems(),
+              ElementsAre(Pair("no_trusted_network", "network.encryption")));
+  EXPECT_THAT(run({{"trusted", {"10.91.0.0"}}}).problems(),
+              ElementsAre(Pair("bad_network", "network.trusted[0]")));
+}
+
+TEST_F(TrainingOnMachines, ranks_use_the_chosen_interface) {
+  Json document = spread("four_devices_mirrored_digits", {"m1"});
+  document["network"] = {{"interface", "fd91::/64"}};
+  const Ran checked = machines_->cli({"hosts", "check", written(document)});
+  EXPECT_THAT(checked.out, HasSubstr("fd91::1 to fd91::2"));
+  const Ran ran = machines_->cli(short_run(written(document), 6));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  document["network"] = {{"interface", "eth7"}};
+  EXPECT_THAT(machines_->cli({"hosts", "check", written(document), "--json"}).problems(),
+              ElementsAre(Pair("no_such_interface", "host0")));
+  EXPECT_THAT(machines_->cli(short_run(written(document), 6)).problems(),
+              ElementsAre(Pair("no_such_interface", "host0 (m1)")));
 }
 
 }  // namespace

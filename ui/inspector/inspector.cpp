@@ -36,13 +36,15 @@ constexpr SectionSpec kSections[] = {{"strategy", QT_TR_NOOP("Strategy"), "strat
                                      {"data", QT_TR_NOOP("Data"), "data"},
                                      {"training", QT_TR_NOOP("Training"), "training"},
                                      {"run", QT_TR_NOOP("Run"), "run"},
+                                     {"network", QT_TR_NOOP("Network"), "link"},
                                      {"", QT_TR_NOOP("About"), "info"}};
 
 FormHints hints_of(const QString& section) {
   if (section == "data") return {.files = {"images", "labels", "file"}};
   if (section == "training") return {.zero_texts = {{"steps", Inspector::tr("unlimited")}}};
   if (section.isEmpty())
-    return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run"}};
+    return {.hidden = {"version", "topology", "model", "data", "strategy", "training", "run",
+                       "network"}};
   return {};
 }
 

@@ -106,8 +106,24 @@ std::optional<QString> slower_than_drawn(const telemetry::History& history) {
 
 }  // namespace
 
+namespace {
+
+// True if messages between machines were not encrypted.
+bool was_readable(const telemetry::History& history, const topology::Topology& topology) {
+  const auto json = base::value_at(history.header(), "experiment.document.network");
+  experiment::NetworkSpec network;
+  base::Problems problems;
+  if (json) base::read_document(*json, network, "", problems);
+  return network.encryption == experiment::Encryption::none &&
+         std::ranges::any_of(topology.hosts, experiment::is_other_machine);
+}
+
+}  // namespace
+
 QStringList run_caveats(const telemetry::History& history, const topology::Topology& topology) {
   QStringList caveats;
+  if (was_readable(history, topology))
+    caveats << text("NOT ENCRYPTED: others in the network can read messages between machines");
   if (const auto emulated = experiment::emulation_caveat(topology))
     caveats << text("EMULATED: %1").arg(QString::fromStdString(*emulated));
   if (experiment::count_workers(topology) > 0)

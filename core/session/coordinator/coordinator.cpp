@@ -425,6 +425,8 @@ Json Coordination::result(std::int64_t now) const {
   facts.columns = experiment::columns_by_rank(p_.resolved);
   facts.lambda_2 = experiment::lambda_2(p_.resolved);
   facts.cpu_level = cpu_level_;
+  if (std::ranges::any_of(p_.resolved.document.topology.hosts, experiment::is_other_machine))
+    facts.encryption = p_.resolved.document.network.encryption;
   for (const RankEntry& entry : entries_)
     facts.clocks.push_back(entry.handle ? entry.handle->clock_offset() : std::nullopt);
   if (journal_) facts.thinning = journal_->thinning();

@@ -277,6 +277,7 @@ Json run_result(const RunFacts& facts, const telemetry::History& history) {
   json["multiplies"] = base::name_of(facts.multiplies);
   json["engine"] = base::name_of(facts.engine);
   if (facts.cpu_level > 0) json["cpu_level"] = facts.cpu_level;
+  if (facts.encryption) json["encryption"] = base::name_of(*facts.encryption);
   for (std::size_t r = 0; r < facts.clocks.size(); ++r)
     if (const auto& clock = facts.clocks[r])
       json["clocks"].push_back({{"rank", r},

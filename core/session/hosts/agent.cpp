@@ -32,6 +32,10 @@ constexpr std::int64_t kSuspendedSilence = 86'400 * std::int64_t{1'000'000'000};
 // Each rank has three connections to the coordinator; others are for ranks that start again.
 constexpr int kConnectionsPerRank = 3, kSpareConnections = 16;
 
+// Bytes that are queued or on the way from which on telemetry events are dropped. Over 1 Mbit/s,
+// the smaller number takes 2 s, for which a heartbeat waits in the buffers of the network.
+constexpr std::size_t kSomeBacklog = std::size_t{256} << 10, kSevereBacklog = std::size_t{2} << 20;
+
 // A hash becomes the name of a file.
 bool is_hash(const std::string& text) {
   return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
@@ -112,6 +116,8 @@ class Agent {
     else if (const auto* probes = std::get_if<ProbeRequest>(&*request)) take_probe(*probes);
     else if (const auto* time = std::get_if<TimeRequest>(&*request))
       send(TimeAnswer{time->sent_ns, base::now_nanoseconds(), wall_nanoseconds()});
+    else if (const auto* arrived = std::get_if<BytesArrived>(&*request))
+      arrived_bytes_ = static_cast<std::uint64_t>(arrived->bytes);
   }
 
   void refuse(std::int32_t rank, const base::Problem& problem) {
@@ -138,6 +144,7 @@ class Agent {
     endpoint_ = "ipc://" + (p_.directory / "control").string();
     auto relay = p_.relay_ranks(endpoint_, kConnectionsPerRank * run.ranks + kSpareConnections);
     if (!relay) return refuse(-1, relay.error());
+    apply_kernel_settings(run.kernels);
     run_ = run;
     shared_ = std::move(*shared);
     relay_ = std::move(*relay);
@@ -262,10 +269,20 @@ class Agent {
     std::erase_if(answers_, is_done);
   }
 
+  // Compares what the ranks send with what arrives at the coordinator.
+  Congestion congestion() const {
+    const std::uint64_t made = p_.stream->made_bytes();
+    const std::uint64_t backlog =
+        p_.stream->queued_bytes() + (made - std::min(made, arrived_bytes_));
+    return backlog > kSevereBacklog ? Congestion::severe
+           : backlog > kSomeBacklog ? Congestion::some
+                                    : Congestion::none;
+  }
+
   // Passes frames of ranks on to the coordinator.
   void relay() {
     while (relay_) {
-      auto frame = relay_->receive();
+      auto frame = relay_->receive(congestion());
       if (!frame) return;
       auto [at, is_new] = channels_.try_emplace(frame->peer, Channel{});
       if (is_new) {
@@ -323,6 +340,7 @@ class Agent {
   std::size_t found_files_ = 0;  // number of the run's files that are there
   bool resumed_ = false;         // the file that is received continues an earlier transfer
   std::int64_t last_frame_ns_ = 0, looked_ns_ = 0;
+  std::uint64_t arrived_bytes_ = 0;  // at the coordinator
 };
 
 }  // namespace

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/hosts/agent_messages.h"
 
-#include <fmt/core.h>
-
-#include <optional>
-
-#include "core/base/fields.h"
-#include "core/base/json.h"
+#include "core/session/hosts/message_text.h"
 
 namespace trainyard::base {
 
@@ -38,6 +33,7 @@ struct Fields<AgentHello> {
         field("cpu", &A::cpu, "", kName, "Model of the CPU"),
         field("cpu_level", &A::cpu_level, "", {0, 9}, "x86-64 level of the CPU"),
         field("addresses", &A::addresses, "", {0, 1000}, "Addresses of the network interfaces"),
+        field("interfaces", &A::interfaces, "", {0, 1000}, "Interface of each address"),
         field("reached_at", &A::reached_at, "", kName, "Address to which ssh connected"),
         field("reached_from", &A::reached_from, "", kName, "Address from which ssh connected")};
   }
@@ -66,6 +62,7 @@ struct Fields<PrepareRun> {
         field("shared_bytes", &P::shared_bytes, "bytes", {0, 10'000}, "Shared arena of each rank"),
         field("channels", &P::channels, "", {1, 1e6}, "Groups of the plan"),
         field("cpu_level", &P::cpu_level, "", {0, 9}, "Limit of the ranks' x86-64 level"),
+        field("kernels", &P::kernels, "", {0, 100}, "Settings of OpenBLAS and oneDNN"),
         field("address", &P::address, "", kName, "Address at which ranks listen"),
         field("public_key", &P::public_key, "", {0, 40}, "Public key of the run"),
         field("secret_key", &P::secret_key, "", {0, 40}, "Secret key of the run"),
@@ -165,6 +162,14 @@ struct Fields<TimeRequest> {
 };
 
 template <>
+struct Fields<BytesArrived> {
+  static constexpr std::string_view title = "bytes_arrived";
+  static auto table() {
+    return std::tuple{field("bytes", &BytesArrived::bytes, "bytes", kCount, "Bytes of all frames")};
+  }
+};
+
+template <>
 struct Fields<TimeAnswer> {
   static constexpr std::string_view title = "time_answer";
   static auto table() {
@@ -242,55 +247,11 @@ struct Fields<RequestRefused> {
 }  // namespace trainyard::base
 
 namespace trainyard::session {
-namespace {
 
-base::Problem bad_message(const std::string& peer, const std::string& what) {
-  return {"bad_message", base::ProblemCode::bad_input, peer, what, "", ""};
-}
-
-// Reads the message into the alternative whose title is `type`.
-template <std::size_t index = 0>
-std::optional<AgentMessage> read(const std::string& type, const base::Json& json,
-                                 base::Problems& problems) {
-  if constexpr (index < std::variant_size_v<AgentMessage>) {
-    using Message = std::variant_alternative_t<index, AgentMessage>;
-    if (type != base::Fields<Message>::title) return read<index + 1>(type, json, problems);
-    Message message;
-    base::read_document(json, message, "", problems);
-    return message;
-  } else {
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
-std::string to_text(const AgentMessage& message) {
-  return std::visit(
-      [](const auto& one) {
-        base::Json json = base::write_document(one);
-        json["type"] = base::Fields<std::remove_cvref_t<decltype(one)>>::title;
-        return base::to_text(json);
-      },
-      message);
-}
+std::string to_text(const AgentMessage& message) { return text_of_message(message); }
 
 base::Result<AgentMessage> agent_message_from(const std::string& text, const std::string& peer) {
-  auto json = base::parse_json(text, peer);
-  if (!json) return base::fail(bad_message(peer, "a message of the host is not JSON"));
-  if (!json->is_object() || !json->contains("type") || !json->at("type").is_string())
-    return base::fail(bad_message(peer, "a message of the host has no type"));
-  const std::string type = json->at("type").get<std::string>();
-  json->erase("type");
-  base::Problems problems;
-  auto message = read(type, *json, problems);
-  if (!message)
-    return base::fail(
-        bad_message(peer, fmt::format("the host sent an unknown message \"{}\"", type)));
-  if (!problems.empty())
-    return base::fail(bad_message(peer, fmt::format("the message \"{}\" of the host is wrong: {}",
-                                                    type, base::to_string(problems.front()))));
-  return std::move(*message);
+  return message_from_text<AgentMessage>(text, peer);
 }
 
 }  // namespace trainyard::session

@@ -23,6 +23,7 @@
 //   probe_listening  -->
 //                    <--         probe_peer    on another host: connects to that listener
 //   probe_result     -->
+//                    <--         bytes_arrived while frames arrive
 //   refused          -->                       a request could not be carried out
 //
 // The agent ends, and kills its ranks, when the stream closes.
@@ -49,11 +50,12 @@ struct AgentHello {
   std::string host{}, user{};  // names on that host
   std::string architecture{};  // as `uname -m`
   std::int64_t cores = 1, memory_bytes = 0;
-  std::int64_t gpus = 0;                 // NVIDIA GPUs with a loaded driver
-  std::int64_t free_disk_bytes = -1;     // of the disk of the file cache; -1: unknown
-  std::string cpu{};                     // model name
-  std::int32_t cpu_level = 0;            // as base::cpu_level
-  std::vector<std::string> addresses{};  // of all network interfaces except loopback
+  std::int64_t gpus = 0;                  // NVIDIA GPUs with a loaded driver
+  std::int64_t free_disk_bytes = -1;      // of the disk of the file cache; -1: unknown
+  std::string cpu{};                      // model name
+  std::int32_t cpu_level = 0;             // as base::cpu_level
+  std::vector<std::string> addresses{};   // of all network interfaces except loopback
+  std::vector<std::string> interfaces{};  // name of the interface of each address
   // Addresses of this host and of the coordinator's host by which ssh connected them; empty if the
   // agent was not started by ssh.
   std::string reached_at{}, reached_from{};
@@ -68,6 +70,7 @@ struct PrepareRun {
       shared_bytes{};                      // arena of each rank of the run; empty: no shared memory
   std::int32_t channels = 1;               // groups of the plan
   std::int32_t cpu_level = 0;              // limit of the ranks' instructions; 0: none
+  std::vector<std::string> kernels{};      // as kernel_settings of the coordinator
   std::string address{};                   // address at which ranks listen for peers
   std::string public_key{}, secret_key{};  // keys of the run's data plane; empty: not encrypted
   std::vector<SharedFile> files{};         // files that the ranks read
@@ -130,6 +133,11 @@ struct TimeAnswer {
   std::int64_t wall_ns = 0;   // its CLOCK_REALTIME then, since 1970
 };
 
+// Sent by the coordinator while frames arrive, so that the agent knows what is on the way.
+struct BytesArrived {
+  std::int64_t bytes = 0;  // of all frames so far
+};
+
 // Requests of preflight (probe.h). `id` numbers the requests of a coordinator.
 struct ProbeListenRequest {
   std::int64_t id = 0;
@@ -163,7 +171,7 @@ struct RequestRefused {
 
 using AgentMessage =
     std::variant<AgentHello, PrepareRun, FileRequest, RunPrepared, StartRank, RankStarted,
-                 OpenChannel, SignalRank, RankLog, RankEnded, TimeRequest, TimeAnswer,
+                 OpenChannel, SignalRank, RankLog, RankEnded, TimeRequest, TimeAnswer, BytesArrived,
                  ProbeListenRequest, ProbeListening, ProbeRequest, ProbeResult, RequestRefused>;
 
 std::string to_text(const AgentMessage& message);

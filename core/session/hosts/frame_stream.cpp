@@ -89,6 +89,7 @@ void FrameStream::fill() {
   unwritten_.push_back(kFrameEnd);
   next.sent += part;
   queued_bytes_ -= part;
+  made_bytes_ += kHeaderBytes + part + 1;
   if (is_last) queue.pop_front();
 }
 
@@ -162,6 +163,7 @@ base::Result<void> FrameStream::parse() {
     partial_.erase(channel);
   }
   received_.erase(0, at);
+  arrived_bytes_ += at;
   return {};
 }
 

@@ -60,6 +60,10 @@ class FrameStream {
   bool is_queued(std::uint32_t channel) const;
   // Number of bytes that are queued and not written yet.
   std::size_t queued_bytes() const { return queued_bytes_; }
+  // Numbers of bytes of all frames that were made so far, and that arrived. If the peer states what
+  // arrived, the difference is what is on the way.
+  std::uint64_t made_bytes() const { return made_bytes_; }
+  std::uint64_t arrived_bytes() const { return arrived_bytes_; }
 
   // Reads as much as is available without waiting. Fails if the peer closed its end
   // ("end_of_stream") or sent anything but frames.
@@ -87,6 +91,7 @@ class FrameStream {
   std::deque<Outgoing> urgent_, normal_;
   std::string unwritten_;  // frames, or the rest of one
   std::size_t queued_bytes_ = 0;
+  std::uint64_t made_bytes_ = 0, arrived_bytes_ = 0;
   std::string received_, text_;
   bool begun_ = false;
   std::map<std::uint32_t, std::string> partial_;  // by channel

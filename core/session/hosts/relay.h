@@ -23,11 +23,18 @@ struct RelayedFrame {
   bool is_heartbeat = false;
 };
 
+enum class Congestion {
+  none,
+  some,  // drop events of ops; all numbers of steps pass, so loss, samples and totals are complete
+  severe,  // drop all events
+};
+
 class Relay {
  public:
   virtual ~Relay() = default;
-  // Returns the next frame; nothing if none has arrived.
-  virtual std::optional<RelayedFrame> receive() = 0;
+  // Returns the next frame; nothing if none has arrived. If the way on is congested, drops
+  // telemetry events; later events of the same peer state how many.
+  virtual std::optional<RelayedFrame> receive(Congestion congestion) = 0;
   // Passes a frame on. Drops it if the peer is gone or its queue is full.
   virtual void send(const PeerId& peer, std::string_view bytes) = 0;
   // Waits for a frame, for one of `also`, or for the limit. Fills in `revents`.

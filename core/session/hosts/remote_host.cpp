@@ -33,6 +33,7 @@ constexpr int kNoRank = -2;  // no request that an agent refuses
 constexpr std::int64_t kTimeRequestEvery = 1'000'000'000;
 // A host is given up after this long without any frame. Its agent answers a request for the time
 // every second, and ends by itself after 10 s without requests.
+constexpr std::uint64_t kStateEveryBytes = 32'768;
 constexpr std::int64_t kSilence = 15'000'000'000, kOwnSuspension = 2'000'000'000;
 // Files are sent in pieces. Only a few are queued, so that they do not fill the memory.
 constexpr std::int64_t kFilePieceBytes = std::int64_t{256} << 10;
@@ -208,8 +209,9 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
     const auto read = p_.stream->read();
     while (const auto message = p_.stream->take())
       if (auto ok = take(*message); !ok) return ok;
+    state_arrived_bytes();
     while (relay_) {
-      auto frame = relay_->receive();
+      auto frame = relay_->receive(Congestion::none);
       if (!frame) break;
       if (const auto channel = channels_.find(frame->peer); channel != channels_.end())
         p_.stream->send(channel->second, std::move(frame->bytes));
@@ -265,6 +267,14 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
       p_.stream->send(kFileChannel, std::move(bytes));
     }
     return {};
+  }
+
+  void state_arrived_bytes() {
+    const std::uint64_t arrived = p_.stream->arrived_bytes();
+    if (arrived - stated_bytes_ < kStateEveryBytes) return;
+    stated_bytes_ = arrived;
+    p_.stream->send(kCommandChannel, to_text(BytesArrived{static_cast<std::int64_t>(arrived)}),
+                    true);
   }
 
   void ask_for_time() {
@@ -375,7 +385,8 @@ class Host final : public RemoteHost, public std::enable_shared_from_this<Host> 
   std::map<PeerId, std::uint32_t> channels_;
   std::map<std::uint32_t, PeerId> peers_;
   std::int64_t asked_ns_ = 0, looked_ns_ = 0;
-  std::vector<SourceFile> files_;  // set before the request is sent
+  std::uint64_t stated_bytes_ = 0;  // last number in BytesArrived
+  std::vector<SourceFile> files_;   // set before the request is sent
   std::filesystem::path sending_;
   std::ifstream source_;
   std::int64_t unsent_bytes_ = 0;  // of the file that is sent

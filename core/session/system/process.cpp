@@ -61,7 +61,7 @@ class SpawnPlan {
                                      0644);
     posix_spawn_file_actions_adddup2(&actions_, 1, 2);
     keep(options.descriptors);
-    reset_signals();
+    reset_signals(options.new_session);
   }
   ~SpawnPlan() {
     posix_spawn_file_actions_destroy(&actions_);
@@ -94,15 +94,17 @@ class SpawnPlan {
   }
   // Gives the child its own process group, so that Ctrl-C on the terminal reaches only the
   // coordinator, which then stops its ranks in order.
-  void reset_signals() {
+  void reset_signals(bool new_session) {
     sigset_t none, all;
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes_, &none);
     posix_spawnattr_setsigdefault(&attributes_, &all);
     posix_spawnattr_setpgroup(&attributes_, 0);
+    const int group = new_session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
     posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+        &attributes_,
+        static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
   }
 
   posix_spawn_file_actions_t actions_{};
@@ -213,6 +215,11 @@ std::optional<double> Process::cpu_seconds() const {
 
 void Process::kill(int signal) {
   if (pid_ > 0 && !status_) ::kill(pid_, signal);
+}
+
+void Process::release() {
+  pid_ = -1;
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace trainyard::session

@@ -24,6 +24,7 @@ struct ProcessOptions {
   std::string input;
   // Variables "NAME=VALUE", added to this process's environment unless already set there.
   std::vector<std::string> environment{};
+  bool new_session = false;  // without the terminal of this process
 };
 
 class Process {
@@ -45,6 +46,8 @@ class Process {
   // Returns the CPU time that all threads of the process have used; nothing after its end.
   std::optional<double> cpu_seconds() const;
   void kill(int signal);
+  // Leaves the process running when this object is destroyed.
+  void release();
   // Returns a descriptor (pidfd) that is readable once the process has ended; -1 after `ended` has
   // returned so, and on kernels without pidfd.
   int descriptor() const { return descriptor_; }

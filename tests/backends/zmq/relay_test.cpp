@@ -25,12 +25,13 @@ class RelayedControl : public testing::Test {
   // Passes frames in both directions for a short time. Counts heartbeats.
   void pump() {
     static_cast<void>(of_ranks_->wait({}, milliseconds(5)));
-    while (auto frame = of_ranks_->receive()) {
+    while (auto frame = of_ranks_->receive(congestion_)) {
       heartbeats_ += frame->is_heartbeat ? 1 : 0;
       of_coordinator_->send(frame->peer, frame->bytes);
     }
     static_cast<void>(of_coordinator_->wait({}, milliseconds(5)));
-    while (auto frame = of_coordinator_->receive()) of_ranks_->send(frame->peer, frame->bytes);
+    while (auto frame = of_coordinator_->receive(session::Congestion::none))
+      of_ranks_->send(frame->peer, frame->bytes);
   }
 
   std::optional<session::Received> received() {
@@ -49,6 +50,7 @@ class RelayedControl : public testing::Test {
   std::unique_ptr<session::ControlServer> server_;
   std::unique_ptr<session::Relay> of_ranks_, of_coordinator_;
   int heartbeats_ = 0;
+  session::Congestion congestion_ = session::Congestion::none;
 };
 
 TEST_F(RelayedControl, rank_and_coordinator_exchange_messages) {
@@ -84,6 +86,37 @@ TEST_F(RelayedControl, heartbeats_are_marked_and_ranks_are_told_apart) {
 TEST_F(RelayedControl, refuses_an_endpoint_in_use) {
   const auto again = relay_ranks(endpoint("agent"), 8);
   ASSERT_FALSE(again);
+}
+
+TEST_F(RelayedControl, congestion_drops_events_and_counts_them) {
+  auto rank = connect(endpoint("agent")).value();
+  session::Events sent{3, 10, std::vector<telemetry::Event>(3)};
+  sent.events[0].kind = sent.events[2].kind = telemetry::EventKind::op;
+  sent.events[1].kind = telemetry::EventKind::metric;
+  ASSERT_TRUE(rank->send(session::Hello{3, "token", "1.2", 99}));
+  ASSERT_TRUE(received());
+  const auto relayed = [&](session::Congestion congestion) {
+    congestion_ = congestion;
+    EXPECT_TRUE(rank->send(sent));
+    EXPECT_TRUE(rank->send(session::Progress{3, 7, 0, "", -1}));
+    auto message = received();
+    session::Events events;
+    if (message && std::holds_alternative<session::Events>(message->message)) {
+      events = std::get<session::Events>(message->message);
+      message = received();
+    }
+    EXPECT_TRUE(message && std::holds_alternative<session::Progress>(message->message));
+    return events;
+  };
+  EXPECT_EQ(relayed(session::Congestion::none).events.size(), 3U);
+  const session::Events some = relayed(session::Congestion::some);
+  ASSERT_EQ(some.events.size(), 1U);
+  EXPECT_EQ(some.events[0].kind, telemetry::EventKind::metric);
+  EXPECT_EQ(some.dropped, 10U + 2U);
+  EXPECT_TRUE(relayed(session::Congestion::severe).events.empty());
+  const session::Events later = relayed(session::Congestion::none);
+  EXPECT_EQ(later.events.size(), 3U);
+  EXPECT_EQ(later.dropped, 10U + 5U);
 }
 
 }  // namespace

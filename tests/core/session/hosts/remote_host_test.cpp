@@ -58,7 +58,7 @@ class Frames {
 class FakeRelay final : public Relay {
  public:
   explicit FakeRelay(Frames& frames) : frames_(frames) {}
-  std::optional<RelayedFrame> receive() override { return frames_.next(); }
+  std::optional<RelayedFrame> receive(Congestion) override { return frames_.next(); }
   void send(const PeerId& peer, std::string_view bytes) override { frames_.passed(peer, bytes); }
   base::Result<void> wait(std::span<pollfd> also, std::chrono::milliseconds) override {
     ::poll(also.data(), also.size(), 2);
