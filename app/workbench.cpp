@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/network_address.h"
 #include "app/paths.h"
 #include "app/workbench_options.h"
 #include "backends/zmq/control.h"
@@ -29,10 +30,21 @@ using namespace trainyard;
 
 QString text(const std::filesystem::path& path) { return QString::fromStdString(path.string()); }
 
+std::vector<ui::OwnAddress> own_addresses() {
+  std::vector<ui::OwnAddress> addresses;
+  for (const app::InterfaceAddress& one : app::own_interfaces())
+    addresses.push_back(
+        {QString::fromStdString(one.address), QString::fromStdString(one.interface)});
+  return addresses;
+}
+
 ui::Services services() {
-  return {zmq::connect, text(app::program_directory() / "trainyard-cli"),
-          text(session::default_runs_directory()), text(app::examples_directory()),
-          text(app::manual_directory())};
+  return {zmq::connect,
+          text(app::program_directory() / "trainyard-cli"),
+          text(session::default_runs_directory()),
+          text(app::examples_directory()),
+          text(app::manual_directory()),
+          own_addresses};
 }
 
 void set_program_name() {

@@ -33,6 +33,7 @@ DockPanels::DockPanels(QMainWindow& window, Workspace& workspace, CentralArea& c
       machines(*new MachinesPanel(document, services, &window)),
       palette(*new Palette(&window)),
       known_machines(*new KnownMachines(&window)),
+      joined_machines(*new JoinedMachines(services, &window)),
       window_(window) {
   using Area = Workspace::Area;
   workspace.add("palette", tr("Palette"), Area::left, make_palette(center, services));
@@ -74,6 +75,8 @@ QWidget* DockPanels::make_palette(CentralArea& center, const Services& services)
   connect(&palette, &Palette::role_chosen, &center.canvas(),
           qOverload<topology::Role>(&TopologyView::give_role));
   connect(&known_machines, &KnownMachines::changed, this, &DockPanels::offer_machines);
+  connect(&joined_machines, &JoinedMachines::changed, &known_machines,
+          [this] { known_machines.set_joined(joined_machines.machines()); });
   offer_machines();
   inspector.set_machines([this] { return known_machines.suggestions(); });
   auto* content = new QWidget(&window_);
@@ -90,12 +93,17 @@ QWidget* DockPanels::make_palette(CentralArea& center, const Services& services)
   return content;
 }
 
-// Offers this machine and the machines that were added.
+// Offers this machine, the machines that were added, and those that joined.
 void DockPanels::offer_machines() {
   std::vector<topology::Host> hosts{drawn_host(this_machine())};
   for (const session::Machine& machine : known_machines.machines())
     hosts.push_back(drawn_host(machine));
-  palette.offer_machines(hosts);
+  std::map<std::string, QString> states;
+  for (const JoinedMachine& one : known_machines.joined()) {
+    hosts.push_back(drawn_host(one.machine));
+    states[one.machine.destination] = contact_text(one);
+  }
+  palette.offer_machines(hosts, states);
 }
 
 QWidget* DockPanels::make_tree(Document& document, Selection& selection) {

@@ -45,6 +45,7 @@ class DockPanels : public QObject {
   MachinesPanel& machines;
   Palette& palette;
   KnownMachines& known_machines;  // offered by the palette and by the inspector
+  JoinedMachines& joined_machines;
 
  signals:
   void machine_requested();  // requests to add another machine

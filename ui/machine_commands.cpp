@@ -19,7 +19,7 @@ constexpr int kMachineMessageMilliseconds = 10'000;
 
 MachineCommands::MachineCommands(QMainWindow& window, Document& document, const Services& services,
                                  Workspace& workspace, CentralArea& center, CanvasActions& canvas,
-                                 DockPanels& panels, ManualHelp& manual)
+                                 DockPanels& panels, ManualHelp& manual, const Questions& questions)
     : window_(window),
       document_(document),
       services_(services),
@@ -27,6 +27,7 @@ MachineCommands::MachineCommands(QMainWindow& window, Document& document, const 
       center_(center),
       panels_(panels),
       manual_(manual),
+      questions_(questions),
       check_(new QAction(icon("host"), tr("Check &machines"), this)) {
   check_->setShortcut(QKeySequence("F4"));
   check_->setStatusTip(tr("Connect to the machines of the drawing and compare them with it"));
@@ -45,8 +46,8 @@ void MachineCommands::fill_run_menu(QMenu& menu) { menu.addAction(check_); }
 
 void MachineCommands::add(const QString& address) {
   if (dialog_) return dialog_->raise();
-  QStringList suggestions = panels_.known_machines.suggestions();
-  dialog_ = new AddMachineDialog(services_, suggestions, address, &window_);
+  dialog_ = new AddMachineDialog(services_, panels_.joined_machines,
+                                 panels_.known_machines.ssh_suggestions(), address, &window_);
   dialog_->setAttribute(Qt::WA_DeleteOnClose);
   connect(dialog_, &AddMachineDialog::added, this, &MachineCommands::draw);
   connect(dialog_, &AddMachineDialog::help_requested, this,
@@ -71,6 +72,7 @@ void MachineCommands::draw(const session::Machine& machine) {
 }
 
 void MachineCommands::remove(const QString& address) {
+  if (is_joined_address(address)) return remove_joined(address);
   if (const auto removed = panels_.known_machines.remove(address); !removed)
     return center_.errors().show_problem(tr("The machine was not removed"), removed.error());
   window_.statusBar()->showMessage(
@@ -78,7 +80,30 @@ void MachineCommands::remove(const QString& address) {
       kMachineMessageMilliseconds);
 }
 
-// Returns the addresses in the document that are not in the list of machines.
+// Ends the agent of a joined machine, after confirmation.
+void MachineCommands::remove_joined(const QString& address) {
+  if (!questions_.confirm(tr("Remove %1?").arg(address),
+                          tr("Its agent ends, and so does a run that uses it. The machine can join "
+                             "again only with a new invitation."),
+                          tr("Remove machine")))
+    return;
+  auto* removal = new HostsProcess(this);
+  connect(
+      removal, &HostsProcess::ended, this,
+      [this, removal, address](const base::Problems& problems) {
+        removal->deleteLater();
+        panels_.joined_machines.refresh();
+        if (!problems.empty())
+          return center_.errors().show_problem(tr("The machine was not removed"), problems.front());
+        window_.statusBar()->showMessage(
+            tr("Removed %1. Its agent has ended. Hosts of drawings keep the address.").arg(address),
+            kMachineMessageMilliseconds);
+      });
+  removal->start(services_, {"remove", address, "--json"});
+}
+
+// Returns the addresses in the document that are neither in the list of machines nor those of
+// joined machines.
 QStringList MachineCommands::unknown_machines() const {
   const QStringList known = panels_.known_machines.addresses();
   QStringList unknown;

@@ -10,6 +10,7 @@
 #include "ui/dock_panels.h"
 #include "ui/machines/add_machine_dialog.h"
 #include "ui/manual/manual_help.h"
+#include "ui/questions.h"
 
 class QMenu;
 
@@ -20,7 +21,7 @@ class MachineCommands : public QObject {
  public:
   MachineCommands(QMainWindow& window, Document& document, const Services& services,
                   Workspace& workspace, CentralArea& center, CanvasActions& canvas,
-                  DockPanels& panels, ManualHelp& manual);
+                  DockPanels& panels, ManualHelp& manual, const Questions& questions);
 
   void fill_run_menu(QMenu& menu);
   // Opens the dialog that adds a machine. `address`: initial address.
@@ -37,6 +38,7 @@ class MachineCommands : public QObject {
  private:
   void draw(const session::Machine& machine);
   void remove(const QString& address);
+  void remove_joined(const QString& address);
   QStringList unknown_machines() const;
 
   QMainWindow& window_;
@@ -46,6 +48,7 @@ class MachineCommands : public QObject {
   CentralArea& center_;
   DockPanels& panels_;
   ManualHelp& manual_;
+  const Questions& questions_;
   QAction* check_;
   QPointer<AddMachineDialog> dialog_;
   QString offered_;  // text of the banner that `document_opened` has shown

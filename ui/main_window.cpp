@@ -58,7 +58,7 @@ MainWindow::MainWindow(Setup setup)
       reports_(*this, runs_, display_, starter_, workspace_, *center_, panels_),
       faults_(runs_, center_->canvas(), questions_),
       machines_(*this, document_, setup_.services, workspace_, *center_, *canvas_actions_, panels_,
-                manual_),
+                manual_, questions_),
       links_(*this, runs_, display_, workspace_, *center_, panels_),
       recoveries_(autosave_, files_, *center_, setup_.recovery),
       close_guard_(*this, files_, runs_, questions_) {

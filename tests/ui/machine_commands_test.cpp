@@ -27,6 +27,10 @@ class Machines : public OpenedRun {
   void open_with(const FakeHosts& fake) {
     ui::Setup with_fake = setup();
     with_fake.services.command_line_program = fake.program();
+    with_fake.questions->confirm = [this](const QString& title, const QString&, const QString&) {
+      confirmed_ << title;
+      return true;
+    };
     window_ = make(with_fake);
   }
   void set_address(std::size_t host, const char* address) {
@@ -37,9 +41,19 @@ class Machines : public OpenedRun {
       if (button->isVisible() && button->text() == text) return button;
     return nullptr;
   }
+  JoinedMachines& joined() { return window_->panels().joined_machines; }
+  QStringList in_palette(const QString& beginning) {
+    QStringList texts;
+    for (const QListWidgetItem* item :
+         window_->panels().palette.findItems(beginning, Qt::MatchStartsWith))
+      texts << item->text();
+    return texts;
+  }
   const std::vector<topology::Host>& hosts() {
     return window_->document().experiment().topology.hosts;
   }
+
+  QStringList confirmed_;
 
  private:
   QByteArray data_home_;
@@ -146,6 +160,52 @@ TEST_F(Machines, machine_is_removed_from_list_and_palette) {
   emit palette.removal_requested("me@node1");
   EXPECT_TRUE(palette.findItems("me@node1", Qt::MatchExactly).isEmpty());
   EXPECT_TRUE(session::read_machine_list()->empty());
+}
+
+TEST_F(Machines, joined_machine_is_invited_drawn_offered_and_removed) {
+  const FakeHosts fake(kInvites);
+  open_with(fake);
+  ASSERT_TRUE(window_->open(example("four_hosts_ring_digits.json")));
+  window_->machines().add("joined:lab1");
+  AddMachineDialog* dialog = window_->machines().dialog();
+  ASSERT_NE(dialog, nullptr);
+  EXPECT_EQ(dialog->way(), AddMachineDialog::Way::invitation);
+  fake.write("list", kTwoJoined);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return joined().machines().size() == 2; }, kPatience));
+  dialog->invite_page().draw_button().click();
+  ASSERT_EQ(hosts().size(), 5u);
+  EXPECT_EQ(hosts()[4].name, "lab1");
+  EXPECT_EQ(hosts()[4].address, "joined:lab1");
+  EXPECT_EQ(hosts()[4].devices[0].cores, 8);
+  dialog->invite_page().draw_button().click();
+  EXPECT_EQ(hosts().size(), 5u) << "it is drawn already";
+  dialog->reject();
+  EXPECT_EQ(in_palette("joined:"),
+            QStringList({"joined:lab1", "joined:lab2 · no contact for 12 s"}));
+  EXPECT_EQ(window_->panels().known_machines.suggestions().mid(0, 2),
+            QStringList({"joined:lab1", "joined:lab2"}));
+
+  fake.write("list", "");
+  emit window_->panels().palette.removal_requested("joined:lab1");
+  EXPECT_EQ(confirmed_, QStringList("Remove joined:lab1?"));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return in_palette("joined:").isEmpty(); }, kPatience));
+  EXPECT_TRUE(fake.asked().contains("hosts remove joined:lab1 --json\n"));
+  EXPECT_TRUE(window_->statusBar()->currentMessage().startsWith("Removed joined:lab1"));
+}
+
+TEST_F(Machines, document_with_joined_machines_is_not_offered_on_this_machine) {
+  const FakeHosts fake(kInvites);
+  fake.write("list", kTwoJoined);
+  open_with(fake);
+  auto given = *experiment::load(example("four_hosts_ring_digits.json").toStdString());
+  given.topology.hosts[1].address = "joined:lab2";
+  const QString file = directory_.filePath("shared.json");
+  ASSERT_TRUE(experiment::save(given, file.toStdString()));
+  const Banner& banner = window_->center().offers();
+  ASSERT_TRUE(window_->open(file));
+  EXPECT_TRUE(banner.isVisible());
+  joined().refresh();
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !banner.isVisible(); }, kPatience)) << "it has joined";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <QKeyEvent>
 #include <QMenu>
 #include <QMimeData>
+#include <QTextDocument>
 #include <algorithm>
 #include <array>
 
@@ -74,6 +75,11 @@ QString figures_of(const topology::Host& machine) {
                                               : as_text(machine.address)};
   for (const topology::Device& device : machine.devices) figures << device_figures(device);
   return as_text(machine.name) + ": " + figures.join(", ");
+}
+
+// Returns the text of a tool tip that shows names of other machines, which may look like HTML.
+QString plain_tip(const QString& text) {
+  return Qt::mightBeRichText(text) ? Qt::convertFromPlainText(text) : text;
 }
 
 }  // namespace
@@ -176,25 +182,48 @@ int Palette::row_of_roles() const {
   return count();
 }
 
-void Palette::offer_machines(const std::vector<topology::Host>& machines) {
+void Palette::offer_machines(const std::vector<topology::Host>& machines,
+                             const std::map<std::string, QString>& states) {
+  const bool same = std::ranges::equal(machines, machines_, {}, &topology::Host::address,
+                                       &topology::Host::address);
+  const topology::Host* current = currentItem() ? machine_of(*currentItem()) : nullptr;
+  const auto address = current ? std::optional(current->address) : std::nullopt;
+  machines_ = machines;
+  if (!same) insert_machines();
+  for (int row = 0; row < count(); ++row) {
+    const topology::Host* machine = machine_of(*item(row));
+    if (!machine) continue;
+    const auto state = states.find(machine->address);
+    describe_machine(*item(row), state == states.end() ? QString() : state->second);
+    if (!same && address == machine->address) setCurrentRow(row);
+  }
+}
+
+// Replaces the rows of machines. They have no text yet.
+void Palette::insert_machines() {
   for (int row = count() - 1; row >= 0; --row)
     if (item(row)->data(kMachineRole).isValid()) delete takeItem(row);
-  machines_ = machines;
   if (machines_.empty()) return;
   add_heading(*this, tr("Machines"), row_of_roles())->setData(kMachineRole, -1);
   for (int i = 0; i < static_cast<int>(machines_.size()); ++i) {
-    const topology::Host& machine = machines_[static_cast<std::size_t>(i)];
-    const bool is_this = machine.address.empty();
-    auto* item =
-        new QListWidgetItem(icon("host"), is_this ? tr("This machine") : as_text(machine.address));
-    item->setToolTip(
-        figures_of(machine) + "\n" +
-        (is_this ? tr("Draws a host with the cores and the memory of this machine.")
-                 : tr("Draws a host whose ranks run on that machine, with its cores and memory.")) +
-        "\n" + tr("Drag it onto the canvas, or press Enter."));
+    auto* item = new QListWidgetItem;
     item->setData(kMachineRole, i);
     insertItem(row_of_roles(), item);
   }
+}
+
+void Palette::describe_machine(QListWidgetItem& item, const QString& state) const {
+  const topology::Host& machine = *machine_of(item);
+  const bool is_this = machine.address.empty();
+  const QString name = is_this ? tr("This machine") : as_text(machine.address);
+  item.setText(state.isEmpty() ? name : QString("%1 · %2").arg(name, state));
+  item.setIcon(icon(state.isEmpty() ? "host" : "warning"));
+  QStringList tip{figures_of(machine)};
+  if (!state.isEmpty()) tip << state;
+  tip << (is_this ? tr("Draws a host with the cores and the memory of this machine.")
+                  : tr("Draws a host whose ranks run on that machine, with its cores and memory."))
+      << tr("Drag it onto the canvas, or press Enter.");
+  item.setToolTip(plain_tip(tip.join('\n')));
 }
 
 const topology::Host* Palette::machine_of(const QListWidgetItem& item) const {
@@ -204,7 +233,7 @@ const topology::Host* Palette::machine_of(const QListWidgetItem& item) const {
              : nullptr;
 }
 
-// Returns the machine of an item that can be removed from the list of machines, otherwise null.
+// Returns the machine of an item that can be removed, otherwise null.
 const topology::Host* Palette::removable_machine(const QListWidgetItem* item) const {
   const topology::Host* machine = item ? machine_of(*item) : nullptr;
   return machine && !machine->address.empty() ? machine : nullptr;

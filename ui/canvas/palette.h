@@ -5,6 +5,7 @@
 #pragma once
 
 #include <QListWidget>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -28,14 +29,16 @@ class Palette : public QListWidget {
       const std::vector<MachineGpu>& gpus,
       const QString& note = {});  // replaces this machine's GPUs; the note says why there are none
   // Replaces the machines. Each is a host to place, with its devices; its address is empty if it is
-  // this machine.
-  void offer_machines(const std::vector<topology::Host>& machines);
+  // this machine. `states`: texts beside the machines with these addresses, such as "no contact for
+  // 12 s". Rows of machines that stay keep selection and focus.
+  void offer_machines(const std::vector<topology::Host>& machines,
+                      const std::map<std::string, QString>& states = {});
 
  signals:
   void gpu_chosen(const topology::Device& gpu);
   void chosen(PaletteKind kind);
   void machine_chosen(const topology::Host& machine);
-  void removal_requested(const QString& address);  // of a machine from the list of machines
+  void removal_requested(const QString& address);  // of a machine that is not this one
   void role_chosen(topology::Role role);
 
  protected:
@@ -53,6 +56,8 @@ class Palette : public QListWidget {
   const topology::Host* machine_of(const QListWidgetItem& item) const;  // null if it is no machine
   const topology::Host* removable_machine(const QListWidgetItem* item) const;
   int row_of_roles() const;
+  void insert_machines();
+  void describe_machine(QListWidgetItem& item, const QString& state) const;
   std::vector<MachineGpu> gpus_;
   std::vector<topology::Host> machines_;
 };

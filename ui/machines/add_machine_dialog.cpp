@@ -9,6 +9,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QShortcut>
+#include <QTabBar>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -21,7 +22,7 @@
 namespace trainyard::ui {
 namespace {
 
-constexpr int kDialogWidth = 560;
+constexpr int kDialogWidth = 640;
 
 QString byte_text(double bytes) { return as_text(base::format_bytes(bytes)); }
 
@@ -32,60 +33,127 @@ QString fingerprint_command(const QString& kind) {
 
 }  // namespace
 
-AddMachineDialog::AddMachineDialog(const Services& services, const QStringList& suggestions,
-                                   const QString& address, QWidget* parent)
-    : QDialog(parent), services_(services) {
+AddMachineDialog::AddMachineDialog(const Services& services, JoinedMachines& joined,
+                                   const QStringList& suggestions, const QString& address,
+                                   QWidget* parent)
+    : QDialog(parent), services_(services), invite_(new InvitePage(services, joined, this)) {
   setWindowTitle(tr("Add machine"));
   setObjectName("add_machine");
-  set_manual_topic(this, "several_machines.md#add-a-machine");
   build();
   auto* completer = new QCompleter(suggestions, this);
   completer->setCaseSensitivity(Qt::CaseInsensitive);
   completer->setFilterMode(Qt::MatchContains);
   address_->setCompleter(completer);
-  address_->setText(address);
+  const bool joins = is_joined_address(address);
+  if (!joins) address_->setText(address);
+  connect_signals();
+  show_state(State::address, tr("Which machine?"),
+             tr("Its address as ssh accepts it: USER@HOST, HOST, or a name in ~/.ssh/config. The "
+                "machine needs Linux and an ssh server."),
+             tr("Add"));
+  set_way(joins ? Way::invitation : Way::ssh);
+  show_way();
+}
+
+void AddMachineDialog::connect_signals() {
+  connect(tabs_, &QTabBar::currentChanged, this, &AddMachineDialog::show_way);
   connect(address_, &QLineEdit::textChanged, this, &AddMachineDialog::enable);
   connect(accept_, &QPushButton::clicked, this, &AddMachineDialog::proceed);
   connect(cancel_, &QPushButton::clicked, this, &AddMachineDialog::reject);
   connect(&process_, &HostsProcess::line_read, this, &AddMachineDialog::read);
   connect(&process_, &HostsProcess::ended, this, &AddMachineDialog::finish);
+  connect(invite_, &InvitePage::changed, this, [this] {
+    show_buttons();
+    grow();
+  });
+  connect(invite_, &InvitePage::chosen, this, &AddMachineDialog::added);
+  connect(invite_, &InvitePage::problem_changed, this,
+          [this](const std::optional<base::Problem>& problem) {
+            if (way() == Way::invitation) set_manual_problem(this, problem);
+          });
   connect(new QShortcut(QKeySequence("F1"), this), &QShortcut::activated, this,
           &AddMachineDialog::help_requested);
-  show_state(State::address, tr("Which machine?"),
-             tr("Its address as ssh accepts it: USER@HOST, HOST, or a name in ~/.ssh/config. The "
-                "machine needs Linux and an ssh server."),
-             tr("Add"));
 }
 
 void AddMachineDialog::build() {
   auto* column = new QVBoxLayout(this);
   column->setSpacing(kGrid);
   column->setContentsMargins(2 * kGrid, 2 * kGrid, 2 * kGrid, 2 * kGrid);
-  column->addWidget(heading_ = new TintedLabel(TextColor::text, this, 1.15, true));
-  heading_->setWordWrap(true);
-  heading_->setTextFormat(Qt::PlainText);
-  column->addWidget(text_ = paragraph(TextColor::text, this));
-  column->addWidget(commands_ = new QPlainTextEdit(this));
-  commands_->setReadOnly(true);
-  commands_->setTabChangesFocus(true);
-  commands_->setLineWrapMode(QPlainTextEdit::NoWrap);
-  commands_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  commands_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  commands_->setAccessibleName(tr("Commands to run"));
-  column->addWidget(note_ = paragraph(TextColor::dim, this));
-  column->addWidget(address_ = new QLineEdit(this));
-  address_->setPlaceholderText("user@host");
-  address_->setAccessibleName(tr("Address of the machine"));
-  column->addWidget(bar_ = new QProgressBar(this));
-  bar_->setAccessibleName(tr("Progress of the addition"));
-  bar_->setTextVisible(false);
-  column->addStretch(1);
+  column->addWidget(tabs_ = new QTabBar(this));
+  tabs_->addTab(tr("By ssh"));
+  tabs_->addTab(tr("By invitation"));
+  tabs_->setExpanding(false);
+  tabs_->setAccessibleName(tr("Way to add the machine"));
+  column->addWidget(ssh_ = build_ssh(), 1);
+  column->addWidget(invite_, 1);
   auto* buttons = new QDialogButtonBox(this);
   accept_ = buttons->addButton(tr("Add"), QDialogButtonBox::ActionRole);
   cancel_ = buttons->addButton(QDialogButtonBox::Cancel);
   accept_->setDefault(true);
   column->addWidget(buttons);
   setMinimumWidth(Theme::instance().pixels(kDialogWidth));
+}
+
+QWidget* AddMachineDialog::build_ssh() {
+  auto* page = new QWidget(this);
+  auto* column = new QVBoxLayout(page);
+  column->setSpacing(kGrid);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(heading_ = new TintedLabel(TextColor::text, page, 1.15, true));
+  heading_->setWordWrap(true);
+  heading_->setTextFormat(Qt::PlainText);
+  column->addWidget(text_ = paragraph(TextColor::text, page));
+  column->addWidget(commands_ = new QPlainTextEdit(page));
+  commands_->setReadOnly(true);
+  commands_->setTabChangesFocus(true);
+  commands_->setLineWrapMode(QPlainTextEdit::NoWrap);
+  commands_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  commands_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  commands_->setAccessibleName(tr("Commands to run"));
+  column->addWidget(note_ = paragraph(TextColor::dim, page));
+  column->addWidget(address_ = new QLineEdit(page));
+  address_->setPlaceholderText("user@host");
+  address_->setAccessibleName(tr("Address of the machine"));
+  column->addWidget(bar_ = new QProgressBar(page));
+  bar_->setAccessibleName(tr("Progress of the addition"));
+  bar_->setTextVisible(false);
+  column->addStretch(1);
+  return page;
+}
+
+void AddMachineDialog::set_way(Way way) { tabs_->setCurrentIndex(way == Way::ssh ? 0 : 1); }
+
+AddMachineDialog::Way AddMachineDialog::way() const {
+  return tabs_->currentIndex() == 0 ? Way::ssh : Way::invitation;
+}
+
+void AddMachineDialog::show_way() {
+  const bool is_ssh = way() == Way::ssh;
+  ssh_->setVisible(is_ssh);
+  invite_->setVisible(!is_ssh);
+  set_manual_problem(this, std::nullopt);
+  set_manual_topic(this, is_ssh ? "several_machines.md#add-a-machine"
+                                : "several_machines.md#machines-that-ssh-cannot-reach");
+  show_buttons();
+  grow();
+  // Otherwise Cancel would get the focus of the hidden field.
+  if (!tabs_->hasFocus()) (is_ssh ? static_cast<QWidget*>(address_) : invite_)->setFocus();
+}
+
+// Shows the buttons of the current tab and state.
+void AddMachineDialog::show_buttons() {
+  using Invite = InvitePage::State;
+  const bool is_ssh = way() == Way::ssh;
+  const Invite invite = invite_->state();
+  accept_->setText(is_ssh                   ? proceed_text_
+                   : invite == Invite::form ? tr("Invite")
+                                            : tr("New invitation"));
+  accept_->setVisible(is_ssh ? !proceed_text_.isEmpty() : invite != Invite::asking);
+  const bool closes = !is_ssh && (invite == Invite::invited || invite == Invite::over);
+  cancel_->setText(closes ? tr("Close") : tr("Cancel"));
+  (closes ? cancel_ : accept_)->setDefault(true);
+  tabs_->setEnabled(is_ssh ? state_ == State::address : invite != Invite::asking);
+  enable();
 }
 
 QString AddMachineDialog::text() const {
@@ -101,6 +169,8 @@ QString AddMachineDialog::commands() const {
 
 // Continues with the next step: connects, or answers the question with yes.
 void AddMachineDialog::proceed() {
+  if (way() == Way::invitation)
+    return invite_->state() == InvitePage::State::form ? invite_->invite() : invite_->show_form();
   switch (state_) {
     case State::address: return connect_to(address_->text().trimmed());
     case State::host_key:
@@ -200,9 +270,8 @@ void AddMachineDialog::show_state(State state, const QString& heading, const QSt
   address_->setVisible(state == State::address);
   bar_->setVisible(state == State::connecting || state == State::copying);
   bar_->setRange(0, 0);
-  accept_->setText(accept);
-  accept_->setVisible(!accept.isEmpty());
-  enable();
+  proceed_text_ = accept;
+  show_buttons();
   grow();
   if (same) return;
   if (state == State::address) address_->setFocus();
@@ -232,10 +301,12 @@ void AddMachineDialog::grow() {
 }
 
 void AddMachineDialog::enable() {
-  accept_->setEnabled(state_ != State::address || !address_->text().trimmed().isEmpty());
+  accept_->setEnabled(way() == Way::invitation || state_ != State::address ||
+                      !address_->text().trimmed().isEmpty());
 }
 
 void AddMachineDialog::reject() {
+  if (invite_->state() == InvitePage::State::asking) return invite_->cancel();
   if (!process_.running()) return QDialog::reject();
   process_.cancel();
   show_state(State::address, tr("%1 was not added").arg(destination_),
@@ -244,6 +315,7 @@ void AddMachineDialog::reject() {
 
 void AddMachineDialog::closeEvent(QCloseEvent* event) {
   process_.cancel();
+  invite_->cancel();
   QDialog::closeEvent(event);
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dialog that adds another machine: asks for its address, shows the fingerprint of its host key,
-// and copies the agent to it. `trainyard-cli hosts add` does the work.
+// Dialog that adds another machine. By ssh: asks for its address, shows the fingerprint of its host
+// key, and copies the agent to it. `trainyard-cli hosts add` does the work. By invitation: see
+// InvitePage.
 #pragma once
 
 #include <QDialog>
 #include <optional>
 
+#include "ui/machines/invite_page.h"
 #include "ui/model/machines/hosts_process.h"
 
 class QLabel;
@@ -13,6 +15,7 @@ class QLineEdit;
 class QPlainTextEdit;
 class QProgressBar;
 class QPushButton;
+class QTabBar;
 
 namespace trainyard::ui {
 
@@ -21,14 +24,19 @@ class TintedLabel;
 class AddMachineDialog : public QDialog {
   Q_OBJECT
  public:
-  enum class State { address, connecting, host_key, agent, copying };
+  enum class Way { ssh, invitation };                                  // the tabs
+  enum class State { address, connecting, host_key, agent, copying };  // of the addition by ssh
 
-  // `suggestions`: addresses for completion. `address`: initial address.
-  AddMachineDialog(const Services& services, const QStringList& suggestions, const QString& address,
-                   QWidget* parent);
+  // `suggestions`: addresses for completion. `address`: initial address; if it is that of a joined
+  // machine, the dialog begins with an invitation.
+  AddMachineDialog(const Services& services, JoinedMachines& joined, const QStringList& suggestions,
+                   const QString& address, QWidget* parent);
 
+  void set_way(Way way);
+  Way way() const;
+  InvitePage& invite_page() { return *invite_; }
   State state() const { return state_; }
-  QString text() const;      // all visible text
+  QString text() const;      // all visible text of the addition by ssh
   QString commands() const;  // shown commands; empty if there are none
   QLineEdit& address() { return *address_; }
   QPushButton& accept_button() { return *accept_; }
@@ -36,7 +44,7 @@ class AddMachineDialog : public QDialog {
   void reject() override;  // cancels the addition; closes the dialog if there is none
 
  signals:
-  void added(const session::Machine& machine);
+  void added(const session::Machine& machine);  // requests to draw a machine
   void help_requested();
 
  protected:
@@ -44,6 +52,9 @@ class AddMachineDialog : public QDialog {
 
  private:
   void build();
+  QWidget* build_ssh();
+  void connect_signals();
+  void show_way();
   void proceed();
   void connect_to(const QString& address);
   void read(const HostsLine& line);
@@ -55,6 +66,7 @@ class AddMachineDialog : public QDialog {
   void show_state(State state, const QString& heading, const QString& text,
                   const QString& accept = {});
   void show_commands(const QString& commands, const QString& note);
+  void show_buttons();
   void grow();
   void enable();
 
@@ -62,7 +74,11 @@ class AddMachineDialog : public QDialog {
   HostsProcess process_;
   State state_ = State::address;
   QString destination_;
+  QString proceed_text_;  // label of the button that continues the addition by ssh
   std::optional<session::Machine> machine_;
+  QTabBar* tabs_;
+  QWidget* ssh_;
+  InvitePage* invite_;
   TintedLabel *heading_, *text_, *note_;
   QLineEdit* address_;
   QPlainTextEdit* commands_;

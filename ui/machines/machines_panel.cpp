@@ -30,7 +30,7 @@ enum CheckColumn { host_column, check_column, state_column, found_column, advice
 
 // Problems that adding the machine (again) may solve.
 constexpr std::array kSolvedByAdding{"host_key_unknown", "agent_missing", "other_agent",
-                                     "login_refused"};
+                                     "login_refused",    "no_listener",   "machine_not_joined"};
 
 // "the machine has 4 cores (drawn: 8)"
 QString found_text(const MachineCheckRow& row) {

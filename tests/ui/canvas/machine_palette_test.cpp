@@ -34,6 +34,27 @@ TEST_F(MachinePalette, lists_this_machine_and_added_ones_above_the_roles) {
   EXPECT_EQ(palette_.count(), before - 1);
 }
 
+TEST_F(MachinePalette, state_is_shown_beside_the_machine_whose_row_keeps_the_focus) {
+  palette_.setCurrentItem(item("me@node1"));
+  const std::vector<topology::Host> machines{
+      drawn_host(this_machine()), drawn_host({"me@node1", "node1", "", 8, 16'600'000'000, {}})};
+  QListWidgetItem* row = item("me@node1");
+  palette_.offer_machines(machines, {{"me@node1", "no contact for 12 s"}});
+  EXPECT_EQ(palette_.currentItem(), row);
+  EXPECT_EQ(row->text(), "me@node1 · no contact for 12 s");
+  EXPECT_TRUE(row->toolTip().contains("no contact for 12 s"));
+  palette_.offer_machines(
+      {drawn_host({"joined:lab1", "lab1", "", 2, 4'000'000'000, {}}), machines[0], machines[1]});
+  ASSERT_NE(palette_.currentItem(), nullptr);
+  EXPECT_EQ(palette_.currentItem()->text(), "me@node1") << "another row was inserted above";
+}
+
+TEST_F(MachinePalette, name_that_looks_like_html_is_shown_as_it_is) {
+  palette_.offer_machines({drawn_host({"joined:<b>x</b>", "<b>x</b>", "", 2, 4'000'000'000, {}})});
+  ASSERT_NE(item("joined:<b>x</b>"), nullptr);
+  EXPECT_TRUE(item("joined:<b>x</b>")->toolTip().contains("&lt;b&gt;x"));
+}
+
 TEST_F(MachinePalette, activated_machine_is_drawn_with_its_address_cores_and_memory) {
   QObject::connect(&palette_, &Palette::machine_chosen,
                    [&](const topology::Host& machine) { view_.place_in_middle(machine); });

@@ -20,8 +20,9 @@ class AddMachine : public testing::Test {
   void open(const char* program, const QString& address = "me@node1") {
     fake_.emplace(program);
     services_ = fake_->services();
-    dialog_ = std::make_unique<AddMachineDialog>(services_, QStringList{"me@node1", "gpu1"},
-                                                 address, nullptr);
+    joined_ = std::make_unique<JoinedMachines>(services_);
+    dialog_ = std::make_unique<AddMachineDialog>(services_, *joined_,
+                                                 QStringList{"me@node1", "gpu1"}, address, nullptr);
     QObject::connect(dialog_.get(), &AddMachineDialog::added,
                      [this](const session::Machine& machine) { added_.push_back(machine); });
     dialog_->show();
@@ -33,6 +34,7 @@ class AddMachine : public testing::Test {
 
   std::optional<test::FakeHosts> fake_;
   Services services_;
+  std::unique_ptr<JoinedMachines> joined_;
   std::unique_ptr<AddMachineDialog> dialog_;
   std::vector<session::Machine> added_;
 };

@@ -25,6 +25,10 @@ class FakeHosts {
   Services services() const { return {{}, program(), {}, {}}; }
   // Arguments of all calls, one call a line.
   QByteArray asked() const { return read("asked"); }
+  void write(const char* name, const QByteArray& content) const {
+    QFile file(directory_.filePath(name));
+    EXPECT_TRUE(file.open(QFile::WriteOnly) && file.write(content) == content.size());
+  }
   QByteArray read(const char* name) const {
     QFile file(directory_.filePath(name));
     return file.open(QFile::ReadOnly) ? file.readAll() : QByteArray();
@@ -51,6 +55,32 @@ inline constexpr const char* kRefusesLogin =
     R"(echo '{"type":"result","status":"refused","problems":[{"id":"login_refused",)"
     R"("code":"unavailable","where":"me@node1","what":"the host does not accept a key of this )"
     R"(user","accepted":"","advice":"Run ssh-copy-id me@node1."}]}'; exit 2
+)";
+
+// Answers `hosts listen`, `list` (with the lines of the file "list"), `withdraw` and `remove`.
+inline constexpr const char* kInvites = R"(here=$(dirname "$0")
+case "$2" in
+  listen) echo '{"invitation":"10.0.0.7:29700/4J2K-9QTX-0A7B-M3PD-W8ZC-E5RY","machines":'$6\
+',"seconds":7200.0,"qr_code":["101","010","110"],"type":"result","status":"completed"}';;
+  list) cat "$here/list" 2>/dev/null; echo '{"type":"result","status":"completed"}';;
+  *) echo '{"type":"result","status":"completed"}';;
+esac
+)";
+
+// Lines of `hosts list`: two machines that joined, of which one is silent, and one that was added.
+inline constexpr const char* kTwoJoined =
+    R"({"destination":"joined:lab1","host":"lab1","architecture":"x86_64","cores":8,)"
+    R"("memory_bytes":16600000000,"addresses":["10.0.0.9"],"joined":true,"seconds":3500.0,)"
+    R"("silent_seconds":0.4,"type":"host"}
+{"destination":"joined:lab2","host":"lab2","architecture":"x86_64","cores":4,)"
+    R"("memory_bytes":8000000000,"addresses":["10.0.0.10"],"joined":true,"seconds":3500.0,)"
+    R"("silent_seconds":12.2,"type":"host"}
+{"destination":"me@node1","host":"node1","architecture":"x86_64","cores":2,)"
+    R"("memory_bytes":4000000000,"addresses":[],"type":"host"}
+)";
+inline constexpr const char* kOneInvitation =
+    R"({"type":"invitation","invitation":"10.0.0.7:29700/4J2K-9QTX-0A7B-M3PD-W8ZC-E5RY",)"
+    R"("machines":1,"seconds":7100.0}
 )";
 
 // Answers `hosts check`: five rows, of which three failed.

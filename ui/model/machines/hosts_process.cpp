@@ -32,23 +32,30 @@ struct Fields<ui::HostsLine> {
   using L = ui::HostsLine;
   static constexpr std::string_view title = "line of hosts";
   static auto table() {
-    return std::tuple{field("type", &L::type, "", {}, "Type of the line"),
-                      field("subject", &L::subject, "", {}, "Subject of the question"),
-                      field("fingerprint", &L::fingerprint, "", {}, "Fingerprint of the host key"),
-                      field("kind", &L::kind, "", {}, "Kind of the host key"),
-                      field("name", &L::name, "", {}, "Name of the agent's build"),
-                      field("bytes", &L::bytes, "B", {0, 1e18}, "Size of the agent's archive"),
-                      field("sent_bytes", &L::sent_bytes, "B", {0, 1e18}, "Bytes that were sent"),
-                      field("total_bytes", &L::total_bytes, "B", {0, 1e18}, "Bytes to send"),
-                      field("host", &L::host, "", {}, "Name of the host"),
-                      field("check", &L::check, "", {}, "Name of the check"),
-                      field("text", &L::text, "", {}, "What was found"),
-                      field("passed", &L::passed, "", {}, "True if the check passed"),
-                      field("status", &L::status, "", {}, "Status of the verb"),
-                      field("destination", &L::destination, "", {}, "Destination for ssh"),
-                      field("architecture", &L::architecture, "", {}, "Architecture"),
-                      field("cores", &L::cores, "cores", {1, 1e6}, "Usable cores"),
-                      field("memory_bytes", &L::memory_bytes, "B", {0, 9e18}, "Memory")};
+    return std::tuple{
+        field("type", &L::type, "", {}, "Type of the line"),
+        field("subject", &L::subject, "", {}, "Subject of the question"),
+        field("fingerprint", &L::fingerprint, "", {}, "Fingerprint of the host key"),
+        field("kind", &L::kind, "", {}, "Kind of the host key"),
+        field("name", &L::name, "", {}, "Name of the agent's build"),
+        field("bytes", &L::bytes, "B", {0, 1e18}, "Size of the agent's archive"),
+        field("sent_bytes", &L::sent_bytes, "B", {0, 1e18}, "Bytes that were sent"),
+        field("total_bytes", &L::total_bytes, "B", {0, 1e18}, "Bytes to send"),
+        field("host", &L::host, "", {}, "Name of the host"),
+        field("check", &L::check, "", {}, "Name of the check"),
+        field("text", &L::text, "", {}, "What was found"),
+        field("passed", &L::passed, "", {}, "True if the check passed"),
+        field("status", &L::status, "", {}, "Status of the verb"),
+        field("destination", &L::destination, "", {}, "Destination for ssh"),
+        field("architecture", &L::architecture, "", {}, "Architecture"),
+        field("cores", &L::cores, "cores", {1, 1e6}, "Usable cores"),
+        field("memory_bytes", &L::memory_bytes, "B", {0, 9e18}, "Memory"),
+        field("joined", &L::joined, "", {}, "True if the machine has joined"),
+        field("seconds", &L::seconds, "s", {0, 1e9}, "Time until it ends"),
+        field("silent_seconds", &L::silent_seconds, "s", {0, 1e9}, "Time since anything arrived"),
+        field("invitation", &L::invitation, "", {}, "Invitation"),
+        field("machines", &L::machines, "", {0, 1e6}, "Machines to admit"),
+        field("qr_code", &L::qr_code, "", {}, "Rows of the QR code")};
   }
 };
 

@@ -17,19 +17,29 @@ namespace trainyard::ui {
 
 struct Services;
 
-// Line of `hosts add --ask` or `hosts check --json`. `type` determines which values are set.
+// Line of `hosts add --ask`, or of another verb with --json. `type` determines which values are
+// set.
 struct HostsLine {
-  std::string type{};  // "question", "progress", "check" or "result"
+  std::string type{};  // "question", "progress", "check", "host", "invitation" or "result"
   // type "question": `subject` is "host_key" (fingerprint, kind) or "agent" (name, bytes)
   std::string subject{}, fingerprint{}, kind{}, name{};
   double bytes = 0;
   double sent_bytes = 0, total_bytes = 0;  // type "progress"
   std::string host{}, check{}, text{};     // type "check"; `host` also in the result of `add`
   bool passed = false;
-  std::string status{}, destination{}, architecture{};  // type "result"
+  std::string status{}, destination{}, architecture{};  // type "result"; also type "host"
   std::int64_t cores = 1, memory_bytes = 0;
+  // type "host": `seconds` is the time until the machine's consent ends, `silent_seconds` the time
+  // since anything arrived from it. Only joined machines have them.
+  bool joined = false;
+  double seconds = 0, silent_seconds = 0;
+  // type "invitation", and the result of `listen`: the invitation admits `machines` more machines
+  // for `seconds`. The rows of its QR code have a '1' for each dark module.
+  std::string invitation{};
+  std::int64_t machines = 0;
+  std::vector<std::string> qr_code{};
 
-  session::Machine machine() const;  // machine that was added, from the result of `add`
+  session::Machine machine() const;  // machine of the result of `add`, or of a line of `list`
 };
 
 class HostsProcess : public QObject {

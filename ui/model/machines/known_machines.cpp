@@ -20,6 +20,13 @@ constexpr std::int64_t kMostCores = 4096, kLeastMemory = 1'000'000,
                        kMostMemory = 1'000'000'000'000'000;
 constexpr qsizetype kNameBytes = 56;  // of at most 64; leaves room for a number
 
+QStringList addresses_of(const std::vector<JoinedMachine>& machines) {
+  QStringList addresses;
+  for (const JoinedMachine& one : machines)
+    addresses << QString::fromStdString(one.machine.destination);
+  return addresses;
+}
+
 // Returns the host's name without its domain, shortened to what a host of the drawing may have.
 std::string name_of(const session::Machine& machine) {
   QString name = QString::fromStdString(machine.host).section('.', 0, 0).trimmed();
@@ -41,14 +48,23 @@ QStringList KnownMachines::addresses() const {
   QStringList addresses;
   for (const session::Machine& machine : machines_)
     addresses << QString::fromStdString(machine.destination);
-  return addresses;
+  return addresses + addresses_of(joined_);
 }
 
-QStringList KnownMachines::suggestions() const {
-  QStringList suggestions = addresses();
+QStringList KnownMachines::ssh_suggestions() const {
+  QStringList suggestions;
+  for (const session::Machine& machine : machines_)
+    suggestions << QString::fromStdString(machine.destination);
   for (const QString& host : configured_ssh_hosts())
     if (!suggestions.contains(host)) suggestions << host;
   return suggestions;
+}
+
+QStringList KnownMachines::suggestions() const { return addresses_of(joined_) + ssh_suggestions(); }
+
+void KnownMachines::set_joined(const std::vector<JoinedMachine>& joined) {
+  joined_ = joined;
+  emit changed();
 }
 
 void KnownMachines::refresh() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Machines that the user added, from the list of machines. Changes by other programs, such as
-// `trainyard-cli hosts add`, are noticed.
+// Machines that the user added, from the list of machines, and machines that joined by invitation.
+// Changes of the list by other programs, such as `trainyard-cli hosts add`, are noticed.
 #pragma once
 
 #include <QFileSystemWatcher>
@@ -10,6 +10,7 @@
 
 #include "core/session/hosts/machine_list.h"
 #include "core/topology/topology.h"
+#include "ui/model/machines/joined_machines.h"
 #include "ui/model/topology/topology_edit.h"
 
 namespace trainyard::ui {
@@ -20,17 +21,21 @@ class KnownMachines : public QObject {
   explicit KnownMachines(QObject* parent = nullptr);
 
   const std::vector<session::Machine>& machines() const { return machines_; }
-  QStringList addresses() const;  // destinations of the machines
-  // Destinations of the machines, followed by the other hosts in ~/.ssh/config.
-  QStringList suggestions() const;
-  void refresh();  // reads the list again
-  base::Result<void> remove(const QString& address);
+  const std::vector<JoinedMachine>& joined() const { return joined_; }
+  QStringList addresses() const;  // destinations of the machines, including those that joined
+  // Destinations of the machines that were added, followed by the other hosts in ~/.ssh/config.
+  QStringList ssh_suggestions() const;
+  QStringList suggestions() const;  // the same, after the machines that joined
+  void refresh();                   // reads the list again
+  void set_joined(const std::vector<JoinedMachine>& joined);
+  base::Result<void> remove(const QString& address);  // from the list
 
  signals:
   void changed();
 
  private:
   std::vector<session::Machine> machines_;
+  std::vector<JoinedMachine> joined_;
   QFileSystemWatcher watcher_;
 };
 

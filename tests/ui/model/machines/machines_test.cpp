@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Machines that can be drawn, and hosts in the configuration of ssh.
+// Machines that can be drawn, machines that joined, and hosts in the configuration of ssh.
 #include <gtest/gtest.h>
 
+#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "core/session/hosts/listener_messages.h"
+#include "tests/ui/machines/fake_hosts.h"
 #include "ui/model/machines/known_machines.h"
 #include "ui/model/machines/ssh_config.h"
 
@@ -75,6 +78,80 @@ TEST(KnownMachines, follow_the_list_and_remove_from_it) {
   }
   if (before.isNull()) qunsetenv("XDG_DATA_HOME");
   else qputenv("XDG_DATA_HOME", before);
+}
+
+TEST(KnownMachines, include_joined_machines_which_ssh_cannot_reach) {
+  KnownMachines known;
+  const QStringList by_ssh = known.ssh_suggestions();
+  known.set_joined({{{"joined:lab1", "lab1", "x86_64", 8, 16'000'000'000, {}}, 3600, 0}});
+  EXPECT_TRUE(known.addresses().contains("joined:lab1"));
+  EXPECT_EQ(known.suggestions(), QStringList("joined:lab1") + by_ssh);
+  EXPECT_EQ(known.ssh_suggestions(), by_ssh);
+}
+
+// A runtime directory that may contain the socket of a listener.
+class JoinedMachinesTest : public testing::Test {
+ protected:
+  JoinedMachinesTest() : before_(qgetenv("XDG_RUNTIME_DIR")) {
+    qputenv("XDG_RUNTIME_DIR", directory_.path().toUtf8());
+  }
+  ~JoinedMachinesTest() override {
+    if (before_.isNull()) qunsetenv("XDG_RUNTIME_DIR");
+    else qputenv("XDG_RUNTIME_DIR", before_);
+  }
+  QString socket() const {
+    return QString::fromStdString(
+        (*session::listener_directory() / session::kListenerSocket).string());
+  }
+  QStringList contacts() const {
+    QStringList texts;
+    for (const JoinedMachine& one : joined_.machines()) texts << contact_text(one);
+    return texts;
+  }
+
+  QTemporaryDir directory_;
+  test::FakeHosts fake_{test::kInvites};
+  Services services_ = fake_.services();
+  JoinedMachines joined_{services_};
+
+ private:
+  QByteArray before_;
+};
+
+TEST_F(JoinedMachinesTest, are_listed_while_a_listener_runs) {
+  QTest::qWait(100);
+  EXPECT_EQ(fake_.asked(), "") << "no listener";
+  fake_.write("list", QByteArray(test::kTwoJoined) + test::kOneInvitation);
+  ASSERT_TRUE(QFile(socket()).open(QFile::WriteOnly));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return joined_.machines().size() == 2; }, 20'000));
+  EXPECT_EQ(joined_.machines()[0].machine.destination, "joined:lab1");
+  EXPECT_EQ(joined_.machines()[0].machine.cores, 8);
+  EXPECT_EQ(contacts(), QStringList({"", "no contact for 12 s"}));
+  ASSERT_EQ(joined_.invitations().size(), 1u);
+  EXPECT_EQ(joined_.invitations()[0].machines, 1);
+  ASSERT_TRUE(QFile::remove(socket()));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return joined_.machines().empty(); }, 20'000));
+}
+
+TEST_F(JoinedMachinesTest, announce_only_what_has_changed) {
+  fake_.write("list", test::kTwoJoined);
+  QSignalSpy changed(&joined_, &JoinedMachines::changed);
+  joined_.set_frequent(true);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return fake_.asked().count('\n') >= 3; }, 20'000));
+  EXPECT_EQ(changed.size(), 1);
+  fake_.write("list", "");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return joined_.machines().empty(); }, 20'000));
+  EXPECT_EQ(changed.size(), 2);
+}
+
+TEST_F(JoinedMachinesTest, stay_listed_if_the_program_fails) {
+  fake_.write("list", test::kTwoJoined);
+  joined_.refresh();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return joined_.machines().size() == 2; }, 20'000));
+  services_.command_line_program = "/nowhere/trainyard-cli";
+  joined_.refresh();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return joined_.problem().has_value(); }, 20'000));
+  EXPECT_EQ(joined_.machines().size(), 2u);
 }
 
 }  // namespace
