@@ -159,7 +159,7 @@ void print_invitation(const session::Invited& invited, const ListenArguments& ar
   if (arguments.qr) std::printf("%s", terminal_text_of(modules).c_str());
   std::printf(
       "Run this on %s within %s:\n\n  trainyard-agent join %s\n\n"
-      "trainyard-cli hosts list then prints the machines that joined.\n",
+      "To list the machines that joined: trainyard-cli hosts list\n",
       invited.machines == 1 ? "the other machine"
                             : fmt::format("up to {} machines", invited.machines).c_str(),
       base::counted(arguments.hours, "hour").c_str(), invited.invitation.c_str());

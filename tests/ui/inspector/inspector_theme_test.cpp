@@ -23,7 +23,7 @@ class InspectorTheme : public InspectorTest {
 
 TEST_F(InspectorTheme, headings_are_readable_after_every_change) {
   const auto sections = inspector_.findChildren<Section*>();
-  ASSERT_EQ(sections.size(), 6);
+  ASSERT_EQ(sections.size(), 7);
   for (const auto kind : {Theme::Kind::dark, Theme::Kind::light, Theme::Kind::dark}) {
     Theme::instance().apply(kind);
     QCoreApplication::processEvents();
