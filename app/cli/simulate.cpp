@@ -18,7 +18,7 @@
 #include "core/experiment/servers.h"
 #include "core/experiment/stages.h"
 #include "core/experiment/tensor.h"
-#include "core/session/rank/recipe.h"
+#include "core/session/advice/simulation_options.h"
 #include "core/sim/verdict.h"
 #include "core/strategy/strategy.h"
 
@@ -28,15 +28,12 @@ base::Result<sim::Outcome> simulate(const experiment::Resolved& resolved, std::i
                                     const sim::Watch& watch) {
   const auto plan = strategy::make_plan(resolved);
   if (!plan) return base::fail(plan.error());
-  sim::Options options;
-  options.steps = steps > 0 ? steps : sim::automatic_steps(*plan);
-  options.watch = watch;
-  options.seed = resolved.document.training.seed;
-  auto counts = session::row_counts(resolved, *plan);
-  if (!counts) return base::fail(counts.error());
-  options.row_count = std::move(*counts);
+  auto options = session::simulation_options(resolved, *plan);
+  if (!options) return base::fail(options.error());
+  options->steps = steps > 0 ? steps : sim::automatic_steps(*plan);
+  options->watch = watch;
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved.document)),
-                       options);
+                       *options);
 }
 
 namespace {

@@ -14,9 +14,7 @@
 // determines the delay. The receiver sees a message only when it is complete.
 //
 // All times and rates are integers, as in core/sim/links, so that this class and the simulator
-// compute the same times to the picosecond. The two differ if a lane has several messages at the
-// same time, such as segments of a bucket: in the simulator these share the link, here they are
-// sent one after the other.
+// compute the same times to the picosecond.
 //
 // All state is in one block of memory, which may be mapped at any address, so that processes can
 // share it. Not thread-safe.

@@ -26,17 +26,27 @@ void Links::change(DirectedLink way) {
   changed_.push_back(way);
 }
 
-void Links::start(int transfer, const Path& path, std::int64_t bytes, Picoseconds now) {
+void Links::start(int transfer, int lane, const Path& path, std::int64_t bytes, Picoseconds now) {
   if (transfers_.size() <= at(transfer)) {
     transfers_.resize(at(transfer) + 1);
     open_.resize(transfers_.size(), false);
   }
-  transfers_[at(transfer)] = {
-      &path, static_cast<Amount>(bytes) * 8 * kSecond * kRateUnit, 0, now, kNever, true};
-  path.for_each_way(bytes, [&](DirectedLink way, std::int64_t part) {
+  if (lanes_.size() <= at(lane)) lanes_.resize(at(lane) + 1);
+  Transfer& started = transfers_[at(transfer)] = {};
+  started.path = &path, started.lane = lane, started.bytes = bytes;
+  lanes_[at(lane)].push_back(transfer);
+  if (lanes_[at(lane)].size() == 1) begin(transfer, now);
+}
+
+void Links::begin(int number, Picoseconds now) {
+  Transfer& transfer = transfers_[at(number)];
+  transfer.remaining = static_cast<Amount>(transfer.bytes) * 8 * kSecond * kRateUnit;
+  transfer.since = now;
+  transfer.active = true;
+  transfer.path->for_each_way(transfer.bytes, [&](DirectedLink way, std::int64_t part) {
     DirectedLinkState& state = ways_[at(way)];
     if (state.transfers.empty()) state.busy_since = now;
-    state.transfers.push_back(transfer);
+    state.transfers.push_back(number);
     state.bytes += part;
     change(way);
   });
@@ -67,6 +77,11 @@ std::vector<int> Links::take_ended(Picoseconds now) {
       if (state.transfers.empty()) state.busy += now - state.busy_since;
       change(way);
     }
+  }
+  for (const int number : ended) {
+    std::deque<int>& lane = lanes_[at(transfers_[at(number)].lane)];
+    lane.pop_front();
+    if (!lane.empty()) begin(lane.front(), now);
   }
   return ended;
 }

@@ -5,11 +5,13 @@
 // is full. The transfers that use this direction then keep their rate, and the rates of the others
 // are raised further. When a transfer starts or ends, rates change for all transfers that share a
 // direction with it, directly or through other transfers. A transfer that is split (core/topology/
-// network.h) uses its share of its rate on each link. All arithmetic is in integers, so that
-// results do not depend on the machine.
+// network.h) uses its share of its rate on each link. Transfers of one lane are sent one after the
+// other, as in a real run (core/comm/link_shares.h). All arithmetic is in integers, so that results
+// do not depend on the machine.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -52,9 +54,9 @@ class Links {
 
   explicit Links(const topology::Network& network);
 
-  // Starts a transfer of `bytes` over `path` (not empty) at `now`. The path must stay valid until
-  // the transfer ends.
-  void start(int transfer, const Path& path, std::int64_t bytes, Picoseconds now);
+  // Starts a transfer of `bytes` over `path` (not empty) at `now`, or when all earlier transfers of
+  // its lane have ended. The path must stay valid until the transfer ends. Lanes are numbers from 0.
+  void start(int transfer, int lane, const Path& path, std::int64_t bytes, Picoseconds now);
 
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none. All
   // starts since the last call must have happened at time `now`.
@@ -65,7 +67,7 @@ class Links {
 
   std::int64_t bytes(DirectedLink way) const {
     return ways_[static_cast<std::size_t>(way)].bytes;
-  }  // bytes started so far
+  }  // bytes of transfers that began
   Picoseconds busy(DirectedLink way) const {
     return ways_[static_cast<std::size_t>(way)].busy;
   }  // time during which there was at least one transfer
@@ -81,6 +83,8 @@ class Links {
 
   struct Transfer {
     const Path* path = nullptr;
+    int lane = 0;
+    std::int64_t bytes = 0;
     Amount remaining = 0;
     std::int64_t rate = 0;
     Picoseconds since = 0;  // time to which `remaining` refers
@@ -96,6 +100,7 @@ class Links {
   };
   using End = std::tuple<Picoseconds, int>;
 
+  void begin(int transfer, Picoseconds now);
   void recompute_shares(Picoseconds now);
   std::vector<DirectedLink> affected_links(std::vector<int>& transfers);
   void share(const std::vector<DirectedLink>& ways, const std::vector<int>& transfers,
@@ -106,6 +111,7 @@ class Links {
 
   std::vector<DirectedLinkState> ways_;
   std::vector<Transfer> transfers_;
+  std::vector<std::deque<int>> lanes_;  // transfers of each lane; the first one is being sent
   std::vector<DirectedLink> changed_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // Scratch memory of the function `share`. `left_`, `shares_` (sum of the shares of transfers that

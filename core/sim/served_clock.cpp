@@ -175,7 +175,8 @@ void ServerClock::send(PayloadKind carries, int worker, int server, std::int64_t
   const Path& path = paths_.at(ends);
   messages_[static_cast<std::size_t>(number)] = {carries, worker, server, &path};
   sent_[ends] += bytes;
-  links_.start(number, path, bytes, now_);
+  const int lane = 2 * (worker * static_cast<int>(servers_.size()) + server) + (answers ? 1 : 0);
+  links_.start(number, lane, path, bytes, now_);
 }
 
 void ServerClock::arrive(const Message& message) {

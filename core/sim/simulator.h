@@ -27,6 +27,9 @@ enum class LanesPerThread {
   // One thread runs all lanes of a rank, as in run::Interpreter. An op or a reduction is never
   // preempted.
   all,
+  // Likewise, but transfers and their reductions continue during compute ops, as in a paced run,
+  // whose compute ops mostly wait for the time of the drawn device.
+  paced,
   one,  // every lane has its own thread
 };
 

@@ -40,12 +40,18 @@ VirtualRank::VirtualRank(const plan::RankPlan& plan, std::shared_ptr<const RankM
 }
 
 void VirtualRank::add_engines(LanesPerThread lanes_per_thread) {
-  const bool one = lanes_per_thread == LanesPerThread::all;
-  engines_.resize(one ? 1 : model_->lanes.size());
+  if (lanes_per_thread == LanesPerThread::one) {
+    engines_.resize(model_->lanes.size());
+    for (std::size_t l = 0; l < model_->lanes.size(); ++l) assign_lane(engines_[l], l);
+    return;
+  }
+  const bool paced = lanes_per_thread == LanesPerThread::paced;
+  engines_.resize(paced ? 2 : 1);
   for (std::size_t l = 0; l < model_->lanes.size(); ++l) {
-    const bool apart = one && model_->lanes[l].kind == LaneKind::copy;
-    if (apart) engines_.emplace_back();
-    assign_lane(apart ? engines_.back() : engines_[one ? 0 : l], l);
+    const LaneKind kind = model_->lanes[l].kind;
+    if (kind == LaneKind::copy) engines_.emplace_back();
+    const bool computes = kind == LaneKind::input || kind == LaneKind::compute;
+    assign_lane(kind == LaneKind::copy ? engines_.back() : engines_[paced && !computes ? 1 : 0], l);
   }
 }
 

@@ -38,7 +38,7 @@ int Wire::send(int from, const OpModel& op, std::int64_t step, plan::Purpose pur
   const Path& path = *lane.path;
   at(number) = {from, to, &op, step, now, &path};
   lane.messages.push_back(number);
-  links_.start(number, path, op.bytes, now);
+  links_.start(number, op.first_lane, path, op.bytes, now);
   count(at(number), path, purpose);
   posted_.push_back(number);
   return number;

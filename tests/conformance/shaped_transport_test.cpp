@@ -135,10 +135,10 @@ TEST(ShapedLinks, agree_with_the_simulator_on_every_arrival) {
       std::int64_t bytes = 0;
       sim::Picoseconds at = 0;
     };
-    std::vector<Sent> all;  // one message a lane: more would queue here and share there
+    std::vector<Sent> all;  // up to two messages a lane
     for (int from = 0; from < 8; ++from)
       for (int to = 0; to < 8; ++to)
-        if (from != to && random() % 3 == 0)
+        for (unsigned message = 0; from != to && message < random() % 3; ++message)
           all.push_back({{from, to, 0},
                          sim::Path(network
                                        .route(workers[static_cast<std::size_t>(from)],
@@ -154,7 +154,8 @@ TEST(ShapedLinks, agree_with_the_simulator_on_every_arrival) {
       const sim::Picoseconds end = simulated.next_end(now);
       if (next < all.size() && all[next].at < end) {
         now = all[next].at;
-        simulated.start(static_cast<int>(next), all[next].path, all[next].bytes, now);
+        simulated.start(static_cast<int>(next), 8 * all[next].lane.from + all[next].lane.to,
+                        all[next].path, all[next].bytes, now);
         ++next;
       } else if (end == sim::Links::kNever) {
         break;
@@ -173,6 +174,7 @@ TEST(ShapedLinks, agree_with_the_simulator_on_every_arrival) {
       EXPECT_EQ(shares.oldest(all[i].lane, sim::kLongest / 2).next_check,
                 ends[i] + sim::picoseconds(route.latency_seconds))
           << round << " " << i;
+      shares.release(all[i].lane);
     }
   }
 }

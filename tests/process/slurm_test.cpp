@@ -57,6 +57,14 @@ class Slurm : public testing::Test {
     start_cluster();
   }
 
+  // The script ends the servers after its input closed.
+  ~Slurm() override {
+    input_.close();
+    if (process_) {
+      EXPECT_TRUE(wait_until(20, [this] { return process_->ended().has_value(); }));
+    }
+  }
+
   // Runs a program as another user than root, as which no agent runs.
   Ran as_user(std::vector<std::string> command) const {
     const std::string home = scratch_ / "home";

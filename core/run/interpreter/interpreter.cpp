@@ -280,7 +280,10 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
   for (std::int64_t admitted = step; step < parts.schedule.steps; ++step) {
     parts.rank_progress->step.store(step, std::memory_order_relaxed);
     lap();
-    while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
+    const auto admit_ahead = [&] {
+      while (admitted <= step + 1 && admit_step(admitted, step)) ++admitted;
+    };
+    admit_ahead();
     // The frontier may be full, because a lane moves past programs without ops for that lane only
     // when it is polled. `progress` polls all lanes and so makes room.
     while (admitted == step && may_admit(step, step)) {
@@ -289,7 +292,8 @@ base::Result<void> Interpreter::State::train_steps(std::int64_t& step) {
     }
     if (admitted == step) return {};
     meeting = false;
-    if (auto ok = complete(frontier.admitted() - (admitted - step)); !ok) return ok;
+    // The gate may open for the next step while this one runs.
+    if (auto ok = complete(frontier.admitted() - (admitted - step), admit_ahead); !ok) return ok;
     lap();
     meter.step_done(step, now_ns, bound_program(parts.plan->program(parts.schedule.program(step))),
                     parts.recipe->learning_rate(step), share_of(step));
@@ -365,9 +369,11 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   return {};
 }
 
-base::Result<void> Interpreter::State::complete(std::int64_t instance) {
+base::Result<void> Interpreter::State::complete(std::int64_t instance,
+                                                const std::function<void()>& meanwhile) {
   completing = instance;
   while (!frontier.instance_complete(instance)) {
+    if (meanwhile) meanwhile();
     const auto moved = progress();
     if (!moved) return base::fail(moved.error());
     if (!*moved)

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -136,7 +137,8 @@ struct Interpreter::State {
   void wait_for_peers(std::chrono::microseconds limit, int peer);
   base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
-  base::Result<void> complete(std::int64_t instance);
+  // Runs until the instance is complete. Calls `meanwhile`, if it is set, between ops.
+  base::Result<void> complete(std::int64_t instance, const std::function<void()>& meanwhile = {});
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
   base::Result<bool> take_offloaded();

@@ -46,26 +46,37 @@ std::vector<std::pair<int, Picoseconds>> ends(Links& links) {
 TEST(links, give_a_single_transfer_the_narrowest_bandwidth) {
   Links links(chain());
   const Path path = path_over({kWide, kNarrow});
-  links.start(0, path, 1000, 0);
+  links.start(0, 0, path, 1000, 0);
   EXPECT_THAT(ends(links), ElementsAre(std::pair(0, 32 * kMicrosecond)));
 }
 
 TEST(links, redistribute_what_a_narrow_link_cannot_use) {
   Links links(chain());
   const Path both = path_over({kWide, kNarrow}), wide = path_over({kWide});
-  links.start(0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
-  links.start(1, wide, 3000, 0);  // so 750 Mbit/s are left
+  links.start(0, 0, both, 1000, 0);  // held to 250 Mbit/s by the narrow link
+  links.start(1, 1, wide, 3000, 0);  // so 750 Mbit/s are left
   EXPECT_THAT(ends(links),
               ElementsAre(std::pair(0, 32 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
+}
+
+TEST(links, send_transfers_of_one_lane_one_after_the_other) {
+  Links links(chain());
+  const Path wide = path_over({kWide});
+  links.start(0, 5, wide, 2000, 0);
+  links.start(1, 5, wide, 2000, 0);  // waits, although it would share the link on another lane
+  EXPECT_THAT(ends(links),
+              ElementsAre(std::pair(0, 16 * kMicrosecond), std::pair(1, 32 * kMicrosecond)));
+  EXPECT_EQ(links.bytes(kWide), 4000);
+  EXPECT_EQ(links.busy(kWide), 32 * kMicrosecond);
 }
 
 TEST(links, change_rates_when_a_transfer_starts_or_ends) {
   Links links(chain());
   const Path wide = path_over({kWide});
-  links.start(0, wide, 2000, 0);  // 16 us alone
+  links.start(0, 0, wide, 2000, 0);  // 16 us alone
   ASSERT_EQ(links.next_end(0), 16 * kMicrosecond);
-  links.start(1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate
-                                                // while the second crosses: 8 us
+  links.start(1, 1, wide, 500, 8 * kMicrosecond);  // 1000 B of the first are left, at half the rate
+                                                   // while the second crosses: 8 us
   ASSERT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
   EXPECT_THAT(links.take_ended(16 * kMicrosecond), ElementsAre(1));
   EXPECT_EQ(links.next_end(16 * kMicrosecond), 20 * kMicrosecond);
@@ -78,8 +89,8 @@ TEST(links, change_rates_when_a_transfer_starts_or_ends) {
 TEST(links, do_not_count_the_reverse_direction) {
   Links links(chain());
   const Path there = path_over({kWide}), back = path_over({kWideBack});
-  links.start(0, there, 1000, 0);
-  links.start(1, back, 1000, 0);
+  links.start(0, 0, there, 1000, 0);
+  links.start(1, 1, back, 1000, 0);
   EXPECT_THAT(ends(links),
               ElementsAre(std::pair(0, 8 * kMicrosecond), std::pair(1, 8 * kMicrosecond)));
 }
@@ -87,7 +98,7 @@ TEST(links, do_not_count_the_reverse_direction) {
 TEST(links, transfer_zero_bytes_in_zero_time) {
   Links links(chain());
   const Path wide = path_over({kWide});
-  links.start(0, wide, 0, 5);
+  links.start(0, 0, wide, 0, 5);
   EXPECT_EQ(links.next_end(5), 5);
   EXPECT_THAT(links.take_ended(5), ElementsAre(0));
   EXPECT_EQ(links.busy(kWide), 0);
@@ -96,10 +107,10 @@ TEST(links, transfer_zero_bytes_in_zero_time) {
 TEST(links, reuse_transfer_numbers) {
   Links links(chain());
   const Path wide = path_over({kWide});
-  links.start(0, wide, 1000, 0);
+  links.start(0, 0, wide, 1000, 0);
   ASSERT_EQ(links.next_end(0), 8 * kMicrosecond);
   ASSERT_THAT(links.take_ended(8 * kMicrosecond), ElementsAre(0));
-  links.start(0, wide, 1000, 8 * kMicrosecond);
+  links.start(0, 0, wide, 1000, 8 * kMicrosecond);
   EXPECT_EQ(links.next_end(8 * kMicrosecond), 16 * kMicrosecond);
 }
 
@@ -113,7 +124,7 @@ TEST(links, split_a_message_over_parallel_links) {
   const topology::Network network(drawing);
   const Path path(network.route(topology::DeviceId(0), topology::DeviceId(1)).value());
   Links links(network);
-  links.start(0, path, 4000, 0);
+  links.start(0, 0, path, 4000, 0);
   const auto ended = ends(links);
   ASSERT_EQ(ended.size(), 1u);
   EXPECT_NEAR(static_cast<double>(ended[0].second), 8.0 * kMicrosecond, 100.0);
@@ -135,7 +146,7 @@ TEST(links, never_exceed_their_bandwidth) {
       paths.emplace_back(network.route(workers[from], workers[to]).value());
     }
     for (int i = 0; i < 40; ++i)
-      links.start(i, paths[static_cast<std::size_t>(i)],
+      links.start(i, i, paths[static_cast<std::size_t>(i)],
                   1 + static_cast<std::int64_t>(random() % 100'000), 0);
     const Picoseconds end = ends(links).back().second;
     for (DirectedLink w = 0; w < links.ways(); ++w) {

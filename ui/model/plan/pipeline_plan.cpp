@@ -8,7 +8,7 @@
 #include "core/experiment/imposed.h"
 #include "core/experiment/stages.h"
 #include "core/plan/text.h"
-#include "core/session/rank/recipe.h"
+#include "core/session/advice/simulation_options.h"
 #include "core/sim/simulator.h"
 
 namespace trainyard::ui {
@@ -46,15 +46,13 @@ void take(ByStep& steps, int rank, const telemetry::Event& event) {
 
 base::Result<void> simulate(const experiment::Resolved& e, const plan::Plan& plan, ByStep& steps,
                             std::stop_token stop) {
-  sim::Options options;
-  options.steps = plan.schedule.steps;
-  options.watch.stop = std::move(stop);
-  auto counts = session::row_counts(e, plan);
-  if (!counts) return base::fail(counts.error());
-  options.row_count = std::move(*counts);
-  options.on_event = [&](int rank, const telemetry::Event& event) { take(steps, rank, event); };
+  auto options = session::simulation_options(e, plan);
+  if (!options) return base::fail(options.error());
+  options->steps = plan.schedule.steps;
+  options->watch.stop = std::move(stop);
+  options->on_event = [&](int rank, const telemetry::Event& event) { take(steps, rank, event); };
   const auto outcome =
-      sim::simulate(plan, topology::Network(experiment::as_imposed(e.document)), options);
+      sim::simulate(plan, topology::Network(experiment::as_imposed(e.document)), *options);
   return outcome ? base::Result<void>() : base::fail(outcome.error());
 }
 

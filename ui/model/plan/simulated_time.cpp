@@ -3,7 +3,7 @@
 
 #include "core/base/json.h"
 #include "core/experiment/imposed.h"
-#include "core/session/rank/recipe.h"
+#include "core/session/advice/simulation_options.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -14,14 +14,11 @@ base::Result<SimulatedTime> simulated_time(const base::Json& recorded_experiment
   if (!resolved) return base::fail(resolved.error());
   const auto plan = strategy::make_plan(*resolved);
   if (!plan) return base::fail(plan.error());
-  sim::Options options;
-  options.watch.stop = std::move(stop);
-  options.seed = resolved->document.training.seed;
-  auto counts = session::row_counts(*resolved, *plan);
-  if (!counts) return base::fail(counts.error());
-  options.row_count = std::move(*counts);
+  auto options = session::simulation_options(*resolved, *plan);
+  if (!options) return base::fail(options.error());
+  options->watch.stop = std::move(stop);
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(resolved->document)),
-                       options)
+                       *options)
       .map([&](sim::Outcome outcome) {
         return SimulatedTime{std::move(outcome), plan->schedule};
       });

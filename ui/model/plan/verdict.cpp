@@ -7,7 +7,7 @@
 #include "core/base/units.h"
 #include "core/experiment/imposed.h"
 #include "core/experiment/placement.h"
-#include "core/session/rank/recipe.h"
+#include "core/session/advice/simulation_options.h"
 #include "core/strategy/strategy.h"
 
 namespace trainyard::ui {
@@ -23,30 +23,25 @@ base::Result<sim::Verdict> simulate_verdict(const experiment::Resolved& experime
   const experiment::Resolved one_device = experiment::on_one_device(experiment);
   const auto alone = strategy::make_plan(one_device);
   if (!alone) return base::fail(alone.error());
-  sim::Options options;
-  options.steps = kSimulatedSteps;
-  options.watch = watch;
-  auto counts = session::row_counts(experiment, expanded);
-  if (!counts) return base::fail(counts.error());
-  options.row_count = std::move(*counts);
+  auto options = session::simulation_options(experiment, expanded);
+  if (!options) return base::fail(options.error());
+  options->steps = kSimulatedSteps;
+  options->watch = watch;
   const topology::Network network(experiment::as_imposed(experiment.document)),
       of_one(experiment::as_imposed(one_device.document));
-  return sim::judge(expanded, network, *alone, of_one, options);
+  return sim::judge(expanded, network, *alone, of_one, *options);
 }
 
 base::Result<session::StepCost> cost_of_step(const experiment::Resolved& experiment,
                                              std::stop_token stop) {
   const auto plan = strategy::make_plan(experiment);
   if (!plan) return base::fail(plan.error());
-  sim::Options options;
-  options.steps = kSimulatedSteps;
-  options.seed = experiment.document.training.seed;
-  options.watch.stop = std::move(stop);
-  auto counts = session::row_counts(experiment, *plan);
-  if (!counts) return base::fail(counts.error());
-  options.row_count = std::move(*counts);
+  auto options = session::simulation_options(experiment, *plan);
+  if (!options) return base::fail(options.error());
+  options->steps = kSimulatedSteps;
+  options->watch.stop = std::move(stop);
   return sim::simulate(*plan, topology::Network(experiment::as_imposed(experiment.document)),
-                       options)
+                       *options)
       .map([](const sim::Outcome& outcome) {
         return session::StepCost{outcome.median_step_seconds,
                                  outcome.engine.empty() ? outcome.step_wire_bytes() : -1};
