@@ -57,6 +57,26 @@ TEST(Imposed, scale_is_printed_and_used_by_the_simulation) {
   EXPECT_THAT(cli(arguments).out, testing::ContainsRegex("\n  note +[^\n]*imposed at 0.5"));
 }
 
+// The coordinator opens the gate for step 3 only while step 2 runs.
+TEST(Imposed, next_step_loads_its_batch_while_the_current_one_sends) {
+  const Home home;
+  const Json result = completed(short_run(narrow(home.scratch()), 5, {}));
+  const std::string trace = home.scratch() / "trace.json";
+  ASSERT_EQ(cli({"export", result["run_directory"], "--format", "trace", "--out", trace}).exit_code,
+            0);
+  const Json events = Json::parse(read(trace));
+  double load = -1, sent = -1;
+  for (const Json& event : events.is_array() ? events : events["traceEvents"]) {
+    if (event.value("ph", "") != "X" || event["pid"] != 0) continue;
+    const std::string name = event["name"];
+    if (event["args"]["step"] == 3 && name.starts_with("LOAD")) load = event["ts"];
+    if (event["args"]["step"] == 2 && name.starts_with("SEND"))
+      sent = std::max(sent, event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  EXPECT_GT(load, 0);
+  EXPECT_LT(load, sent);
+}
+
 TEST(Imposed, links_do_not_hide_a_killed_rank) {
   const Home home;
   RunProgram run(home, endless_run(narrow(home.scratch())));

@@ -46,7 +46,8 @@ Scene any_scene() {
   scene.drawing = {.hosts = ranks,
                    .bandwidth_bits_per_second = *rc::gen::element(1e6, 3e7, 1e9, 4.7e10),
                    .latency_seconds = *rc::gen::element(0.0, 1e-6, 1e-3)};
-  scene.lanes_per_thread = *rc::gen::element(LanesPerThread::all, LanesPerThread::one);
+  scene.lanes_per_thread =
+      *rc::gen::element(LanesPerThread::all, LanesPerThread::paced, LanesPerThread::one);
   return scene;
 }
 
