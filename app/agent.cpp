@@ -114,7 +114,7 @@ int run_agent(const AgentArguments& arguments) {
   if (!arguments.stdio)
     return app::fail_with(
         {"missing_option", base::ProblemCode::bad_usage, "trainyard-agent",
-         "the agent has no connection", "--stdio, or the verb join",
+         "the agent has no connection", "--stdio, or the verb join or from-environment",
          "Name this host in an experiment; the coordinator then starts the agent. Or join "
          "a listener: trainyard-agent join INVITATION."},
         2);

@@ -32,7 +32,8 @@ base::Problem explained(base::Problem problem, const AgentWish& wish) {
   if (const std::string last = ssh::last_line(printed); !last.empty())
     problem.what += fmt::format("; ssh printed: {}", last);
   if (problem.advice.empty())
-    problem.advice = fmt::format("Try the connection with ssh {}.", wish.destination);
+    problem.advice =
+        fmt::format("Try the connection with ssh {}, or correct the address.", wish.destination);
   return problem;
 }
 

@@ -16,6 +16,7 @@
 #include "core/base/machine.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "core/session/hosts/tcp.h"
 
 namespace trainyard::app {
 namespace {
@@ -52,12 +53,12 @@ bool consents_at_terminal(const session::Invitation& invitation, const JoinOffer
 }
 
 int run_join(const JoinArguments& arguments) {
+  const auto invitation = session::invitation_from(arguments.invitation);
+  if (!invitation) return fail_with(invitation.error(), 2);
   if (const int refused = refuse_root(arguments.as_root); refused != 0) return refused;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, [](int) { canceled = 1; });
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   base::raise_descriptor_limit();
-  const auto invitation = session::invitation_from(arguments.invitation);
-  if (!invitation) return fail_with(invitation.error(), 2);
   JoinOptions options;
   options.invitation = *invitation;
   options.as_root = arguments.as_root;
@@ -164,7 +165,7 @@ int refuse_root(bool as_root) {
   if (::geteuid() != 0 || as_root) return 0;
   return fail_with({"agent_is_root", base::ProblemCode::refused, "trainyard-agent",
                     "the agent does not run as root, because ranks need no rights of the system",
-                    "another user, or --as-root", "Connect as another user."},
+                    "another user, or --as-root", "Use another user, or give --as-root."},
                    4);
 }
 

@@ -11,7 +11,7 @@
 
 namespace trainyard::app {
 
-// What the person at this machine agrees to.
+// Offer to which the person at this machine agrees.
 struct JoinOffer {
   std::string name{};  // of this machine
   std::int64_t cores = 1, memory_bytes = 0;

@@ -22,6 +22,7 @@ namespace {
 
 using session::AgentHello;
 using topology::Host;
+using Report = std::function<void(CheckRow)>;
 
 // Time for the first requests for the host's clock, and the largest offset from this clock with
 // which times of both machines can be compared.
@@ -237,7 +238,7 @@ std::optional<topology::DeviceId> device_of(const topology::Network& network, co
 std::vector<NetworkEnd> network_ends(const experiment::Experiment& experiment,
                                      const topology::Network& network,
                                      const std::vector<CheckedMachine>& machines,
-                                     std::vector<CheckRow>& rows) {
+                                     const Report& report) {
   std::vector<NetworkEnd> ends;
   std::string own_address;
   for (const CheckedMachine& one : machines) {
@@ -249,7 +250,7 @@ std::vector<NetworkEnd> network_ends(const experiment::Experiment& experiment,
                   : !own   ? base::fail(own.error())
                            : check_trust(*address, experiment.network, one.host->name);
     if (!usable) {
-      rows.push_back({one.host->name, "network", usable.error().what, usable.error()});
+      report({one.host->name, "network", usable.error().what, usable.error()});
       continue;
     }
     own_address = *own;
@@ -265,7 +266,7 @@ std::vector<NetworkEnd> network_ends(const experiment::Experiment& experiment,
 }
 
 // A machine that two drawn hosts name would run the ranks of both.
-void check_names(const std::vector<const Host*>& hosts, std::vector<CheckRow>& rows) {
+void check_names(const std::vector<const Host*>& hosts, const Report& report) {
   for (std::size_t a = 0; a < hosts.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
       if (hosts[a]->address == hosts[b]->address) {
@@ -274,13 +275,13 @@ void check_names(const std::vector<const Host*>& hosts, std::vector<CheckRow>& r
                    {"machine_named_twice", base::ProblemCode::bad_input, hosts[a]->name,
                     fmt::format("{} is also the machine of {}", hosts[a]->address, hosts[b]->name),
                     "", "Set the address of another machine."});
-        rows.push_back(row.take().front());
+        report(row.take().front());
         break;
       }
 }
 
 // A machine that two drawn hosts reach by different names.
-void check_identities(const std::vector<CheckedMachine>& machines, std::vector<CheckRow>& rows) {
+void check_identities(const std::vector<CheckedMachine>& machines, const Report& report) {
   const auto is_same = [](const CheckedMachine& a, const CheckedMachine& b) {
     const AgentHello &one = a.connection->host->hello(), &other = b.connection->host->hello();
     return one.host == other.host && one.addresses == other.addresses;
@@ -296,15 +297,15 @@ void check_identities(const std::vector<CheckedMachine>& machines, std::vector<C
                              fmt::format("{} and {} are one machine, which is also that of {}",
                                          one.address, other.address, other.name),
                              "", "Set the address of another machine."});
-      rows.push_back(row.take().front());
+      report(row.take().front());
       break;
     }
 }
 
 }  // namespace
 
-std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
-                                     std::int64_t file_bytes) {
+void check_machines(const experiment::Experiment& experiment, std::int64_t file_bytes,
+                    const std::function<void(CheckRow)>& report) {
   std::vector<const Host*> hosts;
   for (const Host& host : experiment.topology.hosts)
     if (experiment::is_other_machine(host)) hosts.push_back(&host);
@@ -315,19 +316,18 @@ std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
                                 [host, file_bytes] { return check_machine(*host, file_bytes); }));
   std::vector<CheckedMachine> machines;
   machines.reserve(checks.size());
-  for (auto& check : checks) machines.push_back(check.get());
-  std::vector<CheckRow> rows;
-  for (CheckedMachine& machine : machines)
-    for (CheckRow& row : machine.rows) rows.push_back(std::move(row));
-  check_names(hosts, rows);
-  check_identities(machines, rows);
-  if (!topology::validate(experiment.topology, "topology").empty()) return rows;
+  for (auto& check : checks) {
+    machines.push_back(check.get());
+    for (CheckRow& row : machines.back().rows) report(std::move(row));
+  }
+  check_names(hosts, report);
+  check_identities(machines, report);
+  if (!topology::validate(experiment.topology, "topology").empty()) return;
   const topology::Network network(experiment.topology);
-  const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines, rows);
+  const std::vector<NetworkEnd> ends = network_ends(experiment, network, machines, report);
   for (const NetworkEnd& from : ends)
     for (const NetworkEnd& to : ends)
-      if (&from != &to) rows.push_back(check_pair(from, to, network));
-  return rows;
+      if (&from != &to) report(check_pair(from, to, network));
 }
 
 }  // namespace trainyard::app

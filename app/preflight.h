@@ -24,9 +24,9 @@ struct CheckRow {
 
 // Connects to each drawn host that has the address of another machine, and compares it with the
 // drawing. Hosts are checked at the same time. Then measures the network between all pairs of
-// machines, in both directions, one after the other. Rows are in the order of the drawing.
-// `file_bytes`: size of the files that the ranks read.
-std::vector<CheckRow> check_machines(const experiment::Experiment& experiment,
-                                     std::int64_t file_bytes);
+// machines, in both directions, one after the other. Rows are reported as soon as they are known,
+// hosts in the order of the drawing. `file_bytes`: size of the files that the ranks read.
+void check_machines(const experiment::Experiment& experiment, std::int64_t file_bytes,
+                    const std::function<void(CheckRow)>& report);
 
 }  // namespace trainyard::app

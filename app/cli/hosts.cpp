@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/base/printable.h"
 #include "core/base/units.h"
+#include "core/session/coordinator/run_result.h"
 #include "core/session/hosts/listener_messages.h"
 #include "core/session/system/shared_files.h"
 
@@ -178,11 +179,12 @@ std::string line_of_joined(const session::JoinedState& machine) {
   return base::printable_line(line);
 }
 
-// Prints the machines and invitations of the listener, if there is one.
-void list_joined(bool json) {
+// Prints the machines and invitations of the listener, if there is one. Returns true if it printed
+// any.
+bool list_joined(bool json) {
   const auto answer = session::ask_listener(session::ListJoined{});
   const auto* state = answer ? std::get_if<session::ListenerState>(&*answer) : nullptr;
-  if (state == nullptr) return;
+  if (state == nullptr) return false;
   for (const session::JoinedState& machine : state->machines) {
     base::Json line = json_of_joined(machine);
     line["type"] = "host";
@@ -199,12 +201,13 @@ void list_joined(bool json) {
       std::printf("invitation %s  for %s, expires in %.0f min\n", one.invitation.c_str(),
                   base::counted(one.machines, "machine").c_str(), one.seconds / 60);
   }
+  return !state->machines.empty() || !state->invitations.empty();
 }
 
 int run_hosts_list(const HostListArguments& arguments) {
   const auto machines = session::read_machine_list();
   if (!machines) return complain({machines.error()}, arguments.json);
-  list_joined(arguments.json);
+  const bool any_joined = list_joined(arguments.json);
   for (const session::Machine& machine : *machines) {
     if (arguments.json) {
       base::Json line = json_of_machine(machine);
@@ -215,7 +218,7 @@ int run_hosts_list(const HostListArguments& arguments) {
     }
   }
   if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
-  else if (machines->empty())
+  else if (machines->empty() && !any_joined)
     std::printf("no machines yet: trainyard-cli hosts add [USER@]HOST adds one\n");
   return 0;
 }
@@ -265,6 +268,7 @@ base::Json json_of_check(const app::CheckRow& row) {
                   {"check", row.check},
                   {"passed", !row.problem.has_value()},
                   {"text", row.text}};
+  if (row.problem) json["problem"] = session::to_json(*row.problem);
   if (row.measured) {
     json["latency_seconds"] = row.measured->latency_seconds;
     json["bandwidth_bits_per_second"] = row.measured->bandwidth_bits_per_second;
@@ -272,34 +276,44 @@ base::Json json_of_check(const app::CheckRow& row) {
   return json;
 }
 
+// Returns the width of the longest name of a row: "HOST -> HOST".
+int host_width(const experiment::Experiment& experiment) {
+  std::size_t longest = 0;
+  for (const topology::Host& host : experiment.topology.hosts)
+    longest = std::max(longest, host.name.size());
+  return static_cast<int>(2 * longest + std::string_view(" -> ").size());
+}
+
 int run_hosts_check(const ExperimentArguments& arguments) {
   const auto experiment = load(arguments);
   if (!experiment) return complain(experiment.error(), arguments.json);
   const auto directory = arguments.directory();
   if (!directory) return complain({directory.error()}, arguments.json);
-  const std::vector<app::CheckRow> rows =
-      app::check_machines(*experiment, bytes_of_files(*experiment, *directory));
-  std::size_t host_width = 0;
-  for (const app::CheckRow& row : rows) host_width = std::max(host_width, row.host.size());
   base::Problems problems;
-  for (const app::CheckRow& row : rows) {
-    if (row.problem) problems.push_back(*row.problem);
-    if (arguments.json) print_json(json_of_check(row));
-    else
-      std::printf("%-6s  %-*s  %-10s  %s\n", row.problem ? "FAILED" : "ok",
-                  static_cast<int>(host_width), base::printable_line(row.host).c_str(),
-                  row.check.c_str(), base::printable_line(row.text).c_str());
-  }
+  bool any = false;
+  const int width = host_width(*experiment);
+  app::check_machines(*experiment, bytes_of_files(*experiment, *directory),
+                      [&](const app::CheckRow& row) {
+                        any = true;
+                        if (row.problem) problems.push_back(*row.problem);
+                        if (arguments.json) print_json(json_of_check(row));
+                        else
+                          std::printf("%-6s  %-*s  %-10s  %s\n", row.problem ? "FAILED" : "ok",
+                                      width, base::printable_line(row.host).c_str(),
+                                      row.check.c_str(), base::printable_line(row.text).c_str());
+                        std::fflush(stdout);
+                      });
   if (!problems.empty()) return complain(problems, arguments.json);
   if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
-  else if (rows.empty()) std::printf("all hosts of the experiment are this machine\n");
+  else if (!any) std::printf("all hosts of the experiment are this machine\n");
   return 0;
 }
 
 }  // namespace
 
 void add_hosts(Verb& program) {
-  Verb hosts = program.add_verb("hosts", "Other machines: add, list, remove and check them");
+  Verb hosts =
+      program.add_verb("hosts", "Other machines: add or invite, list, check and remove them");
   hosts.require_verb();
   hosts.examples(
       "Examples:\n"

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -49,13 +50,19 @@ struct WithdrawArguments {
 constexpr std::chrono::seconds kStartLimit{10};
 constexpr std::chrono::milliseconds kLook{20};
 
-// Returns the only address of this machine. Several are a choice for the user, because the listener
-// is reachable by all machines of that network.
-Result<std::string> only_address() {
+// Returns the address that the user chose, else the only one of this machine. Several are a choice
+// for the user, because the listener is reachable by all machines of that network.
+Result<std::string> chosen_address(const std::string& chosen) {
   const std::vector<std::string> own = app::own_addresses();
-  if (own.size() == 1) return own.front();
   std::string list;
   for (const std::string& address : own) list += (list.empty() ? "" : ", ") + address;
+  const bool is_loopback = chosen == "127.0.0.1" || chosen == "::1";
+  if (!chosen.empty() && !is_loopback && std::ranges::find(own, chosen) == own.end())
+    return base::fail(Problem{"bad_address", ProblemCode::bad_usage, "--address",
+                              fmt::format("\"{}\" is not an address of this machine", chosen), list,
+                              "Name the address that the other machines reach."});
+  if (!chosen.empty()) return chosen;
+  if (own.size() == 1) return own.front();
   return base::fail(
       Problem{"address_missing", ProblemCode::bad_usage, "--address",
               own.empty() ? std::string("this machine has no network address")
@@ -103,12 +110,8 @@ Problem problem_of_ended(const std::filesystem::path& log) {
 
 // Starts a listener that outlives this process, and waits until it answers.
 Result<void> start_listener(const ListenArguments& arguments) {
-  std::string address = arguments.address;
-  if (address.empty()) {
-    auto only = only_address();
-    if (!only) return base::fail(only.error());
-    address = std::move(*only);
-  }
+  const auto address = chosen_address(arguments.address);
+  if (!address) return base::fail(address.error());
   const auto directory = session::listener_directory();
   if (!directory) return base::fail(directory.error());
   const std::filesystem::path log = *directory / session::kListenerLog;
@@ -117,7 +120,7 @@ Result<void> start_listener(const ListenArguments& arguments) {
   session::ProcessOptions options;
   options.program = (app::program_directory() / "trainyard-cli").string();
   options.arguments = {"hosts",     "listen", "--foreground", "--json",
-                       "--address", address,  "--port",       std::to_string(arguments.port)};
+                       "--address", *address, "--port",       std::to_string(arguments.port)};
   options.log_file = log.string();
   options.new_session = true;
   auto process = session::Process::start(options);
@@ -165,20 +168,44 @@ void print_invitation(const session::Invited& invited, const ListenArguments& ar
       base::counted(arguments.hours, "hour").c_str(), invited.invitation.c_str());
 }
 
+// Without a listener, there is nothing to stop or to withdraw.
+Problem without_advice(Problem problem) {
+  if (problem.id == "no_listener") problem.advice.clear();
+  return problem;
+}
+
 int stop(bool json) {
   const auto stopped = session::ask_listener(session::StopListener{});
-  if (!stopped) return complain({stopped.error()}, json);
+  if (!stopped) return complain({without_advice(stopped.error())}, json);
   if (json) print_json({{"type", "result"}, {"status", "completed"}});
   else std::printf("the listener ended, and all joined machines left\n");
   return 0;
 }
 
+// Fails if the running listener has another address or port than those that the user named.
+Result<void> expect_wished(const session::ListenerAnswer& answer,
+                           const ListenArguments& arguments) {
+  const auto* state = std::get_if<session::ListenerState>(&answer);
+  if (state == nullptr) return {};
+  const std::size_t colon = state->address.rfind(':');
+  std::string address = state->address.substr(0, colon);
+  if (address.starts_with('[')) address = address.substr(1, address.size() - 2);
+  const bool has_port = arguments.port == session::kListenerPort ||
+                        std::to_string(arguments.port) == state->address.substr(colon + 1);
+  if (has_port && (arguments.address.empty() || arguments.address == address)) return {};
+  return base::fail(
+      Problem{"listener_runs", ProblemCode::refused, "listener",
+              fmt::format("a listener of this user runs already, at {}", state->address), "",
+              "Omit --address and --port to use it, or end it first: trainyard-cli "
+              "hosts listen --stop."});
+}
+
 int run_hosts_listen(const ListenArguments& arguments) {
   if (arguments.foreground) return serve(arguments);
   if (arguments.stop) return stop(arguments.json);
-  if (!session::ask_listener(session::ListJoined{}))
-    if (auto started = start_listener(arguments); !started)
-      return complain({started.error()}, arguments.json);
+  const auto running = session::ask_listener(session::ListJoined{});
+  const auto ready = running ? expect_wished(*running, arguments) : start_listener(arguments);
+  if (!ready) return complain({ready.error()}, arguments.json);
   constexpr double kHour = 3600;
   const auto answer =
       session::ask_listener(session::InviteMachines{arguments.machines, arguments.hours * kHour});
@@ -193,10 +220,12 @@ int run_hosts_listen(const ListenArguments& arguments) {
 }
 
 int run_hosts_withdraw(const WithdrawArguments& arguments) {
-  const std::size_t slash = arguments.code.rfind('/');
-  const auto withdrawn = session::ask_listener(session::WithdrawInvitation{
-      slash == std::string::npos ? arguments.code : arguments.code.substr(slash + 1)});
-  if (!withdrawn) return complain({withdrawn.error()}, arguments.json);
+  const auto code =
+      session::invitation_code_from(arguments.code.substr(arguments.code.rfind('/') + 1));
+  if (!code) return complain({code.error()}, arguments.json);
+  const auto withdrawn =
+      session::ask_listener(session::WithdrawInvitation{session::to_text(*code)});
+  if (!withdrawn) return complain({without_advice(withdrawn.error())}, arguments.json);
   if (arguments.json) print_json({{"type", "result"}, {"status", "completed"}});
   else std::printf("withdrawn: no machine can join by this invitation any more\n");
   return 0;

@@ -4,9 +4,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -15,13 +13,13 @@
 #include <cerrno>
 
 #include "core/base/clock.h"
+#include "core/session/hosts/tcp.h"
 
 namespace trainyard::zmq {
 namespace {
 
 using base::Descriptor;
 using base::Problem;
-using base::ProblemCode;
 using base::Result;
 
 constexpr std::int64_t kFirstBytesNs = 2'000'000'000;  // limit of the time until the first bytes
@@ -38,26 +36,13 @@ std::string numeric_address(const sockaddr_storage& address, socklen_t length) {
   return text.data();
 }
 
-void disable_delay(int socket) {
-  const int yes = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-}
-
 Result<Descriptor> listen_at(const std::string& address, int port) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int error =
-          ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0)
-    return base::fail(Problem{"bad_address", ProblemCode::bad_input, address,
-                              fmt::format("this is not a numeric address: {}", gai_strerror(error)),
-                              "an IPv4 or IPv6 address of this machine", ""});
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> keep(found, ::freeaddrinfo);
-  Descriptor socket(::socket(found->ai_family, SOCK_STREAM | kSocketFlags, IPPROTO_TCP));
+  const auto at = session::numeric_address(address, port);
+  if (!at) return base::fail(at.error());
+  Descriptor socket = session::open_tcp_socket(**at);
   const int yes = 1;
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+  if (::bind(socket.get(), (*at)->ai_addr, (*at)->ai_addrlen) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0) {
     Problem problem =
         base::system_problem(fmt::format("{} port {}", address, port), "cannot listen", errno);
@@ -66,14 +51,6 @@ Result<Descriptor> listen_at(const std::string& address, int port) {
     return base::fail(std::move(problem));
   }
   return socket;
-}
-
-int port_of(int socket) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length);
-  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(address).sin6_port
-                                             : reinterpret_cast<sockaddr_in&>(address).sin_port);
 }
 
 sockaddr_in address_of(std::uint32_t host, int port) {
@@ -167,7 +144,7 @@ FrontDoor::FrontDoor(Descriptor listening, const std::string& public_key, int up
                      std::shared_ptr<RemoteAddresses> remotes)
     : listening_(std::move(listening)),
       key_answer_(fmt::format("{}{}\n", kKeyAnswer, public_key)),
-      port_(port_of(listening_.get())),
+      port_(session::port_of(listening_.get())),
       upstream_port_(upstream_port),
       remotes_(std::move(remotes)) {}
 
@@ -203,7 +180,7 @@ void FrontDoor::accept() {
     Descriptor client(
         ::accept4(listening_.get(), reinterpret_cast<sockaddr*>(&address), &length, kSocketFlags));
     if (!client.is_open()) return;
-    disable_delay(client.get());
+    session::disable_delay(client.get());
     std::string name = numeric_address(address, length);
     const auto of_address =
         std::ranges::count_if(guests_, [&](const auto& guest) { return guest->address == name; });
@@ -251,7 +228,7 @@ void FrontDoor::read_first(Guest& guest) {
 void FrontDoor::connect_upstream(Guest& guest) {
   constexpr std::uint32_t kFirst = 0x7f400000, kAddresses = 0x3ffffe;  // 127.64.0.0/10
   guest.upstream = Descriptor(::socket(AF_INET, SOCK_STREAM | kSocketFlags, IPPROTO_TCP));
-  disable_delay(guest.upstream.get());
+  session::disable_delay(guest.upstream.get());
   const sockaddr_in from = address_of(kFirst + next_loopback_, 0),
                     to = address_of(INADDR_LOOPBACK, upstream_port_);
   next_loopback_ = next_loopback_ % kAddresses + 1;

@@ -17,7 +17,7 @@
 #include "backends/zmq/front_door.h"
 #include "backends/zmq/join_keys.h"
 #include "core/base/clock.h"
-#include "core/base/descriptor.h"
+#include "core/session/hosts/tcp.h"
 
 namespace trainyard::zmq {
 namespace {
@@ -42,36 +42,26 @@ Problem unreachable(const Invitation& invitation, const std::string& what) {
           "that its firewall accepts this port."};
 }
 
-// Waits until the socket is ready. Returns false after the time limit.
-bool wait_until(int socket, short events, std::int64_t end_ns) {
-  pollfd item{socket, events, 0};
-  const std::int64_t left = (end_ns - base::now_nanoseconds()) / 1'000'000;
-  return left > 0 && ::poll(&item, 1, static_cast<int>(left)) > 0;
-}
-
 // Asks one address of the listener for its key. Returns the reason if there is no answer.
 Result<std::string> fetch_from(const addrinfo& address, const Invitation& invitation) {
   const std::int64_t end = base::now_nanoseconds() + kFetchNs;
-  Descriptor socket(::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  int error = 0;
-  socklen_t length = sizeof error;
-  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return base::fail(unreachable(invitation, std::strerror(errno)));
-    if (!wait_until(socket.get(), POLLOUT, end)) error = ETIMEDOUT;
-    else ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error != 0) return base::fail(unreachable(invitation, std::strerror(error)));
-  }
+  const Descriptor socket = session::open_tcp_socket(address);
+  if (const int error = session::connect_until(socket, address, end); error != 0)
+    return base::fail(unreachable(invitation, std::strerror(error)));
   const std::string_view request = FrontDoor::kKeyRequest;
   static_cast<void>(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL));
   std::string answer;
   constexpr std::size_t kMost = 256;
   while (answer.size() < kMost && !answer.ends_with('\n') &&
-         wait_until(socket.get(), POLLIN, end)) {
+         session::wait_for_socket(socket.get(), POLLIN, end)) {
     std::array<char, kMost> bytes{};
     const ssize_t got = ::recv(socket.get(), bytes.data(), bytes.size(), 0);
     if (got <= 0) break;
     answer.append(bytes.data(), static_cast<std::size_t>(got));
   }
+  if (answer.empty())
+    return base::fail(unreachable(
+        invitation, "the connection was closed; the listener may have too many of them"));
   if (!answer.starts_with(FrontDoor::kKeyAnswer) || !answer.ends_with('\n'))
     return base::fail(unreachable(invitation,
                                   "a program that is not Trainyard's listener, or "
@@ -135,9 +125,11 @@ class ListenerConnection final : public JoinConnection {
     while (events_.recv(event, ::zmq::recv_flags::dontwait)) is_refused_ = true;
     if (is_refused_)
       return base::fail({"invitation_refused", ProblemCode::refused, "listener",
-                         "the listener does not accept the code of the invitation",
-                         "a code that is neither expired nor withdrawn",
-                         "Check the code. After five wrong codes, wait a minute."});
+                         "the listener does not accept the code: it is wrong, has expired, was "
+                         "withdrawn, or has admitted all its machines",
+                         "",
+                         "Check the code, or ask for a new invitation. After five wrong codes, "
+                         "wait a minute."});
     return {};
   }
 
@@ -177,7 +169,7 @@ Result<ListenerKey> fetch_listener_key(const Invitation& invitation) {
     return base::fail({"host_name_unknown", ProblemCode::bad_input, invitation.host,
                        fmt::format("the name has no address: {}", gai_strerror(error)), "",
                        "Correct the invitation, or use an address instead of the name."});
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> keep(found, ::freeaddrinfo);
+  const session::SocketAddress keep(found);
   Result<std::string> key = base::fail(unreachable(invitation, "it has no address"));
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     key = fetch_from(*at, invitation);

@@ -21,7 +21,9 @@
 #include "core/base/hex.h"
 #include "core/base/log.h"
 #include "core/session/hosts/admission.h"
+#include "core/session/hosts/invitation.h"
 #include "core/session/hosts/listener_messages.h"
+#include "core/session/hosts/tcp.h"
 #include "core/session/hosts/tunnel.h"
 
 namespace trainyard::zmq {

@@ -179,7 +179,7 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
     const std::string guess = nearest_name(key, accepted);
     report(problems, kUnknownKey, child(path, shortened(key)), "unknown key",
            joined_names(accepted),
-           guess.empty() ? "Remove the key." : fmt::format("Did you mean \"{}\"?", guess));
+           guess.empty() ? "Correct the key, or remove it." : fmt::format("Did you mean \"{}\"?", guess));
   }
 }
 

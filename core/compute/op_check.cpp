@@ -77,7 +77,7 @@ OpCheck& OpCheck::multiplies(Multiplies found, DType dtype) {
   const char* what = found == Multiplies::bfloat16 ? "bfloat16" : "tf32";
   return require(fits, "multiplies",
                  fmt::format("is {}, but the tensors of the op are {}", what, base::name_of(dtype)),
-                 "multiplies = full, or fp32 tensors");
+                 "tensors of type fp32, or training.multiplies=full");
 }
 
 OpCheck& OpCheck::require(bool fits, std::string_view part, const std::string& what,

@@ -30,8 +30,9 @@ ShardTable count_first_epoch(std::int64_t seed, std::int64_t batch_per_rank,
                              const TrainingLabels& labels, std::int64_t classes,
                              std::int64_t ranks);
 
-// Returns the owner of each sample, from the table of a kind of sharding in which ranks own
-// samples. Returns a Problem if the labels do not match the table.
+// Returns the rank that owns each sample, for sharding in which each rank keeps its samples for all
+// epochs. `table`: as returned by `count`. Returns a Problem if a class has other numbers of samples
+// in the labels than in the table.
 base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const ShardTable& table,
                                                const TrainingLabels& labels);
 

@@ -189,6 +189,22 @@ Problems network_problems(const NetworkSpec& network, bool has_other) {
   return problems;
 }
 
+// False for a text that ssh would read as an option, or as several words.
+bool is_plain_address(const std::string& address) {
+  return !address.starts_with('-') && std::ranges::none_of(address, [](unsigned char character) {
+    return character <= ' ' || character == 127;
+  });
+}
+
+Problem bad_address(const topology::Host& host, const std::string& path) {
+  return {"bad_address",
+          ProblemCode::bad_input,
+          path + ".address",
+          fmt::format("\"{}\" is not the address of a machine", host.address),
+          "[USER@]HOST as ssh accepts it, or joined:NAME",
+          "Correct the address, or clear it: the host is then this machine."};
+}
+
 Problem evaluator_elsewhere(const Device& device, const std::string& path) {
   return {"not_on_other_machines",
           ProblemCode::unavailable,
@@ -432,6 +448,7 @@ Problems start_problems(const Experiment& experiment) {
     problems = absent_engine(experiment.strategy.engine);
   for (std::size_t h = 0; h < experiment.topology.hosts.size(); ++h) {
     const topology::Host& host = experiment.topology.hosts[h];
+    if (!is_plain_address(host.address)) problems.push_back(bad_address(host, host_path(h)));
     if (is_other_machine(host) && problems.empty())
       problems = other_machine_problems(experiment, host_path(h));
     for (std::size_t d = 0; d < host.devices.size(); ++d) {

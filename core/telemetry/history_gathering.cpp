@@ -58,7 +58,7 @@ void History::Gathering::take(int rank, const Event& event, Metric metric, doubl
       take_candidate(rank, event, metric, seconds);
     return;
   }
-  // ignores a report of a step that was already published, or whose missing reports count as lost
+  // ignores late reports: the step was published already, without the reports that were missing
   if (stride > 0 && event.step <= last_published_step(losses, accuracies)) return;
   if (metric == loss) {
     open[event.step].loss.add(event.value);

@@ -160,7 +160,7 @@ const std::map<std::string, Folders>& directions() {
         "core/telemetry", "core/base"}},
       {"core/sim", {"core/run", "core/plan", "core/topology", "core/telemetry", "core/base"}},
       {"core/session",
-       {"core/strategy", "core/check", "core/run", "core/experiment", "core/telemetry",
+       {"core/strategy", "core/check", "core/run", "core/sim", "core/experiment", "core/telemetry",
         "core/base"}},
       {"backends/cpu", {"core/compute", "core/base"}},
       {"backends/cuda", {"core/compute", "core/base"}},

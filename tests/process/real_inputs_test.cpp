@@ -133,7 +133,7 @@ TEST(RealInputs, incomplete_group_of_softsync_is_unused) {
 // A library that cannot start its threads would end the program, or wait forever.
 TEST(RealInputs, too_small_an_address_space_is_refused) {
   const Home home;
-  for (const char* limit : {"100000", "150000", "300000"}) {
+  for (const char* limit : {"110000", "150000", "300000"}) {
     const Ran ran = shell(std::string("ulimit -v ") + limit + "; timeout -s KILL 20 \"$CLI\" run " +
                           kMirrored + " --steps 2");
     EXPECT_EQ(ran.exit_code, 3) << limit << ": " << ran.err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Palette of objects to place, including the GPUs of this machine, of machines, and of roles. Drag
-// an object or a machine onto the canvas, or press Enter (or double-click) to place it in the
+// Palette of objects to place (with the GPUs of this machine), of machines, and of roles. Drag an
+// object or a machine onto the canvas, or press Enter (or double-click) to place it in the
 // center. Drag a role onto a device, or press Enter to give it to the selected devices.
 #pragma once
 

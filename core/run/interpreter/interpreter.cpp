@@ -369,18 +369,4 @@ base::Result<void> Interpreter::State::evaluate(std::int64_t step) {
   return {};
 }
 
-base::Result<void> Interpreter::State::complete(std::int64_t instance,
-                                                const std::function<void()>& meanwhile) {
-  completing = instance;
-  while (!frontier.instance_complete(instance)) {
-    if (meanwhile) meanwhile();
-    const auto moved = progress();
-    if (!moved) return base::fail(moved.error());
-    if (!*moved)
-      if (auto ok = idle(); !ok) return ok;
-  }
-  completing = -1;
-  return {};
-}
-
 }  // namespace trainyard::run

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -137,8 +136,23 @@ struct Interpreter::State {
   void wait_for_peers(std::chrono::microseconds limit, int peer);
   base::Result<void> end(std::int64_t last_step);
   base::Result<void> evaluate(std::int64_t step);
-  // Runs until the instance is complete. Calls `meanwhile`, if it is set, between ops.
-  base::Result<void> complete(std::int64_t instance, const std::function<void()>& meanwhile = {});
+  // Runs until the instance is complete. Calls `meanwhile` between ops.
+  template <class Meanwhile>
+  base::Result<void> complete(std::int64_t instance, const Meanwhile& meanwhile) {
+    completing = instance;
+    while (!frontier.instance_complete(instance)) {
+      meanwhile();
+      const auto moved = progress();
+      if (!moved) return base::fail(moved.error());
+      if (!*moved)
+        if (auto ok = idle(); !ok) return ok;
+    }
+    completing = -1;
+    return {};
+  }
+  base::Result<void> complete(std::int64_t instance) {
+    return complete(instance, [] {});
+  }
   base::Result<bool> progress();
   base::Result<bool> move_transfers();
   base::Result<bool> take_offloaded();

@@ -54,7 +54,7 @@ struct RunFacts {
   telemetry::RecordedThinning thinning = {};
   // By rank: the clock of its machine, if it is another one.
   std::vector<std::optional<ClockOffset>> clocks = {};
-  // Of messages between machines; nothing if all ranks are on this machine.
+  // Encryption of messages between machines; nothing if all ranks are on this machine.
   std::optional<experiment::Encryption> encryption = {};
   int cpu_level = 0;  // x86-64 level to which ranks on different CPUs were limited; 0: no limit
 };

@@ -4,11 +4,25 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 namespace trainyard::session {
 
 using base::Problem;
 using base::ProblemCode;
+
+namespace {
+
+// The name is part of addresses (joined:NAME), and is printed.
+bool is_plain(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](unsigned char character) {
+    return std::isalnum(character) != 0 ||
+           std::string_view("-_.").find(static_cast<char>(character)) != std::string_view::npos;
+  });
+}
+
+}  // namespace
 
 void Admission::issue(IssuedInvitation invitation) {
   const std::lock_guard lock(mutex_);
@@ -70,6 +84,10 @@ std::string Admission::unique_name(const std::string& name) const {
 base::Result<JoinedMachine> Admission::join(const std::string& key, const std::string& machine_key,
                                             const std::string& address, JoinRequest request,
                                             std::int64_t now_ns) {
+  if (!is_plain(request.name))
+    return base::fail(Problem{"bad_machine_name", ProblemCode::bad_input, "",
+                              "this is not the name of a machine",
+                              "letters, digits, '-', '_' and '.'", "Choose another --name."});
   const std::lock_guard lock(mutex_);
   forget_old(now_ns);
   const auto invitation =

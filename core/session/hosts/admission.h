@@ -47,7 +47,7 @@ class Admission {
   bool admits(const std::string& key, const std::string& address, std::int64_t now_ns);
   bool is_machine(const std::string& key) const;
   // Registers a machine whose connection has the key of an invitation. `machine_key`: the key of
-  // its further connections. Problems: invitation_used, too_many_machines.
+  // its further connections. Problems: bad_machine_name, invitation_used, too_many_machines.
   base::Result<JoinedMachine> join(const std::string& key, const std::string& machine_key,
                                    const std::string& address, JoinRequest request,
                                    std::int64_t now_ns);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/session/hosts/tcp.h"
+
 namespace trainyard::session {
 namespace {
 
@@ -49,11 +51,6 @@ std::string to_text(const InvitationCode& code) {
     text += kDigits[value];
   }
   return text;
-}
-
-std::string place_of(const std::string& host, int port) {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
-                                             : fmt::format("[{}]:{}", host, port);
 }
 
 std::string to_text(const Invitation& invitation) {

@@ -28,9 +28,8 @@ struct Invitation {
 // Port of listeners, unless another one is chosen. IANA has not assigned it.
 inline constexpr int kListenerPort = 29'700;
 
-std::string to_text(const InvitationCode& code);          // "ABCD-EFGH-..."
-std::string to_text(const Invitation& invitation);        // IPv6 addresses are in brackets
-std::string place_of(const std::string& host, int port);  // "HOST:PORT" or "[ADDRESS]:PORT"
+std::string to_text(const InvitationCode& code);    // "ABCD-EFGH-..."
+std::string to_text(const Invitation& invitation);  // IPv6 addresses are in brackets
 
 // Accepts lower case, no hyphens, and O, I and L for the digits 0 and 1. Problem: bad_invitation.
 base::Result<InvitationCode> invitation_code_from(std::string_view text);

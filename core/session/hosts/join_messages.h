@@ -34,7 +34,7 @@ namespace trainyard::session {
 inline constexpr std::int32_t kJoinProtocol = 1;
 inline constexpr std::size_t kMaxJoinFrameBytes = std::size_t{64} << 10;
 
-// What the person at the machine agreed to.
+// Offer to which the person at the machine agreed.
 struct JoinRequest {
   std::int32_t protocol = kJoinProtocol;
   std::string software{};      // version of the agent

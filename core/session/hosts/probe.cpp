@@ -2,9 +2,6 @@
 #include "core/session/hosts/probe.h"
 
 #include <fmt/core.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/session/hosts/tcp.h"
 
 // A probe: the token, then `kPings` bytes, each of which is returned, then bulk until the client
 // closes its direction; the listener answers with one byte.
@@ -32,30 +30,11 @@ constexpr int kPings = 20;
 constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
 constexpr std::int64_t kBulkNs = 300'000'000;
 
-struct FreeAddress {
-  void operator()(addrinfo* found) const { ::freeaddrinfo(found); }
-};
-using Address = std::unique_ptr<addrinfo, FreeAddress>;
-
-Result<Address> numeric(const std::string& address, int port) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  if (const int error =
-          ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-      error != 0)
-    return base::fail(Problem{"bad_address", ProblemCode::bad_input, address,
-                              fmt::format("this is not a numeric address: {}", gai_strerror(error)),
-                              "an IPv4 or IPv6 address", ""});
-  return Address(found);
-}
-
 // A nonblocking connection with a time limit for everything.
 class Connection {
  public:
   Connection(Descriptor socket, std::int64_t end_ns) : socket_(std::move(socket)), end_ns_(end_ns) {
-    const int yes = 1;
-    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    disable_delay(socket_.get());
   }
 
   bool send(std::string_view bytes) const {
@@ -90,11 +69,7 @@ class Connection {
 
   void close_sending() const { ::shutdown(socket_.get(), SHUT_WR); }
 
-  bool wait(short events) const {
-    pollfd item{socket_.get(), events, 0};
-    const std::int64_t left = (end_ns_ - base::now_nanoseconds()) / 1'000'000;
-    return left > 0 && ::poll(&item, 1, static_cast<int>(left)) > 0;
-  }
+  bool wait(short events) const { return wait_for_socket(socket_.get(), events, end_ns_); }
 
  private:
   ssize_t receive_some(char* bytes, std::size_t count) const {
@@ -109,36 +84,13 @@ class Connection {
   std::int64_t end_ns_;
 };
 
-Descriptor open_socket(const addrinfo& address) {
-  return Descriptor(
-      ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
-}
-
-std::string place(const std::string& address, int port) {
-  return address.find(':') == std::string::npos ? fmt::format("{}:{}", address, port)
-                                                : fmt::format("[{}]:{}", address, port);
-}
-
 Problem unreachable(const std::string& address, int port, int error) {
   return {"port_unreachable",
           ProblemCode::unavailable,
-          place(address, port),
+          place_of(address, port),
           fmt::format("no connection: {}", std::strerror(error)),
           "a TCP connection between all machines of the run",
           "Open the firewall for TCP between these machines, or correct the route."};
-}
-
-// Waits for the end of connect(); returns 0 or the error.
-int connect_error(const Descriptor& socket, const addrinfo& address, std::int64_t end_ns) {
-  if (::connect(socket.get(), address.ai_addr, address.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  pollfd item{socket.get(), POLLOUT, 0};
-  const std::int64_t left = (end_ns - base::now_nanoseconds()) / 1'000'000;
-  if (left <= 0 || ::poll(&item, 1, static_cast<int>(left)) <= 0) return ETIMEDOUT;
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  return error;
 }
 
 bool answer_probe(const Connection& connection, const std::string& token) {
@@ -154,18 +106,13 @@ bool answer_probe(const Connection& connection, const std::string& token) {
 }  // namespace
 
 Result<ProbeListener> ProbeListener::listen(const std::string& address, std::string token) {
-  const auto at = numeric(address, 0);
+  const auto at = numeric_address(address, 0);
   if (!at) return base::fail(at.error());
-  Descriptor socket = open_socket(**at);
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
+  Descriptor socket = open_tcp_socket(**at);
   if (!socket.is_open() || ::bind(socket.get(), (*at)->ai_addr, (*at)->ai_addrlen) != 0 ||
-      ::listen(socket.get(), 4) != 0 ||
-      ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0)
+      ::listen(socket.get(), 4) != 0)
     return base::fail(base::system_problem(address, "cannot listen at the address", errno));
-  const int port =
-      ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                                        : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  const int port = port_of(socket.get());
   return ProbeListener(std::move(socket), port, std::move(token));
 }
 
@@ -184,12 +131,12 @@ Result<void> ProbeListener::answer(milliseconds limit) const {
 
 Result<ProbeFigures> probe(const std::string& address, int port, const std::string& token,
                            milliseconds limit) {
-  const auto at = numeric(address, port);
+  const auto at = numeric_address(address, port);
   if (!at) return base::fail(at.error());
   const std::int64_t end = base::now_nanoseconds() + std::chrono::nanoseconds(limit).count();
-  Descriptor socket = open_socket(**at);
+  Descriptor socket = open_tcp_socket(**at);
   if (!socket.is_open()) return base::fail(unreachable(address, port, errno));
-  if (const int error = connect_error(socket, **at, end); error != 0)
+  if (const int error = connect_until(socket, **at, end); error != 0)
     return base::fail(unreachable(address, port, error));
   const Connection connection(std::move(socket), end);
   if (!connection.send(token)) return base::fail(unreachable(address, port, ECONNRESET));
@@ -211,7 +158,7 @@ Result<ProbeFigures> probe(const std::string& address, int port, const std::stri
   char done = 0;
   if (!arrived || !connection.receive(&done, 1))
     return base::fail(
-        Problem{"large_packets_lost", ProblemCode::unavailable, place(address, port),
+        Problem{"large_packets_lost", ProblemCode::unavailable, place_of(address, port),
                 "a connection is made and short messages arrive, but a bulk of data does not",
                 "packets of full size in both directions",
                 "Lower the MTU of the interface, or allow ICMP \"fragmentation needed\" in "

@@ -177,6 +177,22 @@ TEST(Validate, evaluators_and_virtual_clocks_are_on_this_machine) {
   EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("not_on_other_machines", "run.clock")));
 }
 
+TEST(Validate, refuses_addresses_that_are_no_single_word) {
+  Experiment experiment = small(2, 1);
+  for (const char* address : {"a b", "-oProxyCommand=x", "node\n", "\t"}) {
+    experiment.topology.hosts[1].address = address;
+    EXPECT_THAT(validated(experiment),
+                ElementsAre(IsProblem("bad_address", "topology.hosts[1].address")))
+        << address;
+  }
+  experiment.network.encryption = Encryption::none;
+  experiment.topology.hosts[1].address = "me@node1";
+  EXPECT_THAT(validated(experiment),
+              ElementsAre(IsProblem("no_trusted_network", "network.encryption")));
+  experiment.network.trusted = {"10.0.0.0/8", "10.0.0.0"};
+  EXPECT_THAT(validated(experiment), ElementsAre(IsProblem("bad_network", "network.trusted[1]")));
+}
+
 TEST(Validate, accepts_all_names_of_this_machine) {
   char name[256] = {};
   ASSERT_EQ(::gethostname(name, sizeof name - 1), 0);

@@ -71,6 +71,19 @@ TEST_F(Admissions, refuse_an_address_for_a_minute_after_five_wrong_keys) {
   EXPECT_TRUE(admission_.admits("invited", "192.0.2.9", 61 * kSecond)) << "four are left";
 }
 
+TEST_F(Admissions, refuse_names_that_are_no_part_of_an_address) {
+  JoinRequest request;
+  request.seconds = 10;
+  for (const char* name : {"", "a,b", "a b", "a\x1b[31m", "joined:a", "\u00e4"}) {
+    request.name = name;
+    const auto joined = admission_.join("invited", "first", "192.0.2.1", request, 0);
+    ASSERT_FALSE(joined) << name;
+    EXPECT_EQ(joined.error().id, "bad_machine_name");
+  }
+  request.name = "node-1.lab_2";
+  EXPECT_TRUE(admission_.join("invited", "first", "192.0.2.1", request, 0));
+}
+
 TEST_F(Admissions, remember_a_bounded_number_of_addresses) {
   for (std::size_t i = 0; i < Admission::kMaxAddresses + 10; ++i)
     EXPECT_FALSE(admission_.admits("wrong", "address " + std::to_string(i), 0));
