@@ -135,6 +135,15 @@ TEST_F(LongRuns, are_announced_before_the_run) {
   EXPECT_EQ(thinned["complete_bytes"], complete["bytes"]);
 }
 
+TEST_F(LongRuns, have_about_the_estimated_size) {
+  const Ran checked = cli({"check", run_ + "/resolved.json", "--json"});
+  ASSERT_EQ(checked.exit_code, 0) << checked.err;
+  const double estimate = checked.result()["recording"]["bytes"],
+               size = static_cast<double>(recorded_bytes(run_));
+  EXPECT_GT(estimate, 0.8 * size);
+  EXPECT_LT(estimate, 1.5 * size);
+}
+
 // The estimate comes from the plan and a formula, and the size from the disk.
 TEST(LongRunEstimate, agrees_with_a_complete_recording) {
   const Scratch scratch;

@@ -66,8 +66,7 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
                blocks = summarized * kBytesOfBlock * thinned_steps * step_bytes / recent,
                needed = full + 2 * recent + always * thinned_steps + blocks;
   estimate.thinned_from_step = resolved.first_step + static_cast<std::int64_t>(full_steps);
-  estimate.bytes =
-      std::min(estimate.complete_bytes, std::max(static_cast<double>(limit.bytes), needed));
+  estimate.bytes = std::min(estimate.complete_bytes, needed);
   return estimate;
 }
 

@@ -13,7 +13,7 @@ namespace trainyard::session {
 
 struct RecordingEstimate {
   double complete_bytes = 0;  // Size if every event is recorded.
-  double bytes = 0;           // Size with the limit of the experiment, which a longer run uses up.
+  double bytes = 0;           // Size with the limit of the experiment.
   // First step that is not recorded completely; -1: the whole run is.
   std::int64_t thinned_from_step = -1;
 };

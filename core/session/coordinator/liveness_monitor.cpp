@@ -154,8 +154,7 @@ Problem LivenessMonitor::died(int rank, const std::string& how) const {
   return {"rank_died",
           ProblemCode::failed,
           names_[static_cast<std::size_t>(rank)],
-          fmt::format("ended by {}; its last heartbeat was {}; the other ranks were stopped", how,
-                      place(rank)),
+          fmt::format("ended by {}; its last heartbeat was {}", how, place(rank)),
           "",
           fmt::format("Read logs/rank-{}.log in the run directory, then run again.", rank)};
 }
