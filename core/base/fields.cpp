@@ -168,7 +168,8 @@ void report_no_object(const Json& value, const std::vector<std::string>& accepte
   const std::string example =
       accepted.empty() ? "" : fmt::format(", for example {}", child(path, accepted.front()));
   report(problems, "wrong_type", path, "expected an object, found " + found(value),
-         "an object with the keys " + joined_names(accepted), "Set one of its keys" + example + ".");
+         "an object with the keys " + joined_names(accepted),
+         "Set one of its keys" + example + ".");
 }
 
 void check_keys(const Json& object, const std::vector<std::string>& known,
@@ -179,7 +180,8 @@ void check_keys(const Json& object, const std::vector<std::string>& known,
     const std::string guess = nearest_name(key, accepted);
     report(problems, kUnknownKey, child(path, shortened(key)), "unknown key",
            joined_names(accepted),
-           guess.empty() ? "Correct the key, or remove it." : fmt::format("Did you mean \"{}\"?", guess));
+           guess.empty() ? "Correct the key, or remove it."
+                         : fmt::format("Did you mean \"{}\"?", guess));
   }
 }
 

@@ -46,7 +46,7 @@ void QrCodeView::paintEvent(QPaintEvent*) {
   if (rows_.empty()) return;
   QPainter painter(this);
   painter.fillRect(rect(), Qt::white);
-  const int module = std::max(1, std::min(width(), height()) / side_in_modules());
+  const int module = std::max(1, std::min(width(), height()) / std::max(1, side_in_modules()));
   const int code = module * static_cast<int>(rows_.size());
   const QPoint corner((width() - code) / 2, (height() - code) / 2);
   for (int y = 0; y < static_cast<int>(rows_.size()); ++y)
