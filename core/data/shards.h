@@ -31,8 +31,8 @@ ShardTable count_first_epoch(std::int64_t seed, std::int64_t batch_per_rank,
                              std::int64_t ranks);
 
 // Returns the rank that owns each sample, for sharding in which each rank keeps its samples for all
-// epochs. `table`: as returned by `count`. Returns a Problem if a class has other numbers of samples
-// in the labels than in the table.
+// epochs. `table`: as returned by `count`. Returns a Problem if a class has other numbers of
+// samples in the labels than in the table.
 base::Result<std::vector<std::int32_t>> owners(const ShardingSpec& spec, const ShardTable& table,
                                                const TrainingLabels& labels);
 
