@@ -15,7 +15,8 @@
 
 namespace trainyard::data {
 
-// Ids of a text's characters (tokens), one byte each if the text has at most 256 distinct characters.
+// Ids of a text's characters (tokens), one byte each if the text has at most 256 distinct
+// characters.
 class CharacterNumbers {
  public:
   void push_back(std::uint32_t number);

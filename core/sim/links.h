@@ -55,7 +55,8 @@ class Links {
   explicit Links(const topology::Network& network);
 
   // Starts a transfer of `bytes` over `path` (not empty) at `now`, or when all earlier transfers of
-  // its lane have ended. The path must stay valid until the transfer ends. Lanes are numbers from 0.
+  // its lane have ended. The path must stay valid until the transfer ends. Lanes are numbers from
+  // 0.
   void start(int transfer, int lane, const Path& path, std::int64_t bytes, Picoseconds now);
 
   // Returns the time at which the next transfer has sent its last bit; kNever if there is none. All

@@ -54,8 +54,7 @@ TEST_P(Disagreement, of_a_rank_is_refused_with_a_table_of_all_values) {
   // Agreeing ranks are listed too, with the value of the coordinator.
   const std::size_t at = what.find("coordinator ", what.find(": ")) + 12;
   const std::string ours = what.substr(at, what.find(';') - at);
-  for (const char* rank :
-       {"rank 0 (host0/cpu0) ", "rank 1 (host0/cpu1) ", "rank 3 (host0/cpu3) "})
+  for (const char* rank : {"rank 0 (host0/cpu0) ", "rank 1 (host0/cpu1) ", "rank 3 (host0/cpu3) "})
     EXPECT_THAT(what, HasSubstr(rank + ours));
   EXPECT_EQ(result["steps"], 0) << "nothing was trained";
   EXPECT_TRUE(fs::is_empty(home.sockets()));

@@ -240,8 +240,8 @@ base::Result<void> Interpreter::State::computed(const Frontier::Ready& ready, st
   return {};
 }
 
-// Advances the position of computation past the op. Called before the op is slowed: an offer that is
-// answered during the delay must count the op's effect on the parameters.
+// Advances the position of computation past the op. Called before the op is slowed: an offer that
+// is answered during the delay must count the op's effect on the parameters.
 void Interpreter::State::count(const Frontier::Ready& computed) {
   const std::int32_t ops = step_ops[static_cast<std::size_t>(computed.program)];
   if (ops == 0) return;
