@@ -238,8 +238,10 @@ TEST(RealInputs, removed_run_directory_is_restored_and_reported) {
   const Home home;
   RunProgram run(home, endless_run(kOne, {}));
   ASSERT_TRUE(run.wait_for_step(20));
-  const std::filesystem::path directory = run.run_directory();
-  std::filesystem::remove_all(directory);
+  const std::filesystem::path directory = run.run_directory(), removed = home.scratch() / "removed";
+  // The run may create files meanwhile, so the directory cannot be removed in its place.
+  std::filesystem::rename(directory, removed);
+  std::filesystem::remove_all(removed);
   const Ran ran = run.wait();
   EXPECT_EQ(ran.exit_code, 3);
   EXPECT_THAT(ran.problems(), ElementsAre(Pair("recording_removed", testing::_)));

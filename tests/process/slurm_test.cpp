@@ -57,14 +57,6 @@ class Slurm : public testing::Test {
     start_cluster();
   }
 
-  // The script ends the servers after its input closed.
-  ~Slurm() override {
-    input_.close();
-    if (process_) {
-      EXPECT_TRUE(wait_until(20, [this] { return process_->ended().has_value(); }));
-    }
-  }
-
   // Runs a program as another user than root, as which no agent runs.
   Ran as_user(std::vector<std::string> command) const {
     const std::string home = scratch_ / "home";
@@ -91,8 +83,14 @@ class Slurm : public testing::Test {
     const base::Descriptor child_end(input[0]);
     input_ = base::Descriptor(input[1]);
     session::ProcessOptions options;
-    options.program = TRAINYARD_SOURCE_DIR "/tests/process/machines/slurm.sh";
-    options.arguments = {scratch_ / "cluster"};
+    // All processes of a PID namespace end with the first one, also the daemons of job steps.
+    options.program = "unshare";
+    options.arguments = {"--pid",
+                         "--fork",
+                         "--kill-child",
+                         "--mount-proc",
+                         TRAINYARD_SOURCE_DIR "/tests/process/machines/slurm.sh",
+                         scratch_ / "cluster"};
     for (std::string& port : free_ports(3)) options.arguments.push_back(std::move(port));
     options.log_file = scratch_ / "log";
     options.descriptors = {{child_end.get(), 0}};
