@@ -339,7 +339,8 @@ base::Result<void> Interpreter::State::end(std::int64_t last_step) {
 // must use the weights of `step`.
 bool Interpreter::State::may_admit(std::int64_t next, std::int64_t step) const {
   const bool looks = parts.schedule.evaluates_after(step) || averages_after(step);
-  return next < parts.schedule.steps && parts.gate->admits(next) && (next == step || !looks);
+  // The gate has a lock, so it is asked last.
+  return next < parts.schedule.steps && (next == step || !looks) && parts.gate->admits(next);
 }
 
 bool Interpreter::State::admit_step(std::int64_t next, std::int64_t step) {

@@ -247,7 +247,8 @@ TEST_F(Joining, random_bytes_leave_the_listener_unharmed) {
   const std::int64_t end = base::now_nanoseconds() + kLimit;
   while (!fetch_listener_key(invitation) && base::now_nanoseconds() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  joined(invitation);
+  const Joined machine = joined(invitation);
+  EXPECT_EQ(state().machines.size(), 1U) << "and no other machine";
 }
 
 TEST_F(Joining, frames_of_a_machine_that_make_no_sense_are_ignored) {
