@@ -65,10 +65,10 @@ void limit_to(const JoinOffer& offer) {
   ::setrlimit(RLIMIT_DATA, &memory);
 }
 
-class Guest {
+class JoinedAgent {
  public:
   // `log`: file that receives what the agents print.
-  Guest(const JoinOptions& options, zmq::Joined joined, std::string log)
+  JoinedAgent(const JoinOptions& options, zmq::Joined joined, std::string log)
       : o_(options),
         joined_(std::move(joined)),
         own_address_(own_address_toward(joined_.address)),
@@ -133,10 +133,10 @@ class Guest {
     if (!is_silent && was_silent_) o_.report("connected again");
     was_silent_ = is_silent;
     if (now - heard_ns_ <= kLostNs) return {};
-    return base::fail(
-        Problem{"listener_lost", ProblemCode::unavailable, joined_.address,
-                fmt::format("the listener was silent for {} minutes", kLostNs / 60'000'000'000), "",
-                "Start it with trainyard-cli hosts listen, and join again."});
+    return base::fail(Problem{
+        "listener_lost", ProblemCode::unavailable, joined_.address,
+        fmt::format("the listener was unresponsive for {} minutes", kLostNs / 60'000'000'000), "",
+        "Start it with trainyard-cli hosts listen, and join again."});
   }
 
   void take(const JoinFrame& frame) {
@@ -222,7 +222,7 @@ Result<void> join_listener(const JoinOptions& options) {
   if (!joined) return base::fail(joined.error());
   limit_to(options.offer);
   options.report(fmt::format("joined {} as {}", joined->listener, joined->name));
-  return Guest(options, std::move(*joined), (*directory / "join.log").string()).serve();
+  return JoinedAgent(options, std::move(*joined), (*directory / "join.log").string()).serve();
 }
 
 }  // namespace trainyard::app

@@ -15,7 +15,7 @@ constexpr std::array kMachineProblems{
     "login_refused",    "agent_missing",     "other_agent",         "agent_not_copied",
     "bad_address",      "command_timed_out", "machine_named_twice", "not_on_other_machines",
     "disk_full",        "file_damaged",      "host_silent",         "no_listener",
-    "machine_silent",   "machine_not_joined"};
+    "machine_unresponsive",   "machine_not_joined"};
 
 }  // namespace
 

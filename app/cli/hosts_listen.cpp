@@ -134,7 +134,7 @@ Result<void> start_listener(const ListenArguments& arguments) {
     if (process->ended()) return base::fail(problem_of_ended(log));
     std::this_thread::sleep_for(kLook);
   }
-  return base::fail(Problem{"listener_silent", ProblemCode::failed, "listener",
+  return base::fail(Problem{"listener_unresponsive", ProblemCode::failed, "listener",
                             "the listener did not start within 10 s", "",
                             fmt::format("Read {}.", log.string())});
 }

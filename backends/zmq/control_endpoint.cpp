@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/session/hosts/tcp.h"
+
 namespace trainyard::zmq {
 namespace {
 
@@ -90,15 +92,12 @@ Result<void> check_directory(const std::string& endpoint) {
 
 // Tries to connect to the socket file `path`. Returns 0 if a server answers, otherwise errno.
 int try_connect(const std::string& path) {
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return errno;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const int reason =
-      ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ? 0 : errno;
-  ::close(fd);
-  return reason;
+  const auto address = session::local_address(path);
+  if (!address) return ENAMETOOLONG;
+  const base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.is_open()) return errno;
+  const auto* const at = reinterpret_cast<const sockaddr*>(&*address);
+  return ::connect(socket.get(), at, sizeof *address) == 0 ? 0 : errno;
 }
 
 Result<void> check_free(const std::string& endpoint) {

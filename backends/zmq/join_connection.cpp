@@ -14,8 +14,8 @@
 #include <zmq.hpp>
 
 #include "backends/zmq/curve.h"
-#include "backends/zmq/front_door.h"
 #include "backends/zmq/join_keys.h"
+#include "backends/zmq/listener_port.h"
 #include "core/base/clock.h"
 #include "core/session/hosts/tcp.h"
 
@@ -48,7 +48,7 @@ Result<std::string> fetch_from(const addrinfo& address, const Invitation& invita
   const Descriptor socket = session::open_tcp_socket(address);
   if (const int error = session::connect_until(socket, address, end); error != 0)
     return base::fail(unreachable(invitation, std::strerror(error)));
-  const std::string_view request = FrontDoor::kKeyRequest;
+  const std::string_view request = ListenerPort::kKeyRequest;
   static_cast<void>(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL));
   std::string answer;
   constexpr std::size_t kMost = 256;
@@ -62,12 +62,12 @@ Result<std::string> fetch_from(const addrinfo& address, const Invitation& invita
   if (answer.empty())
     return base::fail(unreachable(
         invitation, "the connection was closed; the listener may have too many of them"));
-  if (!answer.starts_with(FrontDoor::kKeyAnswer) || !answer.ends_with('\n'))
+  if (!answer.starts_with(ListenerPort::kKeyAnswer) || !answer.ends_with('\n'))
     return base::fail(unreachable(invitation,
                                   "a program that is not Trainyard's listener, or "
                                   "another version of it, answered"));
-  return answer.substr(FrontDoor::kKeyAnswer.size(),
-                       answer.size() - FrontDoor::kKeyAnswer.size() - 1);
+  return answer.substr(ListenerPort::kKeyAnswer.size(),
+                       answer.size() - ListenerPort::kKeyAnswer.size() - 1);
 }
 
 std::string numeric_of(const addrinfo& address) {
@@ -148,9 +148,8 @@ Result<session::JoinAccepted> answer_of(JoinConnection& connection, const std::s
     if (!frame || frame->kind != session::JoinFrameKind::message) continue;
     const auto message = session::join_message_from(frame->bytes, peer);
     if (!message) return base::fail(message.error());
-    if (const auto* refused = std::get_if<session::JoinRefused>(&*message))
-      return base::fail(Problem{refused->id, ProblemCode::refused, peer, refused->what,
-                                refused->accepted, refused->advice});
+    if (const auto* refusal = std::get_if<session::Refusal>(&*message))
+      return base::fail(session::problem_of(*refusal, peer));
     if (const auto* accepted = std::get_if<session::JoinAccepted>(&*message)) return *accepted;
   }
   return base::fail(Problem{"listener_unreachable", ProblemCode::unavailable, peer,

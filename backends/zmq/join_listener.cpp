@@ -5,18 +5,16 @@
 #include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <vector>
 #include <zmq.hpp>
 
 #include "backends/zmq/curve.h"
-#include "backends/zmq/front_door.h"
 #include "backends/zmq/join_keys.h"
+#include "backends/zmq/listener_port.h"
 #include "core/base/clock.h"
 #include "core/base/hex.h"
 #include "core/base/log.h"
@@ -43,10 +41,6 @@ constexpr std::int64_t kLastFramesNs = 500'000'000;
 
 double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
 
-ListenerRefused refusal(const Problem& problem) {
-  return {problem.id, problem.what, problem.accepted, problem.advice};
-}
-
 // State of a machine's connection.
 struct MachineLink {
   std::string route{};  // of the ROUTER socket; changes when the machine connects again
@@ -61,9 +55,9 @@ struct Program {
   bool is_over = false;
 };
 
-class Listener {
+class JoinListener {
  public:
-  explicit Listener(const ListenerOptions& options)
+  explicit JoinListener(const ListenerOptions& options)
       : o_(options), machines_socket_(context_, ::zmq::socket_type::router) {}
 
   Result<void> open() {
@@ -85,10 +79,10 @@ class Listener {
     machines_socket_.bind("tcp://127.0.0.1:*");
     const std::string endpoint = machines_socket_.get(sockopt::last_endpoint);
     if (auto ok = refuses_unknown_keys(context_, endpoint, keys_.public_key); !ok) return ok;
-    auto door = FrontDoor::open(o_.address, o_.port, keys_.public_key,
-                                std::stoi(endpoint.substr(endpoint.rfind(':') + 1)), remotes_);
-    if (!door) return base::fail(door.error());
-    door_ = std::move(*door);
+    auto port = ListenerPort::open(o_.address, o_.port, keys_.public_key,
+                                   std::stoi(endpoint.substr(endpoint.rfind(':') + 1)), remotes_);
+    if (!port) return base::fail(port.error());
+    port_ = std::move(*port);
     return listen_for_programs();
   }
 
@@ -132,15 +126,12 @@ class Listener {
 
   Result<void> listen_for_programs() {
     const std::string path = o_.directory / kListenerSocket;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path)
-      return base::fail(base::system_problem(path, "cannot listen", ENAMETOOLONG));
-    std::memcpy(address.sun_path, path.data(), path.size());
+    const auto address = local_address(path);
+    if (!address) return base::fail(base::system_problem(path, "cannot listen", ENAMETOOLONG));
     std::error_code ignored;
     std::filesystem::remove(path, ignored);  // of a listener that was killed
     listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+    if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
             0 ||
         ::listen(listening_.get(), SOMAXCONN) != 0)
       return base::fail(base::system_problem(path, "cannot listen", errno));
@@ -189,7 +180,7 @@ class Listener {
     }
     program.is_over = true;
     const auto request = listener_request_from(program.received.substr(0, end));
-    if (!request) return answer(program, refusal(request.error()));
+    if (!request) return answer(program, refusal_of(request.error()));
     std::visit([&](const auto& one) { take(program, one); }, *request);
   }
 
@@ -201,28 +192,28 @@ class Listener {
 
   void take(const Program& program, const InviteMachines& request) {
     const auto code = make_invitation_code(keys_.public_key);
-    if (!code) return answer(program, refusal(code.error()));
+    if (!code) return answer(program, refusal_of(code.error()));
     const auto keys = client_keys_of(*code);
-    if (!keys) return answer(program, refusal(keys.error()));
+    if (!keys) return answer(program, refusal_of(keys.error()));
     const std::int64_t expires =
         base::now_nanoseconds() + static_cast<std::int64_t>(request.seconds * 1e9);
     admission_.issue({to_text(*code), bytes_of_key(keys->public_key), request.machines, expires});
-    answer(program, Invited{to_text(Invitation{o_.address, door_->port(), *code}), request.machines,
+    answer(program, Invited{to_text(Invitation{o_.address, port_->port(), *code}), request.machines,
                             request.seconds});
   }
 
   void take(const Program& program, const WithdrawInvitation& request) {
     const auto code = invitation_code_from(request.code);
-    if (!code) return answer(program, refusal(code.error()));
+    if (!code) return answer(program, refusal_of(code.error()));
     if (admission_.withdraw(to_text(*code))) return answer(program, ListenerDone{});
-    answer(program, ListenerRefused{"unknown_invitation", "the listener has no such invitation", "",
-                                    "Run trainyard-cli hosts list, which prints all."});
+    answer(program, Refusal{"unknown_invitation", "the listener has no such invitation", "",
+                            "Run trainyard-cli hosts list, which prints all."});
   }
 
   void take(const Program& program, const ListJoined&) {
     const std::int64_t now = base::now_nanoseconds();
     ListenerState state;
-    state.address = place_of(o_.address, door_->port());
+    state.address = place_of(o_.address, port_->port());
     for (const IssuedInvitation& one : admission_.invitations(now))
       state.invitations.push_back({fmt::format("{}/{}", state.address, one.code), one.machines,
                                    seconds(one.expires_ns - now)});
@@ -241,7 +232,7 @@ class Listener {
     answer(program, state);
   }
 
-  static ListenerRefused unknown_machine(const std::string& name) {
+  static Refusal unknown_machine(const std::string& name) {
     return {"machine_not_joined", fmt::format("no machine with the name \"{}\" has joined", name),
             "",
             "Run trainyard-agent join on it, with an invitation of trainyard-cli hosts listen."};
@@ -266,12 +257,11 @@ class Listener {
       if (one.request.name != request.name) continue;
       const auto at = machines_.find(one.key);
       if (at == machines_.end() || now - at->second.last_ns > kMachineSilence)
-        return answer(
-            program,
-            ListenerRefused{"machine_silent",
-                            fmt::format("the machine {} has no connection", one.request.name), "",
-                            "Check that it runs, and that trainyard-agent join "
-                            "runs on it."});
+        return answer(program,
+                      Refusal{"machine_unresponsive",
+                              fmt::format("the machine {} has no connection", one.request.name), "",
+                              "Check that it runs, and that trainyard-agent join "
+                              "runs on it."});
       const std::uint32_t session = next_session_++;
       if (!send(at->second, {JoinFrameKind::open, session}))
         return answer(program, unknown_machine(request.name));
@@ -330,9 +320,7 @@ class Listener {
     const auto reply = [&](const JoinMessage& message) {
       send_to(route, {JoinFrameKind::message, 0, 0, to_text(message)});
     };
-    const auto refuse = [&](const Problem& problem) {
-      reply(JoinRefused{problem.id, problem.what, problem.accepted, problem.advice});
-    };
+    const auto refuse = [&](const Problem& problem) { reply(refusal_of(problem)); };
     const auto message = join_message_from(text, address);
     if (!message) return refuse(message.error());
     const auto* request = std::get_if<JoinRequest>(&*message);
@@ -402,7 +390,7 @@ class Listener {
   ::zmq::context_t context_;
   std::unique_ptr<KeyHandler> handler_;
   ::zmq::socket_t machines_socket_;
-  std::unique_ptr<FrontDoor> door_;
+  std::unique_ptr<ListenerPort> port_;
   std::vector<Program> programs_;
   std::map<std::string, MachineLink> machines_;  // by key
   std::uint32_t next_session_ = 1;
@@ -414,7 +402,7 @@ class Listener {
 
 Result<void> run_listener(const ListenerOptions& options) {
   try {
-    Listener listener(options);
+    JoinListener listener(options);
     if (auto ok = listener.open(); !ok) return ok;
     return listener.serve();
   } catch (const ::zmq::error_t& error) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "core/session/hosts/frame_stream.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -11,15 +10,13 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/base/descriptor.h"
+
 namespace trainyard::session {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr char kFrameEnd = '\n';
-
-void make_nonblocking(int descriptor) {
-  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-}
 
 // As ::write, but a pipe without a reader is an error (EPIPE) and never ends this process by
 // SIGPIPE, whatever the process does with that signal.
@@ -53,8 +50,8 @@ void append_number(std::string& bytes, std::uint32_t value) {
 
 FrameStream::FrameStream(int input, int output, std::string peer)
     : input_(input), output_(output), peer_(std::move(peer)), unwritten_(kMagic) {
-  make_nonblocking(input_);
-  make_nonblocking(output_);
+  base::make_nonblocking(input_);
+  base::make_nonblocking(output_);
 }
 
 FrameStream::~FrameStream() {

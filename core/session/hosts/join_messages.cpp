@@ -8,10 +8,9 @@ namespace trainyard::base {
 namespace {
 
 using session::JoinAccepted;
-using session::JoinRefused;
 using session::JoinRequest;
 
-constexpr Range kJoinText{0, 1000}, kJoinWords{0, 10'000};
+constexpr Range kJoinText{0, 1000};
 
 }  // namespace
 
@@ -39,18 +38,6 @@ struct Fields<JoinAccepted> {
     return std::tuple{
         field("name", &JoinAccepted::name, "", {1, 64}, "Name of the machine"),
         field("listener", &JoinAccepted::listener, "", kJoinText, "Machine of the listener")};
-  }
-};
-
-template <>
-struct Fields<JoinRefused> {
-  using J = JoinRefused;
-  static constexpr std::string_view title = "refused";
-  static auto table() {
-    return std::tuple{field("id", &J::id, "", kJoinText, "Id of the problem"),
-                      field("what", &J::what, "", kJoinWords, "What is wrong"),
-                      field("accepted", &J::accepted, "", kJoinWords, "What is accepted"),
-                      field("advice", &J::advice, "", kJoinWords, "What to do")};
   }
 };
 

@@ -28,6 +28,7 @@
 
 #include "core/base/field_table.h"
 #include "core/base/result.h"
+#include "core/session/hosts/refusal.h"
 
 namespace trainyard::session {
 
@@ -50,11 +51,7 @@ struct JoinAccepted {
   std::string listener{};  // name of the listener's machine
 };
 
-struct JoinRefused {
-  std::string id{}, what{}, accepted{}, advice{};  // of a Problem
-};
-
-using JoinMessage = std::variant<JoinRequest, JoinAccepted, JoinRefused>;
+using JoinMessage = std::variant<JoinRequest, JoinAccepted, Refusal>;
 
 std::string to_text(const JoinMessage& message);
 base::Result<JoinMessage> join_message_from(const std::string& text, const std::string& peer);

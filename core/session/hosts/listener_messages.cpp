@@ -3,12 +3,11 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "core/session/hosts/message_text.h"
+#include "core/session/hosts/tcp.h"
 #include "core/session/system/run_directory.h"
 
 namespace trainyard::base {
@@ -123,18 +122,6 @@ struct Fields<ListenerDone> {
   static auto table() { return std::tuple{}; }
 };
 
-template <>
-struct Fields<ListenerRefused> {
-  using R = ListenerRefused;
-  static constexpr std::string_view title = "refused";
-  static auto table() {
-    return std::tuple{field("id", &R::id, "", kListenerText, "Id of the problem"),
-                      field("what", &R::what, "", kListenerText, "What is wrong"),
-                      field("accepted", &R::accepted, "", kListenerText, "What is accepted"),
-                      field("advice", &R::advice, "", kListenerText, "What to do")};
-  }
-};
-
 }  // namespace trainyard::base
 
 namespace trainyard::session {
@@ -160,16 +147,13 @@ Problem no_listener() {
 Result<Descriptor> connect_to_listener() {
   const auto directory = listener_directory();
   if (!directory) return base::fail(directory.error());
-  const std::string path = *directory / kListenerSocket;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return base::fail(no_listener());
-  std::memcpy(address.sun_path, path.data(), path.size());
+  const auto address = local_address(*directory / kListenerSocket);
+  if (!address) return base::fail(no_listener());
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const timeval limit{kListenerAnswerSeconds, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0)
     return base::fail(no_listener());
   return socket;
 }
@@ -183,16 +167,15 @@ Result<ListenerAnswer> ask(const Descriptor& socket, const ListenerRequest& requ
   std::string line;
   for (char byte = 0; line.size() < kMaxAnswerBytes; line += byte) {
     if (::recv(socket.get(), &byte, 1, 0) != 1)
-      return base::fail({"listener_silent", ProblemCode::unavailable, "listener",
+      return base::fail({"listener_unresponsive", ProblemCode::unavailable, "listener",
                          "the listener did not answer", "",
                          "End it with trainyard-cli hosts listen --stop, and start it again."});
     if (byte == '\n') break;
   }
   auto answer = listener_answer_from(line);
   if (!answer) return answer;
-  if (const auto* refused = std::get_if<ListenerRefused>(&*answer))
-    return base::fail(Problem{refused->id, ProblemCode::refused, "listener", refused->what,
-                              refused->accepted, refused->advice});
+  if (const auto* refusal = std::get_if<Refusal>(&*answer))
+    return base::fail(problem_of(*refusal, "listener"));
   return answer;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/field_table.h"
 #include "core/base/result.h"
+#include "core/session/hosts/refusal.h"
 
 namespace trainyard::session {
 
@@ -56,12 +57,8 @@ struct ListenerState {
 };
 struct ListenerOpened {};
 struct ListenerDone {};
-struct ListenerRefused {
-  std::string id{}, what{}, accepted{}, advice{};  // of a Problem
-};
 
-using ListenerAnswer =
-    std::variant<Invited, ListenerState, ListenerOpened, ListenerDone, ListenerRefused>;
+using ListenerAnswer = std::variant<Invited, ListenerState, ListenerOpened, ListenerDone, Refusal>;
 
 std::string to_text(const ListenerRequest& request);
 std::string to_text(const ListenerAnswer& answer);

@@ -31,6 +31,14 @@ std::string place_of(const std::string& host, int port) {
                                              : fmt::format("[{}]:{}", host, port);
 }
 
+std::optional<sockaddr_un> local_address(const std::string& path) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) return {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, path.size());
+  return address;
+}
+
 base::Descriptor open_tcp_socket(const addrinfo& address) {
   return base::Descriptor(
       ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// TCP sockets between machines. All sockets are nonblocking and close-on-exec.
+// Sockets: TCP between machines (nonblocking and close-on-exec), and local ones.
 #pragma once
 
 #include <netdb.h>
+#include <sys/un.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/descriptor.h"
@@ -22,6 +24,9 @@ base::Result<SocketAddress> numeric_address(const std::string& address, int port
 
 // Returns "HOST:PORT" or "[ADDRESS]:PORT".
 std::string place_of(const std::string& host, int port);
+
+// Returns the address of a local socket; nothing if the path is too long (108 bytes).
+std::optional<sockaddr_un> local_address(const std::string& path);
 
 base::Descriptor open_tcp_socket(const addrinfo& address);
 void disable_delay(int socket);  // sends small messages immediately

@@ -9,18 +9,10 @@
 #include <utility>
 
 namespace trainyard::session {
-namespace {
-
-void set_nonblocking(int descriptor) {
-  ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK);
-}
-
-}  // namespace
-
 Tunnel::Tunnel(std::uint32_t session, base::Descriptor input, base::Descriptor output)
     : session_(session), input_(std::move(input)), output_(std::move(output)) {
-  set_nonblocking(input_.get());
-  set_nonblocking(output_.get());
+  base::make_nonblocking(input_.get());
+  base::make_nonblocking(output_.get());
 }
 
 void Tunnel::wait_for(std::vector<pollfd>& items) const {

@@ -13,7 +13,7 @@
 #include <zmq.hpp>
 
 #include "backends/zmq/curve.h"
-#include "backends/zmq/front_door.h"
+#include "backends/zmq/listener_port.h"
 #include "backends/zmq/join_connection.h"
 #include "backends/zmq/join_keys.h"
 #include "backends/zmq/join_listener.h"

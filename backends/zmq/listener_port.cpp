@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "backends/zmq/front_door.h"
+#include "backends/zmq/listener_port.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ std::string RemoteAddresses::of(const std::string& loopback) const {
 }
 
 // One direction of a connection that is passed on.
-struct FrontDoor::Direction {
+struct ListenerPort::Direction {
   std::string bytes{};
   std::size_t sent = 0;
   bool has_ended = false;  // the source closed its direction
@@ -108,7 +108,7 @@ struct FrontDoor::Direction {
   }
 };
 
-struct FrontDoor::Guest {
+struct ListenerPort::Connection {
   Descriptor client;
   std::string address;
   std::int64_t since_ns;
@@ -124,56 +124,57 @@ struct FrontDoor::Guest {
   }
 };
 
-Result<std::unique_ptr<FrontDoor>> FrontDoor::open(const std::string& address, int port,
-                                                   const std::string& public_key, int upstream_port,
-                                                   std::shared_ptr<RemoteAddresses> remotes) {
+Result<std::unique_ptr<ListenerPort>> ListenerPort::open(const std::string& address, int port,
+                                                         const std::string& public_key,
+                                                         int upstream_port,
+                                                         std::shared_ptr<RemoteAddresses> remotes) {
   auto listening = listen_at(address, port);
   if (!listening) return base::fail(listening.error());
   std::array<int, 2> stop{};
   if (::pipe2(stop.data(), O_CLOEXEC | O_NONBLOCK) != 0)
     return base::fail(base::system_problem(address, "cannot make a pipe", errno));
-  std::unique_ptr<FrontDoor> door(
-      new FrontDoor(std::move(*listening), public_key, upstream_port, std::move(remotes)));
-  door->stop_reading_ = Descriptor(stop[0]);
-  door->stop_writing_ = Descriptor(stop[1]);
-  door->thread_ = std::thread([raw = door.get()] { raw->serve(); });
-  return door;
+  std::unique_ptr<ListenerPort> opened(
+      new ListenerPort(std::move(*listening), public_key, upstream_port, std::move(remotes)));
+  opened->stop_reading_ = Descriptor(stop[0]);
+  opened->stop_writing_ = Descriptor(stop[1]);
+  opened->thread_ = std::thread([raw = opened.get()] { raw->serve(); });
+  return opened;
 }
 
-FrontDoor::FrontDoor(Descriptor listening, const std::string& public_key, int upstream_port,
-                     std::shared_ptr<RemoteAddresses> remotes)
+ListenerPort::ListenerPort(Descriptor listening, const std::string& public_key, int upstream_port,
+                           std::shared_ptr<RemoteAddresses> remotes)
     : listening_(std::move(listening)),
       key_answer_(fmt::format("{}{}\n", kKeyAnswer, public_key)),
       port_(session::port_of(listening_.get())),
       upstream_port_(upstream_port),
       remotes_(std::move(remotes)) {}
 
-FrontDoor::~FrontDoor() {
+ListenerPort::~ListenerPort() {
   stop_writing_.close();
   if (thread_.joinable()) thread_.join();
 }
 
-void FrontDoor::serve() {
+void ListenerPort::serve() {
   while (true) {
     std::vector<pollfd> items{{stop_reading_.get(), POLLIN, 0}, {listening_.get(), POLLIN, 0}};
-    for (const auto& guest : guests_) {
-      items.push_back(
-          {guest->client.get(), guest->wanted(guest->to_upstream, guest->to_client), 0});
-      items.push_back(
-          {guest->upstream.get(), guest->wanted(guest->to_client, guest->to_upstream), 0});
+    for (const auto& connection : connections_) {
+      items.push_back({connection->client.get(),
+                       connection->wanted(connection->to_upstream, connection->to_client), 0});
+      items.push_back({connection->upstream.get(),
+                       connection->wanted(connection->to_client, connection->to_upstream), 0});
     }
     ::poll(items.data(), items.size(), kTickMilliseconds);
     if (items[0].revents != 0) return;
-    for (std::size_t i = 0; i < guests_.size(); ++i)
-      serve_guest(*guests_[i], items[2 + 2 * i].revents, items[3 + 2 * i].revents);
-    for (const auto& guest : guests_)
-      if (guest->is_over) remotes_->forget(guest->loopback_address);
-    std::erase_if(guests_, [](const auto& guest) { return guest->is_over; });
+    for (std::size_t i = 0; i < connections_.size(); ++i)
+      serve_connection(*connections_[i], items[2 + 2 * i].revents, items[3 + 2 * i].revents);
+    for (const auto& connection : connections_)
+      if (connection->is_over) remotes_->forget(connection->loopback_address);
+    std::erase_if(connections_, [](const auto& connection) { return connection->is_over; });
     if (items[1].revents != 0) accept();
   }
 }
 
-void FrontDoor::accept() {
+void ListenerPort::accept() {
   while (true) {
     sockaddr_storage address{};
     socklen_t length = sizeof address;
@@ -182,66 +183,70 @@ void FrontDoor::accept() {
     if (!client.is_open()) return;
     session::disable_delay(client.get());
     std::string name = numeric_address(address, length);
-    const auto of_address =
-        std::ranges::count_if(guests_, [&](const auto& guest) { return guest->address == name; });
-    if (guests_.size() >= kMaxConnections ||
+    const auto of_address = std::ranges::count_if(
+        connections_, [&](const auto& connection) { return connection->address == name; });
+    if (connections_.size() >= kMaxConnections ||
         of_address >= static_cast<std::ptrdiff_t>(kMaxConnectionsPerAddress))
       continue;  // closes the connection
-    guests_.push_back(std::make_unique<Guest>(
-        Guest{std::move(client), std::move(name), base::now_nanoseconds()}));
+    connections_.push_back(std::make_unique<Connection>(
+        Connection{std::move(client), std::move(name), base::now_nanoseconds()}));
   }
 }
 
-void FrontDoor::serve_guest(Guest& guest, short client_events, short upstream_events) {
-  if (!guest.upstream.is_open()) {
-    if (client_events != 0) read_first(guest);
-    if (!guest.upstream.is_open() && base::now_nanoseconds() - guest.since_ns > kFirstBytesNs)
-      guest.is_over = true;
+void ListenerPort::serve_connection(Connection& connection, short client_events,
+                                    short upstream_events) {
+  if (!connection.upstream.is_open()) {
+    if (client_events != 0) read_first(connection);
+    if (!connection.upstream.is_open() &&
+        base::now_nanoseconds() - connection.since_ns > kFirstBytesNs)
+      connection.is_over = true;
     return;
   }
   constexpr short kReadable = POLLIN | POLLHUP | POLLERR;
-  const bool moved = guest.to_upstream.move(guest.client.get(), guest.upstream.get(),
-                                            (client_events & kReadable) != 0) &&
-                     guest.to_client.move(guest.upstream.get(), guest.client.get(),
-                                          (upstream_events & kReadable) != 0);
+  const bool moved = connection.to_upstream.move(connection.client.get(), connection.upstream.get(),
+                                                 (client_events & kReadable) != 0) &&
+                     connection.to_client.move(connection.upstream.get(), connection.client.get(),
+                                               (upstream_events & kReadable) != 0);
   // ZMTP has no use for half of a connection
-  guest.is_over = !moved || (guest.to_upstream.has_ended && guest.to_upstream.is_empty()) ||
-                  (guest.to_client.has_ended && guest.to_client.is_empty());
+  connection.is_over = !moved ||
+                       (connection.to_upstream.has_ended && connection.to_upstream.is_empty()) ||
+                       (connection.to_client.has_ended && connection.to_client.is_empty());
 }
 
-void FrontDoor::read_first(Guest& guest) {
+void ListenerPort::read_first(Connection& connection) {
   std::array<char, 64> bytes{};
-  const ssize_t got = ::recv(guest.client.get(), bytes.data(), bytes.size(), 0);
+  const ssize_t got = ::recv(connection.client.get(), bytes.data(), bytes.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) {
-    guest.is_over = true;
+    connection.is_over = true;
     return;
   }
-  guest.first.append(bytes.data(), static_cast<std::size_t>(got));
-  if (guest.first.front() == kZmtp) return connect_upstream(guest);
-  if (guest.first == kKeyRequest)
+  connection.first.append(bytes.data(), static_cast<std::size_t>(got));
+  if (connection.first.front() == kZmtp) return connect_upstream(connection);
+  if (connection.first == kKeyRequest)
     static_cast<void>(
-        ::send(guest.client.get(), key_answer_.data(), key_answer_.size(), MSG_NOSIGNAL));
-  guest.is_over = !kKeyRequest.starts_with(guest.first) || guest.first == kKeyRequest;
+        ::send(connection.client.get(), key_answer_.data(), key_answer_.size(), MSG_NOSIGNAL));
+  connection.is_over =
+      !kKeyRequest.starts_with(connection.first) || connection.first == kKeyRequest;
 }
 
-void FrontDoor::connect_upstream(Guest& guest) {
+void ListenerPort::connect_upstream(Connection& connection) {
   constexpr std::uint32_t kFirst = 0x7f400000, kAddresses = 0x3ffffe;  // 127.64.0.0/10
-  guest.upstream = Descriptor(::socket(AF_INET, SOCK_STREAM | kSocketFlags, IPPROTO_TCP));
-  session::disable_delay(guest.upstream.get());
+  connection.upstream = Descriptor(::socket(AF_INET, SOCK_STREAM | kSocketFlags, IPPROTO_TCP));
+  session::disable_delay(connection.upstream.get());
   const sockaddr_in from = address_of(kFirst + next_loopback_, 0),
                     to = address_of(INADDR_LOOPBACK, upstream_port_);
   next_loopback_ = next_loopback_ % kAddresses + 1;
   std::array<char, INET_ADDRSTRLEN> text{};
   ::inet_ntop(AF_INET, &from.sin_addr, text.data(), text.size());
-  guest.loopback_address = text.data();
-  remotes_->set(guest.loopback_address, guest.address);
+  connection.loopback_address = text.data();
+  remotes_->set(connection.loopback_address, connection.address);
   const bool is_bound =
-      ::bind(guest.upstream.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0;
+      ::bind(connection.upstream.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0;
   const int connected =
-      ::connect(guest.upstream.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
-  guest.is_over = !is_bound || (connected != 0 && errno != EINPROGRESS);
-  guest.to_upstream.bytes = std::move(guest.first);
+      ::connect(connection.upstream.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+  connection.is_over = !is_bound || (connected != 0 && errno != EINPROGRESS);
+  connection.to_upstream.bytes = std::move(connection.first);
 }
 
 }  // namespace trainyard::zmq

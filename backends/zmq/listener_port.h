@@ -31,39 +31,39 @@ class RemoteAddresses {
   std::map<std::string, std::string> remotes_;
 };
 
-class FrontDoor {
+class ListenerPort {
  public:
   static constexpr std::string_view kKeyRequest = "TYKEY\n", kKeyAnswer = "TYKEY1 ";
   static constexpr std::size_t kMaxConnections = 512, kMaxConnectionsPerAddress = 128;
 
   // Listens at a numeric address; port 0: any free one. `upstream_port`: of the ZeroMQ socket at
   // 127.0.0.1. Runs a thread until it is destroyed. Problems: cannot_listen, bad_address.
-  static base::Result<std::unique_ptr<FrontDoor>> open(const std::string& address, int port,
-                                                       const std::string& public_key,
-                                                       int upstream_port,
-                                                       std::shared_ptr<RemoteAddresses> remotes);
-  ~FrontDoor();
-  FrontDoor(const FrontDoor&) = delete;
-  FrontDoor& operator=(const FrontDoor&) = delete;
+  static base::Result<std::unique_ptr<ListenerPort>> open(const std::string& address, int port,
+                                                          const std::string& public_key,
+                                                          int upstream_port,
+                                                          std::shared_ptr<RemoteAddresses> remotes);
+  ~ListenerPort();
+  ListenerPort(const ListenerPort&) = delete;
+  ListenerPort& operator=(const ListenerPort&) = delete;
 
   int port() const { return port_; }
 
  private:
   struct Direction;
-  struct Guest;
-  FrontDoor(base::Descriptor listening, const std::string& public_key, int upstream_port,
-            std::shared_ptr<RemoteAddresses> remotes);
+  struct Connection;
+  ListenerPort(base::Descriptor listening, const std::string& public_key, int upstream_port,
+               std::shared_ptr<RemoteAddresses> remotes);
   void serve();
   void accept();
-  void serve_guest(Guest& guest, short client_events, short upstream_events);
-  void read_first(Guest& guest);
-  void connect_upstream(Guest& guest);
+  void serve_connection(Connection& connection, short client_events, short upstream_events);
+  void read_first(Connection& connection);
+  void connect_upstream(Connection& connection);
 
   base::Descriptor listening_, stop_reading_{-1}, stop_writing_{-1};
   std::string key_answer_;
   int port_ = 0, upstream_port_;
   std::uint32_t next_loopback_ = 1;
-  std::vector<std::unique_ptr<Guest>> guests_;
+  std::vector<std::unique_ptr<Connection>> connections_;
   std::shared_ptr<RemoteAddresses> remotes_;
   std::thread thread_;
 };
