@@ -2,8 +2,8 @@
 // The listener: the only process of a user that other machines connect to. It holds their agents
 // before, between and after runs. Programs of this user reach it over a local socket
 // (listener_messages.h). All connections of machines are encrypted by CURVE, and clients are
-// admitted by key (core/session/hosts/admission.h). Single-threaded, but for the listener port and the
-// handler of keys.
+// admitted by key (core/session/hosts/admission.h). Single-threaded, but for the listener port and
+// the handler of keys.
 #pragma once
 
 #include <filesystem>

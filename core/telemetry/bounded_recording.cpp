@@ -22,7 +22,7 @@ constexpr std::size_t kPackedEvents = 8'192, kPackedBlocks = 2'048;
 // Number of unrecorded ops of a rank that are kept in memory for the case of a fault.
 constexpr std::size_t kUnrecordedOps = 16'384;
 // Steps of a block. The number is adapted to the limit.
-constexpr std::int32_t kFirstInterval = 512, kMinInterval = 64, kMaxInterval = 65'536;
+constexpr std::int32_t kFirstInterval = 512, kMaxInterval = 65'536;
 
 }  // namespace
 
@@ -311,8 +311,8 @@ void BoundedRecording::State::adapt_interval() {
                       2 * static_cast<double>(limit.recent_bytes()) - bytes_of_left_steps,
                least = limit_bytes / 64 * left / (done + left),
                wanted = left * (ops_of_step + blocks_of_all_series) / std::max(free, least);
-  thinning.interval_steps = static_cast<std::int64_t>(std::bit_ceil(
-      static_cast<std::uint64_t>(std::clamp(wanted, double{kMinInterval}, double{kMaxInterval}))));
+  thinning.interval_steps = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(
+      std::clamp(wanted, double{RecordingLimit::kMinInterval}, double{kMaxInterval}))));
 }
 
 BoundedRecording::BoundedRecording(std::unique_ptr<State> state) : state_(std::move(state)) {}

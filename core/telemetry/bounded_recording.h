@@ -32,6 +32,9 @@ namespace trainyard::telemetry {
 bool is_always_recorded(Metric metric);
 
 struct RecordingLimit {
+  // Ops of one step in an interval are recorded. The interval grows if the limit requires it.
+  static constexpr std::int32_t kMinInterval = 64;
+
   std::int64_t bytes = 0;  // Limit of the size of all files of the recording; 0: none.
   std::int64_t steps = 0;  // Number of steps of the run.
 

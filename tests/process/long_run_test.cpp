@@ -140,7 +140,7 @@ TEST_F(LongRuns, have_about_the_estimated_size) {
   ASSERT_EQ(checked.exit_code, 0) << checked.err;
   const double estimate = checked.result()["recording"]["bytes"],
                size = static_cast<double>(recorded_bytes(run_));
-  EXPECT_GT(estimate, 0.7 * size);
+  EXPECT_GT(estimate, 0.8 * size);
   EXPECT_LT(estimate, 1.5 * size);
 }
 

@@ -42,7 +42,7 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
   const auto steps = static_cast<double>(resolved.steps - resolved.first_step);
   const auto segments = static_cast<double>(std::ranges::count_if(
       resolved.model.segments, [](const auto& segment) { return segment.elements > 0; }));
-  double events = 0, summarized = 0;
+  double events = 0, ops = 0, summarized = 0;
   for (std::int32_t number = 0; number < plan.ranks; ++number) {
     const plan::RankPlan rank = plan.rank_plan(number);
     if (rank.programs.empty()) continue;
@@ -50,9 +50,10 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
     const double counters = kCountersOfPeer * peers_of(program);
     events += kMetricsOfStep + kNormsOfSegment * segments + counters;
     summarized += kSummarizedOfStep + kSummarizedOfSegment * segments + counters;
-    if (run.record_ops) events += static_cast<double>(program.ops.size());
+    if (run.record_ops) ops += static_cast<double>(program.ops.size());
   }
-  const double step_bytes = events * sizeof(telemetry::Event);
+  const double ops_bytes = ops * sizeof(telemetry::Event),
+               step_bytes = events * sizeof(telemetry::Event) + ops_bytes;
   const telemetry::RecordingLimit limit{run.recording_limit_bytes, resolved.steps};
   RecordingEstimate estimate{step_bytes * steps, step_bytes * steps, -1};
   const auto full = static_cast<double>(limit.full_bytes());
@@ -64,9 +65,13 @@ RecordingEstimate estimate_recording(const experiment::Resolved& resolved, const
                    kBytesOfValue * segments + static_cast<double>(plan.ranks) *
                                                   (kBytesOfValue * (1 + segments) + kBytesOfTime),
                blocks = summarized * kBytesOfBlock * thinned_steps * step_bytes / recent,
-               needed = full + 2 * recent + always * thinned_steps + blocks;
+               needed = full + 2 * recent + always * thinned_steps + blocks,
+               single_steps = ops_bytes * thinned_steps / telemetry::RecordingLimit::kMinInterval;
   estimate.thinned_from_step = resolved.first_step + static_cast<std::int64_t>(full_steps);
-  estimate.bytes = std::min(estimate.complete_bytes, needed);
+  // Ops of single steps fill at most what the limit leaves.
+  const double filled =
+      std::max(needed, std::min(needed + single_steps, static_cast<double>(limit.bytes)));
+  estimate.bytes = std::min(estimate.complete_bytes, filled);
   return estimate;
 }
 
