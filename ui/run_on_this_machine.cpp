@@ -11,11 +11,12 @@ namespace trainyard::ui {
 namespace {
 
 constexpr std::array kMachineProblems{
-    "host_key_unknown", "host_key_changed",  "host_name_unknown",   "host_unreachable",
-    "login_refused",    "agent_missing",     "other_agent",         "agent_not_copied",
-    "bad_address",      "command_timed_out", "machine_named_twice", "not_on_other_machines",
-    "disk_full",        "file_damaged",      "host_silent",         "no_listener",
-    "machine_unresponsive",   "machine_not_joined"};
+    "host_key_unknown",  "host_key_changed",     "host_name_unknown",
+    "host_unreachable",  "login_refused",        "agent_missing",
+    "other_agent",       "agent_not_copied",     "bad_address",
+    "command_timed_out", "machine_named_twice",  "not_on_other_machines",
+    "disk_full",         "file_damaged",         "host_silent",
+    "no_listener",       "machine_unresponsive", "machine_not_joined"};
 
 }  // namespace
 

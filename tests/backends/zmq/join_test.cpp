@@ -13,10 +13,10 @@
 #include <zmq.hpp>
 
 #include "backends/zmq/curve.h"
-#include "backends/zmq/listener_port.h"
 #include "backends/zmq/join_connection.h"
 #include "backends/zmq/join_keys.h"
 #include "backends/zmq/join_listener.h"
+#include "backends/zmq/listener_port.h"
 #include "core/base/clock.h"
 #include "core/session/hosts/listener_messages.h"
 #include "tests/problem_matchers.h"
